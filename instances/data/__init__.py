@@ -1,0 +1,1 @@
+"""The library of named instances, and what generates it."""

@@ -1,0 +1,217 @@
+"""JSON documents: parsing, validation against a model, all errors at once, tidy writing."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .errors import InputError, Issue, input_error, show_value
+
+Document = TypeVar("Document", bound=BaseModel)
+
+NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name"}
+"""Lists of a document whose items have an id or a name, and its key."""
+
+
+class Record(BaseModel):
+    """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class _DuplicatedKeys(dict[str, Any]):
+    """An object that gave a key twice; found again when its path is wanted."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.keys_given_twice = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+
+
+def parse_json(text: str, source: str) -> dict[str, Any]:
+    """Parse a text that must be one JSON object.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON, is nested too deeply, holds numbers too long to be read, or gives a key of an object twice.
+    """
+    doubled = False
+
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal doubled
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        doubled = True
+        return _DuplicatedKeys(pairs)
+
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        raise input_error(source, "is not a JSON object (it must start with '{')")
+    try:
+        document = json.loads(text, object_pairs_hook=make_object)
+    except json.JSONDecodeError as error:
+        raise input_error(source, f"is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise input_error(source, "is nested too deeply") from None
+    except ValueError:  # Python's guard against integers of thousands of digits
+        raise input_error(source, "holds a number with too many digits") from None
+    assert isinstance(document, dict)
+    if doubled:
+        raise InputError(source, list(_duplicated_keys(document)))
+    return document
+
+
+def _duplicated_keys(document: Any) -> Iterator[Issue]:
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, _DuplicatedKeys):
+            for key in value.keys_given_twice:
+                yield Issue(path, f"gives the key {show_value(key)} more than once")
+        if isinstance(value, dict):
+            waiting += [(f"{path}.{key}" if path else key, child) for key, child in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{index}]", child) for index, child in enumerate(value)]
+
+
+def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
+    """Refuse a document of another format or version before anything else is said about it."""
+    given = document.get("format")
+    if given == expected:
+        return
+    name = expected.split("/")[0]
+    if given is None:
+        rule = f'"format" is missing; it must say "{expected}"'
+    elif isinstance(given, str) and given.split("/")[0] == name:
+        rule = f"format {show_value(given)} is of a version that cannot be read here; known: {expected!r}"
+    else:
+        rule = f"format {show_value(given)} is not {expected!r}"
+    raise input_error(source, rule)
+
+
+def validate_record(model: type[Document], document: Any, source: str) -> Document:
+    """Validate a document against a model.
+
+    Raises
+    ------
+    InputError
+        With every field that is wrong.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise InputError(source, field_issues(error, model, document)) from None
+
+
+def field_issues(error: ValidationError, model: type[BaseModel], document: Any) -> list[Issue]:
+    """Translate pydantic's errors into issues that name place, value and rule."""
+    return [
+        _field_issue(item["type"], item["loc"], item.get("ctx", {}), item["input"], item["msg"], model, document)
+        for item in error.errors(include_url=False)
+        if not (item["type"] == "too_short" and item["input"])  # entries there are, but faulty ones
+    ]
+
+
+def _field_issue(
+    kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, message: str, model: type[BaseModel], document: Any
+) -> Issue:
+    where, item, rest = _split_location(loc, document)
+    if rest and rest[-1] == "[key]":
+        rest = rest[:-2]  # the value at fault is the key itself
+    field = ".".join(str(part) for part in rest)
+    if kind == "missing":
+        return Issue(where, "is missing", field, item=item)
+    if kind == "extra_forbidden":
+        known = _keys_beside(model, loc)
+        close = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+        return Issue(where, f"is an unknown key ({hint})", field, item=item)
+    return Issue(where, _rule(kind, context, message), field, value, item)
+
+
+def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
+    limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
+    if kind in limits:
+        limit = context[limits[kind]]
+        shown = f"{limit:,.0f}".replace(",", " ") if abs(limit) >= 10_000 else f"{limit:g}"
+        return f"must be {kind.replace('_', ' ').replace('than equal', 'than or equal to')} {shown}"
+    plain = {
+        "bool_type": "must be true or false",
+        "dict_type": "must be an object",
+        "finite_number": "must be a finite number",
+        "float_type": "must be a number",
+        "int_type": "must be a whole number",
+        "int_parsing_size": "is beyond the range of integers",
+        "model_type": "must be an object",
+        "string_pattern_mismatch": "must be printable text without line breaks",
+        "string_too_long": f"must have at most {context.get('max_length')} characters",
+        "string_too_short": "must not be empty",
+        "string_type": "must be a text",
+        "too_short": f"must have at least {context.get('min_length')} entry",
+        "tuple_type": "must be an array",
+        "literal_error": f"must be {context.get('expected')}",
+    }
+    return plain.get(kind, message[:1].lower() + message[1:])
+
+
+def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequence[Any]]:
+    """Split a location into the object, its id if it has one, and the rest."""
+    if len(loc) >= 2 and loc[0] in NAMED_LISTS and isinstance(loc[1], int):
+        where = f"{loc[0]}[{loc[1]}]"
+        entry = document[loc[0]][loc[1]]
+        name = entry.get(NAMED_LISTS[str(loc[0])], "") if isinstance(entry, Mapping) else ""
+        return where, name[:100] if isinstance(name, str) else "", loc[2:]
+    return "", "", loc
+
+
+def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:
+    """Keys that the model knows at the place of an unknown one."""
+    here: Any = model
+    for part in loc[:-1]:
+        if isinstance(here, type) and issubclass(here, BaseModel) and part in here.model_fields:
+            here = _record_inside(here.model_fields[str(part)].annotation)
+    return sorted(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else []
+
+
+def _record_inside(annotation: Any) -> Any:
+    """Find the record type inside ``tuple[Task, ...]``, ``Offer | None`` and the like."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_record_inside(part) for part in getattr(annotation, "__args__", ()))
+    return next((part for part in found if part is not None), None)
+
+
+def format_json(document: Mapping[str, Any]) -> str:
+    """Write a document so that people can read it: lists of records one record to a line.
+
+    Whole floats are written as integers.
+    """
+    lines = []
+    for key, value in document.items():
+        name = json.dumps(key)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join("    " + _compact(row) for row in value)
+            lines.append(f"  {name}: [\n{rows}\n  ]")
+        else:
+            lines.append(f"  {name}: {_compact(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(_tidy(value), ensure_ascii=False, allow_nan=False)
+
+
+def _tidy(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, dict):
+        return {key: _tidy(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tidy(child) for child in value]
+    return value

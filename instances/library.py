@@ -1,0 +1,46 @@
+"""The library of named instances: ``hads/J60``, ``tiny/two-tasks``, ``distinct/1000`` and others."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
+
+from .errors import input_error
+from .instance_files import parse_instance
+from .problem import Instance
+
+_SUFFIX = ".json"
+
+
+def _data() -> Traversable:
+    return resources.files(__package__).joinpath("data")
+
+
+def library_names() -> list[str]:
+    """Names of all library instances, sorted."""
+    return sorted(
+        f"{family.name}/{entry.name.removesuffix(_SUFFIX)}"
+        for family in _data().iterdir()
+        if family.is_dir() and not family.name.startswith("_")
+        for entry in family.iterdir()
+        if entry.name.endswith(_SUFFIX)
+    )
+
+
+def library_instance(name: str) -> Instance:
+    """Load a library instance by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name; close names are suggested.
+    """
+    names = library_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "'spotbag instance list' shows all"
+        raise input_error(name, f"no library instance has this name ({hint})")
+    entry = _data().joinpath(*PurePosixPath(name + _SUFFIX).parts)
+    return parse_instance(entry.read_text(encoding="utf-8"), name)

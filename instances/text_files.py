@@ -1,0 +1,114 @@
+"""Reading and writing whole text files: clear errors, never half a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .errors import SpotbagError, input_error
+
+MAX_FILE_BYTES = 1_000_000_000
+STANDARD_INPUT = "-"
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a UTF-8 text file, or standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, a folder, unreadable, too large or not UTF-8 text.
+    """
+    source = source_name(path)
+    try:
+        if os.fspath(path) == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise input_error(source, "no such file") from None
+    except IsADirectoryError:
+        raise input_error(source, "is a folder, not a file") from None
+    except PermissionError:
+        raise input_error(source, "cannot be read: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise input_error(source, f"cannot be read: {_reason(error)}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise input_error(source, f"is larger than {MAX_FILE_BYTES // 10**6} MB")
+    if not data.strip():
+        raise input_error(source, "is empty")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise input_error(source, f"is not UTF-8 text (byte {error.start})") from None
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file at once: to a temporary file beside it, then rename.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file at once: to a temporary file beside it, then rename.
+
+    Special files (``/dev/stdout``, a pipe) are written to as they are.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    temporary: str | None = None
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)
+            return
+        if target.is_dir():
+            raise IsADirectoryError(0, "is a folder, not a file")
+        target = target.resolve()  # a link stays a link to the file that is replaced
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, _mode_of(target))
+        os.replace(temporary, target)
+        temporary = None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SpotbagError(f"{path}: cannot be written: {_reason(error)}") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def source_name(path: str | os.PathLike[str]) -> str:
+    """Name of an input in messages."""
+    text = os.fspath(path)
+    return "standard input" if text == STANDARD_INPUT else text
+
+
+def _mode_of(target: Path) -> int:
+    """Access rights for the new file: those of the one it replaces, else the usual ones."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "the folder does not exist"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error)

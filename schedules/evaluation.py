@@ -1,0 +1,24 @@
+"""Cost, makespan and objective of a plan: one function each."""
+
+from __future__ import annotations
+
+from ..instances.problem import FloatArray, Instance, IntArray
+
+
+def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_end_s: IntArray) -> FloatArray:
+    """Bill of each VM, shape (n_vms,): its price for every second from ready to the end of its last task.
+
+    Burst-HADS, section III-A: charged from omega after the launch until it terminates.
+    """
+    return instance.offer_price_usd_per_s[vm_offer] * (vm_end_s - instance.boot_overhead_s)
+
+
+def makespan_s(task_end_s: IntArray) -> int:
+    """End of the last task, counted from the start of the application."""
+    return int(task_end_s.max(initial=0))
+
+
+def objective_value(instance: Instance, cost_usd: float, makespan_s: float) -> float:
+    """Weighted sum of cost and makespan, both in units of their scales (Burst-HADS eq. 1 and 8)."""
+    weight = instance.objective.cost_weight
+    return weight * cost_usd / instance.cost_scale_usd + (1 - weight) * makespan_s / instance.makespan_scale_s

@@ -1,0 +1,111 @@
+"""What a Gantt chart shows, independent of how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..instances.problem import FloatArray, IntArray
+from .schedule import Schedule
+
+CATEGORIES = {
+    "spot": "#4C8EDA",
+    "on-demand": "#E8A33D",
+    "burstable, full speed": "#3FA66B",
+    "burstable, baseline": "#9C6FC4",
+}
+"""Kinds of bars and their colours."""
+
+D_SPOT_COLOUR = "#7A4FBF"
+DEADLINE_COLOUR = "#C8372D"
+
+
+@dataclass(frozen=True, slots=True)
+class GanttLayout:
+    """Rows and bars of a Gantt chart: one row for each core, grouped by VM, the first at the top.
+
+    Attributes
+    ----------
+    title, subtitle : str
+        Texts above the chart.
+    vm_labels : list of str
+        Label of each VM drawn, top to bottom.
+    vm_first_row, vm_rows : array of int, shape (n_drawn,)
+        First row and number of rows of each VM.
+    row : array of int, shape (n_tasks,)
+        Row of each task.
+    start_s, duration_s : array of int, shape (n_tasks,)
+        Where its bar lies.
+    category : array of int, shape (n_tasks,)
+        Position in `CATEGORIES`.
+    task_ids : sequence of str, shape (n_tasks,)
+        What to call the tasks.
+    deadline_s, d_spot_s, makespan_s, ready_s : int
+        Moments to mark; D_spot is None for a plan without spot VMs.
+    """
+
+    title: str
+    subtitle: str
+    vm_labels: list[str]
+    vm_first_row: IntArray
+    vm_rows: IntArray
+    row: IntArray
+    start_s: IntArray
+    duration_s: IntArray
+    category: IntArray
+    task_ids: Sequence[str]
+    deadline_s: int
+    d_spot_s: int | None
+    makespan_s: int
+    ready_s: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.vm_rows.sum())
+
+    @property
+    def vm_centre(self) -> FloatArray:
+        """Vertical centre of each VM's rows."""
+        return self.vm_first_row + (self.vm_rows - 1) / 2
+
+
+def gantt_layout(schedule: Schedule, method: str | None = None) -> GanttLayout:
+    """Lay out the Gantt chart of a plan; VMs without tasks are left out."""
+    instance = schedule.instance
+    used = np.unique(schedule.task_vm)
+    order = sorted(used.tolist(), key=lambda vm: (instance.offers[schedule.vm_offer[vm]].market != "spot", vm))
+    rows = schedule.vm_vcpus[order]
+    first = np.concatenate([[0], np.cumsum(rows)[:-1]]).astype(np.int64)
+    first_of_vm = np.zeros(len(schedule.vm_offer), dtype=np.int64)
+    first_of_vm[order] = first
+    is_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+    burstable = np.array([offer.burstable for offer in instance.offers])[schedule.vm_offer][schedule.task_vm]
+    category = np.where(is_spot, 0, 1)
+    category = np.where(burstable, np.where(schedule.task_baseline, 3, 2), category)
+    share = 100 * schedule.makespan_s / instance.deadline_s
+    maker = f", {method}" if method else ""
+    used_spot = bool(instance.offer_is_spot[schedule.vm_offer[order]].any())
+    return GanttLayout(
+        title=f"{instance.name}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
+        subtitle=f"{instance.n_tasks:,} tasks on {len(order)} VMs ({_mix(schedule)}), "
+        f"ends at {share:.0f} % of the deadline",
+        vm_labels=[schedule.vm_ids[vm] for vm in order],
+        vm_first_row=first,
+        vm_rows=rows,
+        row=first_of_vm[schedule.task_vm] + schedule.task_core,
+        start_s=schedule.task_start_s,
+        duration_s=schedule.task_duration_s,
+        category=category,
+        task_ids=instance.task_ids,
+        deadline_s=instance.deadline_s,
+        d_spot_s=instance.d_spot_s if used_spot else None,
+        makespan_s=schedule.makespan_s,
+        ready_s=instance.boot_overhead_s,
+    )
+
+
+def _mix(schedule: Schedule) -> str:
+    return ", ".join(f"{count} {name}" for name, count in schedule.vm_counts().items())

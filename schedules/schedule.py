@@ -1,0 +1,175 @@
+"""The plan (the papers' primary map): which VMs are rented, and which task runs on which core when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..instances.durations import BASELINE
+from ..instances.problem import BoolArray, FloatArray, Instance, IntArray
+from .documents import PlacedTask, RentedVm, ScheduleDocument
+from .evaluation import makespan_s, objective_value, vm_cost_usd
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A plan for an instance. Times, cost and objective are derived from the instance.
+
+    Feasibility is not asked for here; see `spotbag.schedules.check`.
+
+    Attributes
+    ----------
+    instance : Instance
+        What it is a plan for, with ``d_spot_s`` set if spot VMs are offered.
+    vm_offer : array of int, shape (n_vms,)
+        Offer of each VM, as an index into ``instance.offers``.
+    task_vm, task_core, task_start_s : array of int, shape (n_tasks,)
+        Where and when each task runs.
+    task_baseline : array of bool, shape (n_tasks,)
+        Tasks that run in baseline mode (burstable VMs only).
+    vm_ids : tuple of str, shape (n_vms,)
+        Names of the VMs.
+
+    Raises
+    ------
+    ValueError
+        If shapes or indices do not fit the instance, or a task cannot run where it is placed.
+    """
+
+    instance: Instance
+    vm_offer: IntArray
+    task_vm: IntArray
+    task_core: IntArray
+    task_start_s: IntArray
+    task_baseline: BoolArray
+    vm_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n_tasks = self.instance.n_tasks
+        for name in ("vm_offer", "task_vm", "task_core", "task_start_s", "task_baseline"):
+            kind = bool if name == "task_baseline" else np.int64
+            array = np.array(getattr(self, name), dtype=kind)
+            if array.ndim != 1 or (name.startswith("task") and len(array) != n_tasks):
+                raise ValueError(f"{name} has shape {array.shape}; the instance has {n_tasks} tasks")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if not self.vm_ids:
+            object.__setattr__(self, "vm_ids", default_vm_ids(self.instance, self.vm_offer))
+        if len(self.vm_ids) != len(self.vm_offer) or len(set(self.vm_ids)) != len(self.vm_ids):
+            raise ValueError("vm_ids must name each VM once")
+        _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
+        _check_indices("task_vm", self.task_vm, len(self.vm_offer))
+        if (self.task_core < 0).any() or (self.task_core >= self.vm_vcpus[self.task_vm]).any():
+            raise ValueError("task_core names a core that the VM does not have")
+        if (self.task_duration_s > 10**9).any():
+            raise ValueError("a task is placed where it cannot run")
+
+    @cached_property
+    def task_duration_s(self) -> IntArray:
+        """Time each task occupies its core, shape (n_tasks,)."""
+        table = self.instance.duration_s
+        mode = self.task_baseline.astype(np.int64) * BASELINE
+        return np.asarray(table[self.instance.task_group, self.vm_offer[self.task_vm], mode])
+
+    @cached_property
+    def task_end_s(self) -> IntArray:
+        """End of each task, shape (n_tasks,)."""
+        return self.task_start_s + self.task_duration_s
+
+    @cached_property
+    def vm_vcpus(self) -> IntArray:
+        """Cores of each VM, shape (n_vms,)."""
+        return np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer]
+
+    @cached_property
+    def vm_end_s(self) -> IntArray:
+        """End of the last task of each VM, shape (n_vms,); the VM's readiness if it has none."""
+        end = np.full(len(self.vm_offer), self.instance.boot_overhead_s, dtype=np.int64)
+        np.maximum.at(end, self.task_vm, self.task_end_s)
+        return end
+
+    @cached_property
+    def vm_cost_usd(self) -> FloatArray:
+        """Bill of each VM, shape (n_vms,)."""
+        return vm_cost_usd(self.instance, self.vm_offer, self.vm_end_s)
+
+    @cached_property
+    def cost_usd(self) -> float:
+        """Bill of all VMs."""
+        return float(self.vm_cost_usd.sum())
+
+    @cached_property
+    def makespan_s(self) -> int:
+        """End of the last task."""
+        return makespan_s(self.task_end_s)
+
+    @cached_property
+    def objective(self) -> float:
+        """Value of the instance's objective."""
+        return objective_value(self.instance, self.cost_usd, self.makespan_s)
+
+    def vm_counts(self) -> dict[str, int]:
+        """VMs of each offer by its name, e.g. ``{"c4.large spot": 2}``, in catalogue order."""
+        counts = Counter(self.vm_offer.tolist())
+        return {str(self.instance.offers[index]): counts[index] for index in sorted(counts)}
+
+    def to_document(self, method: str | None = None) -> ScheduleDocument:
+        """Return the plan as the document of a file."""
+        offers = [self.instance.offers[index] for index in self.vm_offer]
+        vms = tuple(
+            RentedVm(id=name, type=offer.vm_type.name, market=offer.market)
+            for name, offer in zip(self.vm_ids, offers, strict=True)
+        )
+        rows = zip(
+            self.instance.task_ids,
+            self.task_vm.tolist(),
+            self.task_core.tolist(),
+            self.task_start_s.tolist(),
+            self.task_end_s.tolist(),
+            self.task_baseline.tolist(),
+            strict=True,
+        )
+        burstable = [offer.burstable for offer in offers]
+        tasks = tuple(
+            PlacedTask(
+                id=name,
+                vm=self.vm_ids[vm],
+                core=core,
+                start_s=start,
+                end_s=end,
+                mode=("baseline" if baseline else "burst") if burstable[vm] else None,
+            )
+            for name, vm, core, start, end, baseline in rows
+        )
+        return ScheduleDocument(
+            instance=self.instance.name,
+            method=method,
+            deadline_s=self.instance.deadline_s,
+            d_spot_s=self.instance.d_spot_s,
+            cost_usd=self.cost_usd,
+            makespan_s=self.makespan_s,
+            objective=self.objective,
+            vms=vms,
+            tasks=tasks,
+        )
+
+
+def default_vm_ids(instance: Instance, vm_offer: Sequence[int] | IntArray) -> tuple[str, ...]:
+    """Names like ``c4.large-spot-1``, numbered by offer."""
+    seen: Counter[int] = Counter()
+    names = []
+    for index in np.asarray(vm_offer).tolist():
+        seen[index] += 1
+        offer = instance.offers[index]
+        names.append(f"{offer.vm_type.name}-{offer.market}-{seen[index]}")
+    return tuple(names)
+
+
+def _check_indices(name: str, array: Any, size: int) -> None:
+    if len(array) and (array.min() < 0 or array.max() >= size):
+        raise ValueError(f"{name} must hold indices below {size}")

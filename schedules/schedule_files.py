@@ -1,0 +1,140 @@
+"""Reading and writing plans: JSON of the format ``spotbag.schedule/1``."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+import numpy as np
+
+from ..instances.durations import BASELINE, NEVER
+from ..instances.errors import InputError, Issue
+from ..instances.json_documents import check_format, format_json, parse_json, validate_record
+from ..instances.problem import Instance
+from ..instances.text_files import read_text, source_name, write_text
+from .documents import SCHEDULE_FORMAT, PlacedTask, ScheduleDocument
+from .schedule import Schedule
+
+
+def read_schedule_document(path: str | os.PathLike[str]) -> ScheduleDocument:
+    """Read a plan as it is written, without an instance, from a file or from standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        If it is no document of this format.
+    """
+    return parse_schedule_document(read_text(path), source_name(path))
+
+
+def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument:
+    """Read a plan from a JSON text; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        If it is no document of this format.
+    """
+    document = parse_json(text, source)
+    check_format(document, SCHEDULE_FORMAT, source)
+    return validate_record(ScheduleDocument, document, source)
+
+
+def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
+    """Read a plan for an instance.
+
+    Times that can be derived are derived; a plan whose ends differ from them is refused.
+
+    Raises
+    ------
+    InputError
+        If it is no plan for this instance. Feasibility is for the checker.
+    """
+    return schedule_of_document(read_schedule_document(path), instance, source_name(path))
+
+
+def schedule_of_document(document: ScheduleDocument, instance: Instance, source: str = "plan") -> Schedule:
+    """Make a schedule of a plan's document; see `read_schedule`."""
+    placed, issues = _placed_by_task(document, instance)
+    offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
+    for index, vm in enumerate(document.vms):
+        if (vm.type, vm.market) not in offers:
+            rule = f"is not offered by the instance {instance.name!r}"
+            issues.append(Issue(f"vms[{index}]", rule, value=f"{vm.type} {vm.market}", item=vm.id))
+    vm_index: dict[str, int] = {}
+    for index, vm in enumerate(document.vms):
+        if vm.id in vm_index:
+            issues.append(Issue(f"vms[{index}]", f"is a duplicate of vms[{vm_index[vm.id]}]", "id", vm.id))
+        vm_index.setdefault(vm.id, index)
+    if not issues:
+        vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
+        issues = _placement_issues(placed, instance, vm_index, vm_offer)
+    if issues:
+        raise InputError(source, issues)
+    entries = [entry for _, entry in placed]
+    return Schedule(
+        instance,
+        vm_offer,
+        np.array([vm_index[entry.vm] for entry in entries], dtype=np.int64),
+        np.array([entry.core for entry in entries], dtype=np.int64),
+        np.array([entry.start_s for entry in entries], dtype=np.int64),
+        np.array([entry.mode == "baseline" for entry in entries], dtype=bool),
+        tuple(vm.id for vm in document.vms),
+    )
+
+
+def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[list[tuple[int, PlacedTask]], list[Issue]]:
+    """Entries of the document in the order of the instance's tasks, each with its position."""
+    issues = []
+    found: dict[str, tuple[int, PlacedTask]] = {}
+    for index, entry in enumerate(document.tasks):
+        where = f"tasks[{index}]"
+        if entry.id not in instance.task_index:
+            issues.append(Issue(where, f"is not a task of the instance {instance.name!r}", "id", entry.id))
+        elif entry.id in found:
+            issues.append(Issue(where, f"is a duplicate of tasks[{found[entry.id][0]}]", "id", entry.id))
+        else:
+            found[entry.id] = index, entry
+    missing = [name for name in instance.task_ids if name not in found]
+    issues += [Issue("tasks", f"task {name!r} of the instance is missing") for name in missing]
+    return [found[name] for name in instance.task_ids if name in found], issues
+
+
+def _placement_issues(
+    placed: list[tuple[int, PlacedTask]], instance: Instance, vm_index: dict[str, int], vm_offer: np.typing.NDArray[np.int64]
+) -> list[Issue]:
+    issues = []
+    groups = instance.task_group.tolist()
+    for group, (index, entry) in zip(groups, placed, strict=True):
+        where = f"tasks[{index}]"
+        if entry.vm not in vm_index:
+            issues.append(Issue(where, "is no VM of the plan", "vm", entry.vm, entry.id))
+            continue
+        offer = instance.offers[int(vm_offer[vm_index[entry.vm]])]
+        if entry.core >= offer.vcpus:
+            issues.append(Issue(where, f"must be below {offer.vcpus}, the cores of {entry.vm}", "core", entry.core, entry.id))
+        if entry.mode is not None and not offer.burstable:
+            issues.append(Issue(where, f"does not exist on {offer.vm_type.name}", "mode", entry.mode, entry.id))
+            continue
+        duration = int(instance.duration_s[group, offer.index, BASELINE * (entry.mode == "baseline")])
+        if duration >= NEVER:
+            issues.append(Issue(where, f"cannot run on {offer}", item=entry.id))
+        elif entry.end_s != entry.start_s + duration:
+            rule = f"must be {entry.start_s + duration}: it takes {duration} s on {offer}"
+            issues.append(Issue(where, rule, "end_s", entry.end_s, entry.id))
+    return issues
+
+
+def write_schedule(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
+    """Write a plan as a JSON file."""
+    write_text(path, format_schedule(schedule, method))
+
+
+def format_schedule(schedule: Schedule, method: str | None = None) -> str:
+    """Return a plan as a JSON text."""
+    return format_json(schedule.to_document(method).model_dump(mode="json", exclude_none=True))
+
+
+def schedule_schema() -> str:
+    """JSON Schema of ``spotbag.schedule/1``, as shipped with the package."""
+    return resources.files(__package__).joinpath("schedule.schema.json").read_text(encoding="utf-8")

@@ -1,0 +1,92 @@
+"""List scheduling of tasks on one VM, with exact memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+
+class VmTimeline:
+    """The cores and memory of a VM over time; tasks are appended one by one.
+
+    A task starts at the earliest time at which a core is free for good (nothing is put into gaps before tasks that
+    are placed already) and the memory suffices for the whole time it runs. It goes to the core that has been idle for
+    the shortest time then, the lowest-numbered one at a tie.
+
+    Parameters
+    ----------
+    vcpus : int
+        Number of cores.
+    memory_kb : int, optional
+        Memory; None if it cannot bind, which makes everything faster.
+    ready_s : int
+        When the VM is ready.
+    """
+
+    __slots__ = ("_memory_kb", "_times", "_used_kb", "core_free_s")
+
+    def __init__(self, vcpus: int, memory_kb: int | None, ready_s: int = 0) -> None:
+        self.core_free_s = [ready_s] * vcpus
+        self._memory_kb = memory_kb
+        # Memory in use as a step function: _used_kb[k] from _times[k] until _times[k + 1], the last is 0 forever.
+        self._times = [ready_s]
+        self._used_kb = [0]
+
+    @property
+    def earliest_core_s(self) -> int:
+        """When the first core is free: no task starts before."""
+        return min(self.core_free_s)
+
+    @property
+    def end_s(self) -> int:
+        """End of the last task."""
+        return max(self.core_free_s)
+
+    def earliest_start_s(self, memory_kb: int, duration_s: int) -> int | None:
+        """When a task could start; None if the VM's memory is too small for it."""
+        start = self.earliest_core_s
+        if self._memory_kb is None:
+            return start
+        room = self._memory_kb - memory_kb
+        if room < 0:
+            return None
+        times, used = self._times, self._used_kb
+        step = bisect_right(times, start) - 1
+        end = start + duration_s
+        while step < len(times) and times[step] < end:
+            if used[step] > room:
+                start = times[step + 1]
+                end = start + duration_s
+            step += 1
+        return start
+
+    def append(self, start_s: int, memory_kb: int, duration_s: int) -> int:
+        """Place a task at a start that `earliest_start_s` gave; return its core."""
+        core = -1
+        for index, free in enumerate(self.core_free_s):
+            if free <= start_s and (core < 0 or free > self.core_free_s[core]):
+                core = index
+        if core < 0:
+            raise ValueError(f"no core is free at {start_s} s")
+        self.core_free_s[core] = start_s + duration_s
+        if self._memory_kb is not None:
+            self._occupy(start_s, start_s + duration_s, memory_kb)
+        return core
+
+    def _occupy(self, start_s: int, end_s: int, memory_kb: int) -> None:
+        first = self._breakpoint(start_s)
+        last = self._breakpoint(end_s)
+        for step in range(first, last):
+            self._used_kb[step] += memory_kb
+        # No task starts before the first free core any more: what lies before it is forgotten.
+        past = bisect_right(self._times, self.earliest_core_s) - 1
+        if past > 0:
+            del self._times[:past]
+            del self._used_kb[:past]
+
+    def _breakpoint(self, time_s: int) -> int:
+        """Step that begins at a time, made if there is none."""
+        step = bisect_left(self._times, time_s)
+        if step == len(self._times) or self._times[step] != time_s:
+            self._times.insert(step, time_s)
+            self._used_kb.insert(step, self._used_kb[step - 1])
+        return step

@@ -1,0 +1,123 @@
+"""The methods, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..heuristics.greedy import GreedyOptions, greedy
+from ..heuristics.outcome import HeuristicOutcome
+from ..instances.errors import InputError, Issue
+from ..instances.problem import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to make a plan.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        One line.
+    options_type : type
+        Frozen dataclass of its options.
+    run : callable
+        Takes an instance with D_spot set, and the options.
+    """
+
+    name: str
+    summary: str
+    options_type: type[Any]
+    run: Callable[[Instance, Any], HeuristicOutcome]
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("greedy", "primary scheduling heuristic of HADS (Algorithms 2-3)", GreedyOptions, greedy),
+    )
+}
+"""Method by name."""
+
+
+def find_method(name: str) -> Method:
+    """Look up a method.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    if name not in METHODS:
+        raise InputError("method", [Issue("", f"is unknown (known: {', '.join(METHODS)})", value=name)])
+    return METHODS[name]
+
+
+def make_options(method: Method, given: Mapping[str, Any]) -> Any:
+    """Make the options of a method from values, or from texts as on a command line.
+
+    Raises
+    ------
+    InputError
+        With every option that is unknown or out of its range.
+    """
+    issues: list[Issue] = []
+    values: dict[str, Any] = {}
+    hints = typing.get_type_hints(method.options_type)
+    for name, value in given.items():
+        if name not in hints:
+            close = difflib.get_close_matches(name, hints, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(hints)}"
+            issues.append(Issue("", f"is no option of {method.name} ({hint})", name))
+            continue
+        try:
+            values[name] = _convert(value, hints[name])
+        except ValueError:
+            issues.append(Issue("", f"must be {_describe(hints[name])}", name, value))
+    if issues:
+        raise InputError(f"options of {method.name}", issues)
+    return method.options_type(**values)
+
+
+def describe_options(method: Method) -> list[tuple[str, str, str]]:
+    """Name, kind and default of each option of a method."""
+    hints = typing.get_type_hints(method.options_type)
+    return [
+        (field.name, _describe(hints[field.name]), "" if field.default is None else str(field.default))
+        for field in dataclasses.fields(method.options_type)
+    ]
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """Convert a value to a literal or a positive whole number."""
+    for choice in _choices(hint):
+        if typing.get_origin(choice) is typing.Literal and value in typing.get_args(choice):
+            return value
+        if choice is type(None) and value in (None, "none"):
+            return None
+        if choice is int and not isinstance(value, bool) and str(value).isascii() and str(value).isdigit():
+            number = int(str(value)[:12])
+            if number > 0:
+                return number
+    raise ValueError
+
+
+def _describe(hint: Any) -> str:
+    names = []
+    for choice in _choices(hint):
+        if typing.get_origin(choice) is typing.Literal:
+            names += [str(value) for value in typing.get_args(choice)]
+        else:
+            names.append("none" if choice is type(None) else "a positive whole number")
+    return " or ".join(names)

@@ -1,0 +1,41 @@
+"""The commands and their places."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from . import check, instance, methods, show, solve
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
+    epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"spotbag {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None: ...
+
+
+app.command("solve", epilog=solve.EXAMPLE)(solve.solve_command)
+app.command("check", epilog=check.EXAMPLE)(check.check_command)
+app.command("show", epilog=show.EXAMPLE)(show.show_command)
+app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
+app.add_typer(instance.app, name="instance")

@@ -1,0 +1,77 @@
+"""``spotbag check``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    DeadlineOption,
+    DSpotOption,
+    InstanceArgument,
+    JsonOption,
+    change_instance,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+    warn,
+)
+
+EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
+
+_SHOWN = 40
+
+
+def check_command(
+    instance: InstanceArgument,
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)],
+    deadline: DeadlineOption = None,
+    d_spot: DSpotOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a plan against an instance, by code that shares nothing with what makes plans.
+
+    Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
+    """
+    from ..heuristics import with_d_spot
+    from ..schedules import check, read_schedule_document
+
+    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)
+    document = read_schedule_document(plan)
+    problem = with_d_spot(problem)
+    report = check(problem, document)
+    if as_json:
+        print_json(
+            {
+                "instance": problem.name,
+                "status": "feasible" if report.feasible else "infeasible",
+                "cost_usd": report.cost_usd,
+                "makespan_s": report.makespan_s,
+                "objective": report.objective,
+                "deadline_s": problem.deadline_s,
+                "d_spot_s": problem.d_spot_s,
+                "violations": [dataclasses.asdict(violation) for violation in report.violations],
+                "notes": list(report.notes),
+            }
+        )
+    else:
+        warn(report.notes)
+        verdict = "feasible" if report.feasible else f"not feasible, {len(report.violations)} rules broken"
+        print(f"{problem.name}: {verdict}")
+        print(f"  cost       $ {report.cost_usd:.6f}")
+        print(f"  makespan   {seconds(report.makespan_s)} s")
+        print(f"  objective  {report.objective:.6f}")
+        if report.violations:
+            print()
+            columns = [("rule", False), ("amount", True), ("unit", False), ("what", False)]
+            rows = [(entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]]
+            print_table(make_table("", columns, rows))
+            if len(report.violations) > _SHOWN:
+                print(f"... and {len(report.violations) - _SHOWN} more (--json lists all)")
+    if not report.feasible:
+        raise typer.Exit(NO_FEASIBLE_PLAN)

@@ -1,0 +1,141 @@
+"""What the commands share: arguments, reading of instances, output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..instances import Instance
+
+NO_FEASIBLE_PLAN = 1
+
+InstanceArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="INSTANCE", help="A JSON file, - for standard input, or the name of a library instance.", show_default=False
+    ),
+]
+DeadlineOption: TypeAlias = Annotated[
+    int | None, typer.Option("--deadline", metavar="S", help="Deadline in seconds, instead of the instance's.")
+]
+DSpotOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--d-spot", metavar="S", help="D_spot in seconds: spot VMs end by then. Estimated if nowhere given."),
+]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def load_instance(argument: str) -> Instance:
+    """Load an instance by path, ``-`` or library name; warnings go to standard error."""
+    from ..instances import instance_warnings, library_instance, library_names, read_instance
+    from ..instances.text_files import STANDARD_INPUT
+
+    path = Path(argument)
+    is_file = argument == STANDARD_INPUT or path.is_file()
+    looks_like_path = path.suffix == ".json" or path.exists() or argument.startswith((".", "/", "~"))
+    if is_file or (argument not in library_names() and looks_like_path):
+        instance = read_instance(argument)
+    else:
+        instance = library_instance(argument)
+    warn(instance_warnings(instance))
+    return instance
+
+
+def change_instance(
+    instance: Instance,
+    *,
+    deadline: int | None = None,
+    d_spot: int | None = None,
+    markets: str | None = None,
+    cost_weight: float | None = None,
+    cost_scale: float | None = None,
+    makespan_scale: float | None = None,
+) -> Instance:
+    """Return the instance with what the command line says instead of what it says itself."""
+    from ..instances import InputError
+
+    changes: dict[str, Any] = {}
+    if deadline is not None:
+        changes["deadline_s"] = deadline
+    if d_spot is not None:
+        changes["d_spot_s"] = d_spot
+    if markets is not None:
+        changes["markets"] = [market.strip() for market in markets.split(",")]
+    weights = {"cost_weight": cost_weight, "cost_scale_usd": cost_scale, "makespan_scale_s": makespan_scale}
+    given = {name: value for name, value in weights.items() if value is not None}
+    if given:
+        changes["objective"] = instance.objective.model_dump(exclude_unset=True) | given
+    if not changes:
+        return instance
+    try:
+        return instance.replace(**changes)
+    except InputError as error:
+        raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Print warnings on standard error."""
+    for message in messages:
+        print(f"warning: {message}", file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(table: Table) -> None:
+    """Print a table; wide enough when it goes to a file or a pipe."""
+    from rich.console import Console
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=140)
+    console.print(table)
+
+
+def make_table(title: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
+    """Make a table; a column is its heading and whether it holds numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, numeric in columns:
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Show on a terminal that something is being done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
+def check_output(path: str | None) -> None:
+    """Refuse an output file in a folder that does not exist, before any work is done."""
+    from ..instances import SpotbagError
+
+    if path is not None and not Path(os.path.abspath(path)).parent.is_dir():
+        raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
+
+
+def seconds(value: int) -> str:
+    """Seconds with thousands set apart."""
+    return f"{value:,}"

@@ -1,0 +1,236 @@
+"""``spotbag instance``: list, generate, import, export, schema."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    InstanceArgument,
+    JsonOption,
+    check_output,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from ..instances import Instance
+
+app = typer.Typer(no_args_is_help=True, help="Instances: list the library, generate, import, export, print the schema.")
+
+OutOption = Annotated[
+    str | None, typer.Option("--out", metavar="FILE", help="Where to write the instance; standard output if absent.")
+]
+
+
+class Document(StrEnum):
+    """Documents that have a schema."""
+
+    INSTANCE = "instance"
+    SCHEDULE = "schedule"
+
+
+@app.command("list", epilog="Example:  spotbag instance list")
+def list_command(as_json: JsonOption = False) -> None:
+    """List the library instances."""
+    from ..instances import library_instance, library_names
+
+    rows = []
+    for name in library_names():
+        instance = library_instance(name)
+        source = instance.provenance.source if instance.provenance else ""
+        rows.append(
+            {
+                "name": name,
+                "tasks": instance.n_tasks,
+                "entries": len(instance.tasks),
+                "vm_types": len(instance.vm_types),
+                "deadline_s": instance.deadline_s,
+                "memory_may_bind": not bool(instance.memory_never_binds.all()),
+                "source": source,
+            }
+        )
+    if as_json:
+        print_json({"instances": rows})
+        return
+    columns = [
+        ("name", False),
+        ("tasks", True),
+        ("entries", True),
+        ("VM types", True),
+        ("deadline (s)", True),
+        ("memory", False),
+        ("source", False),
+    ]
+    cells = [
+        [
+            str(row["name"]),
+            f"{row['tasks']:,}",
+            f"{row['entries']:,}",
+            str(row["vm_types"]),
+            seconds(int(str(row["deadline_s"]))),
+            "may bind" if row["memory_may_bind"] else "never binds",
+            str(row["source"]),
+        ]
+        for row in rows
+    ]
+    print_table(make_table("", columns, cells))
+
+
+@app.command("generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json")
+def generate_command(
+    tasks: Annotated[int, typer.Option("--tasks", help="Number of tasks.")] = 100,
+    classes: Annotated[
+        int | None, typer.Option("--classes", help="Classes of identical tasks; if absent, each task is on its own.")
+    ] = None,
+    distinct: Annotated[bool, typer.Option("--distinct", help="Make the run times pairwise distinct.")] = False,
+    runtime: Annotated[
+        str,
+        typer.Option(
+            "--runtime",
+            metavar="DIST",
+            help="Run time in s: constant:V, uniform:LOW:HIGH, normal:MEAN:SD, lognormal:MEDIAN:SIGMA or beta:MIN:MEAN:MAX.",
+        ),
+    ] = "beta:102:198:323",
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="DIST", help="Memory in MB, likewise.")
+    ] = "beta:2.85:4.69:12.2",
+    catalogue: Annotated[str, typer.Option("--catalogue", help="VM types: hads or burst-hads.")] = "burst-hads",
+    limit: Annotated[int, typer.Option("--limit", help="VMs of each type and market at most.")] = 5,
+    max_on_demand: Annotated[int, typer.Option("--max-on-demand", min=0, help="On-demand VMs at most.")] = 20,
+    tightness: Annotated[
+        float, typer.Option("--tightness", help="Least time on all cores divided by the deadline, in (0, 1].")
+    ] = 0.5,
+    deadline: Annotated[int | None, typer.Option("--deadline", metavar="S", help="Deadline, instead of the tightness.")] = None,
+    d_spot_fraction: Annotated[
+        float, typer.Option("--d-spot-fraction", help="D_spot as a fraction of the deadline; negative: let it be estimated.")
+    ] = 0.8,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same instance.")] = 0,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the instance.")] = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Generate a random instance."""
+    from ..instances import generate_instance
+
+    check_output(out)
+    instance = generate_instance(
+        tasks,
+        classes=classes,
+        distinct=distinct,
+        runtime_s=runtime,
+        memory_mb=memory,
+        catalogue=catalogue,
+        limit=limit,
+        max_on_demand=max_on_demand,
+        tightness=tightness,
+        deadline_s=deadline,
+        d_spot_fraction=None if d_spot_fraction < 0 else d_spot_fraction,
+        seed=seed,
+        name=name,
+    )
+    _deliver(instance, out, as_json, [])
+
+
+@app.command("import", epilog="Example:  spotbag instance import --job job.json --env env.json --deadline 2700 --out j100.json")
+def import_command(
+    job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
+    env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
+    deadline: Annotated[int, typer.Option("--deadline", metavar="S", help="Deadline in seconds; it is in neither file.")],
+    d_spot: Annotated[int | None, typer.Option("--d-spot", metavar="S", help="D_spot in seconds.")] = None,
+    out: OutOption = None,
+    map_file: Annotated[
+        str | None, typer.Option("--map", metavar="FILE", help="map.json: a plan for the job, to be read as well.")
+    ] = None,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="Where to write that plan.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import the files of the HADS and Burst-HADS authors."""
+    from ..instances import SpotbagError
+    from ..instances.hads_files import read_hads_files
+    from ..schedules import write_schedule
+    from ..schedules.hads_map import read_hads_map
+
+    if (map_file is None) != (plan is None):
+        raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
+    for path in (out, plan):
+        check_output(path)
+    imported = read_hads_files(job, env, deadline, d_spot)
+    warnings = list(imported.warnings)
+    if map_file is not None and plan is not None:
+        schedule, more = read_hads_map(map_file, imported.instance)
+        warnings += more
+        write_schedule(schedule, plan, "imported map")
+    warn(warnings)
+    _deliver(imported.instance, out, as_json, warnings)
+
+
+@app.command("export", epilog="Example:  spotbag instance export hads/J60 --job job.json --env env.json")
+def export_command(
+    instance: InstanceArgument,
+    job: Annotated[str, typer.Option("--job", metavar="FILE", help="Where to write job.json.")],
+    env: Annotated[str, typer.Option("--env", metavar="FILE", help="Where to write env.json.")],
+    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="A plan for it, to be exported as well.")] = None,
+    map_file: Annotated[str | None, typer.Option("--map", metavar="FILE", help="Where to write it as map.json.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Export to the files of the HADS and Burst-HADS authors."""
+    from ..instances import SpotbagError
+    from ..instances.hads_files import write_hads_files
+    from ..schedules import read_schedule
+    from ..schedules.hads_map import write_hads_map
+
+    if (map_file is None) != (plan is None):
+        raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
+    for path in (job, env, map_file):
+        check_output(path)
+    problem = load_instance(instance)
+    schedule = None if plan is None else read_schedule(plan, problem)
+    warnings = write_hads_files(problem, job, env)
+    if schedule is not None and map_file is not None:
+        write_hads_map(schedule, map_file)
+    warn(warnings)
+    written = [path for path in (job, env, map_file) if path is not None]
+    if as_json:
+        print_json({"instance": problem.name, "written": written, "warnings": warnings})
+    else:
+        print(f"{problem.name}: wrote {', '.join(written)}")
+
+
+@app.command("schema", epilog="Example:  spotbag instance schema > instance.schema.json")
+def schema_command(
+    of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
+) -> None:
+    """Print the JSON Schema of instances, or of plans."""
+    from ..instances import instance_schema
+    from ..schedules import schedule_schema
+
+    print(instance_schema() if of is Document.INSTANCE else schedule_schema(), end="")
+
+
+def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:
+    """Write an instance to a file and say so, or print it."""
+    from ..instances import format_instance, write_instance
+
+    if out is None:
+        print(format_instance(instance), end="")
+        return
+    write_instance(instance, out)
+    said: dict[str, Any] = {
+        "instance": instance.name,
+        "written": [out],
+        "tasks": instance.n_tasks,
+        "deadline_s": instance.deadline_s,
+        "d_spot_s": instance.d_spot_s,
+        "warnings": warnings,
+    }
+    if as_json:
+        print_json(said)
+    else:
+        print(f"wrote {out}: {instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

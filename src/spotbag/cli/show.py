@@ -1,0 +1,242 @@
+"""``spotbag show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import JsonOption, busy, check_output, load_instance, make_table, print_json, print_table, seconds
+from .solve import print_rented
+
+if TYPE_CHECKING:
+    from ..instances import Instance
+    from ..schedules import Schedule, ScheduleDocument
+
+EXAMPLE = "Example:  spotbag show hads/J100   or   spotbag show plan.json --gantt plan.svg"
+
+
+def show_command(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="INSTANCE|PLAN", help="An instance or a plan: a file, - or a library name.", show_default=False
+        ),
+    ],
+    instance: Annotated[
+        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
+    ] = None,
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show an instance or a plan.
+
+    A plan is shown as its instance says it is; without the instance, as it says of itself.
+    """
+    from ..instances import SpotbagError
+    from ..schedules import write_gantt
+    from ..schedules.gantt import picture_format
+
+    if gantt is not None:
+        picture_format(gantt)
+        check_output(gantt)
+    found = _load(what)
+    from ..instances import Instance
+
+    if isinstance(found, Instance):
+        if gantt is not None:
+            raise SpotbagError(f"{what}: is an instance; --gantt draws plans ('spotbag solve' makes them)")
+        _show_instance(found, as_json)
+        return
+    schedule = _schedule(found, instance, what)
+    if schedule is None:
+        if gantt is not None:
+            raise SpotbagError(f"{what}: is a plan for {found.instance!r}; to draw it, name that with --instance")
+        _show_document(found, as_json)
+        return
+    if gantt is not None:
+        with busy(f"drawing {gantt}"):
+            write_gantt(schedule, gantt, found.method)
+    _show_schedule(schedule, found, as_json)
+
+
+def _load(what: str) -> Instance | ScheduleDocument:
+    """Load an instance or a plan, whichever the format says."""
+    from ..instances import Instance
+    from ..instances.json_documents import check_format, parse_json
+    from ..instances.problem import INSTANCE_FORMAT
+    from ..instances.text_files import STANDARD_INPUT, read_text, source_name
+    from ..schedules.documents import SCHEDULE_FORMAT, ScheduleDocument
+
+    if what != STANDARD_INPUT and not Path(what).is_file():
+        return load_instance(what)
+    source = source_name(what)
+    document = parse_json(read_text(what), source)
+    if document.get("format") == SCHEDULE_FORMAT:
+        from ..instances.json_documents import validate_record
+
+        return validate_record(ScheduleDocument, document, source)
+    if not str(document.get("format")).startswith("spotbag.instance/"):
+        check_format(document, f"{INSTANCE_FORMAT} or {SCHEDULE_FORMAT}", source)
+    check_format(document, INSTANCE_FORMAT, source)
+    return Instance.from_document(document, source)
+
+
+def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:
+    """Derive a plan from its instance: the one named, or a library instance of that name."""
+    from ..heuristics import with_d_spot
+    from ..instances import library_names
+    from ..schedules import schedule_of_document
+
+    if instance is None and document.instance not in library_names():
+        return None
+    problem = load_instance(instance or document.instance)
+    changes: dict[str, Any] = {}
+    if document.deadline_s is not None and document.deadline_s >= 1:
+        changes["deadline_s"] = document.deadline_s
+    if document.d_spot_s is not None and document.d_spot_s >= 0:
+        changes["d_spot_s"] = document.d_spot_s
+    return schedule_of_document(document, with_d_spot(problem.replace(**changes)), source)
+
+
+def _show_instance(instance: Instance, as_json: bool) -> None:
+    import numpy as np
+
+    from ..heuristics import with_d_spot
+    from ..instances import SpotbagError
+
+    counts = np.array([task.count for task in instance.tasks])
+    memory = np.repeat([task.memory_mb for task in instance.tasks], counts)
+    runtimes = {}
+    for index, vm_type in enumerate(instance.vm_types):
+        column = instance.given_runtime_s[:, index]
+        runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
+    try:
+        d_spot = with_d_spot(instance).d_spot_s
+    except SpotbagError:
+        d_spot = None
+    if as_json:
+        print_json(
+            {
+                "instance": instance.name,
+                "tasks": instance.n_tasks,
+                "entries": len(instance.tasks),
+                "deadline_s": instance.deadline_s,
+                "d_spot_s": d_spot,
+                "memory_mb": _summary(memory),
+                "runtime_s": {name: _summary(values) for name, values in runtimes.items()},
+                "cost_scale_usd": instance.cost_scale_usd,
+                "makespan_scale_s": instance.makespan_scale_s,
+                "memory_never_binds": {
+                    vm_type.name: bool(free)
+                    for vm_type, free in zip(instance.vm_types, instance.memory_never_binds, strict=True)
+                },
+            }
+        )
+        return
+    print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
+    if instance.description:
+        print(f"  {instance.description}")
+    given = "given" if instance.d_spot_s is not None else "estimated"
+    print(f"  deadline       {seconds(instance.deadline_s)} s")
+    print(f"  D_spot         {'-' if d_spot is None else f'{seconds(d_spot)} s ({given})'}")
+    print(f"  boot overhead  {seconds(instance.boot_overhead_s)} s")
+    print(f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s")
+    weight = instance.objective.cost_weight
+    print(
+        f"  objective      {weight:g} cost / $ {instance.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
+        f"{instance.makespan_scale_s:g} s"
+    )
+    limits = instance.limits
+    print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
+    low, mean, high = _summary(memory).values()
+    print(f"  task memory    {low:g} / {mean:.2f} / {high:g} MB (least / mean / most)")
+    print()
+    print_table(_offer_table(instance, runtimes))
+    if instance.provenance is not None:
+        print(f"source: {instance.provenance.source}")
+        if instance.provenance.notes:
+            print(instance.provenance.notes)
+        if instance.provenance.optimum is not None:
+            optimum = instance.provenance.optimum
+            print(f"optimum: objective {optimum.objective:g} ($ {optimum.cost_usd:g}, {optimum.makespan_s} s)")
+            print(optimum.derivation)
+
+
+def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Any:
+    rows = []
+    for offer in instance.offers:
+        values = _summary(runtimes[offer.vm_type.name])
+        credits = offer.vm_type.burstable
+        rows.append(
+            [
+                offer.vm_type.name,
+                offer.market,
+                str(offer.vcpus),
+                f"{offer.vm_type.memory_mb:g}",
+                "-" if offer.vm_type.gflops is None else f"{offer.vm_type.gflops:g}",
+                f"{offer.price_usd_per_hour:g}",
+                str(offer.limit),
+                "-" if credits is None else f"{100 * credits.baseline_fraction:g}",
+                " / ".join(f"{value:,.0f}" for value in values.values()) if values else "cannot run any",
+            ]
+        )
+    columns = [
+        ("VM type", False),
+        ("market", False),
+        ("cores", True),
+        ("memory (MB)", True),
+        ("Gflops", True),
+        ("price ($/h)", True),
+        ("VMs at most", True),
+        ("baseline (%)", True),
+        ("run time min / mean / max (s)", True),
+    ]
+    return make_table("", columns, rows)
+
+
+def _limit(limit: int | None) -> str:
+    return "unlimited" if limit is None else str(limit)
+
+
+def _summary(values: Any) -> dict[str, float]:
+    if not len(values):
+        return {}
+    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
+
+
+def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
+    if as_json:
+        derived = schedule.to_document(document.method)
+        print_json(derived.model_dump(mode="json", exclude_none=True))
+        return
+    method = f" by {document.method}" if document.method else ""
+    print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
+    print(f"  cost       $ {schedule.cost_usd:.6f}")
+    print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
+    print(f"  objective  {schedule.objective:.6f}")
+    print()
+    print_rented(schedule)
+
+
+def _show_document(document: ScheduleDocument, as_json: bool) -> None:
+    if as_json:
+        print_json(document.model_dump(mode="json", exclude_none=True))
+        return
+    print(f"plan for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
+    claims = {"cost_usd": document.cost_usd, "makespan_s": document.makespan_s, "objective": document.objective}
+    for name, value in claims.items():
+        if value is not None:
+            print(f"  {name:<11}{value:g} (as the file says; --instance INSTANCE derives it)")
+    print()
+    ends: dict[str, list[int]] = {vm.id: [] for vm in document.vms}
+    for placed in document.tasks:
+        ends.setdefault(placed.vm, []).append(placed.end_s)
+    rows = [
+        [vm.id, vm.type, vm.market, str(len(ends[vm.id])), seconds(max(ends[vm.id], default=0))] for vm in document.vms
+    ]
+    columns = [("VM", False), ("type", False), ("market", False), ("tasks", True), ("last end (s)", True)]
+    print_table(make_table("", columns, rows))

@@ -1,0 +1,167 @@
+"""``spotbag solve``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    DeadlineOption,
+    DSpotOption,
+    InstanceArgument,
+    JsonOption,
+    busy,
+    change_instance,
+    check_output,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from ..schedules import Schedule
+    from ..solvers import Result
+
+EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
+
+
+def solve_command(
+    instance: InstanceArgument,
+    method: Annotated[str, typer.Option("--method", "-m", help="See 'spotbag methods'.")] = "greedy",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method; may be given again."),
+    ] = None,
+    deadline: DeadlineOption = None,
+    d_spot: DSpotOption = None,
+    markets: Annotated[
+        str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
+    ] = None,
+    cost_weight: Annotated[
+        float | None, typer.Option("--cost-weight", help="Weight of the cost in the objective, 0 to 1.")
+    ] = None,
+    cost_scale: Annotated[float | None, typer.Option("--cost-scale", metavar="USD", help="Scale of the cost.")] = None,
+    makespan_scale: Annotated[
+        float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan a bag of tasks: which VMs to rent, and what runs where and when.
+
+    Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
+    """
+    from ..schedules import write_gantt, write_schedule
+    from ..schedules.gantt import picture_format
+    from ..solvers import solve
+
+    if gantt is not None:
+        picture_format(gantt)
+    for path in (out, gantt):
+        check_output(path)
+    problem = change_instance(
+        load_instance(instance),
+        deadline=deadline,
+        d_spot=d_spot,
+        markets=markets,
+        cost_weight=cost_weight,
+        cost_scale=cost_scale,
+        makespan_scale=makespan_scale,
+    )
+    with busy(f"planning {problem.name} by {method}"):
+        result = solve(problem, method, seed=seed, options=_parse_options(option or []))
+    schedule = result.schedule
+    if schedule is not None and out is not None:
+        write_schedule(schedule, out, method)
+    if schedule is not None and gantt is not None:
+        with busy(f"drawing {gantt}"):
+            write_gantt(schedule, gantt, method)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        _print_result(result)
+    if schedule is None:
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _parse_options(pairs: list[str]) -> dict[str, str]:
+    """Read ``name=value`` pairs."""
+    from ..instances import SpotbagError
+
+    options = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            raise SpotbagError(f"--option {pair}: must be NAME=VALUE")
+        options[name.strip().replace("-", "_")] = value.strip()
+    return options
+
+
+def _print_result(result: Result) -> None:
+    instance, schedule = result.instance, result.schedule
+    if schedule is None:
+        print(f"{instance.name}: no plan found by {result.method}")
+        print(result.message)
+        return
+    share = 100 * schedule.makespan_s / instance.deadline_s
+    lines = [
+        ("status", f"{result.status}: a plan by {result.method}, checked"),
+        ("cost", f"$ {schedule.cost_usd:.6f}"),
+        ("makespan", f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"),
+        ("D_spot", "-" if instance.d_spot_s is None else f"{seconds(instance.d_spot_s)} s"),
+        ("objective", f"{schedule.objective:.6f}"),
+        ("time", f"{result.runtime_s:.3f} s"),
+    ]
+    print(f"{instance.name}: {instance.n_tasks:,} tasks on {len(schedule.vm_ids)} VMs")
+    for name, text in lines:
+        print(f"  {name:<10} {text}")
+    print()
+    print_rented(schedule)
+
+
+def print_rented(schedule: Schedule) -> None:
+    """Print what is rented: one row for each VM type and market."""
+    offers = schedule.instance.offers
+    vms = Counter(schedule.vm_offer.tolist())
+    tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
+    ready = schedule.instance.boot_overhead_s
+    rows = []
+    for index in sorted(vms):
+        mine = schedule.vm_offer == index
+        end = schedule.vm_end_s[mine]
+        paid = (end - ready).sum() * offers[index].vcpus
+        used = schedule.task_duration_s[mine[schedule.task_vm]].sum()
+        rows.append(
+            [
+                offers[index].vm_type.name,
+                offers[index].market,
+                str(vms[index]),
+                str(vms[index] * offers[index].vcpus),
+                f"{tasks[index]:,}",
+                seconds(int(end.max())),
+                f"{100 * used / paid:.1f}" if paid else "-",
+                f"{offers[index].price_usd_per_hour:g}",
+                f"{schedule.vm_cost_usd[mine].sum():.6f}",
+            ]
+        )
+    columns = [
+        ("VM type", False),
+        ("market", False),
+        ("VMs", True),
+        ("cores", True),
+        ("tasks", True),
+        ("last end (s)", True),
+        ("cores busy (%)", True),
+        ("price ($/h)", True),
+        ("cost ($)", True),
+    ]
+    print_table(make_table("", columns, rows))
