@@ -54,9 +54,7 @@ def estimate_d_spot(instance: Instance) -> int:
     regular = [offer for offer in instance.offers if not offer.burstable]
     cap = instance.limits.max_on_demand
     if cap is None:
-        cap = sum(
-            vm_type.offers["on-demand"].limit for vm_type in instance.vm_types if "on-demand" in vm_type.offers
-        )
+        cap = sum(vm_type.offers["on-demand"].limit for vm_type in instance.vm_types if "on-demand" in vm_type.offers)
     if cap == 0:
         raise input_error(
             instance.name, "D_spot cannot be estimated: no on-demand VM may be rented to migrate to; give d_spot_s"
@@ -75,8 +73,7 @@ def _makespan_of_longest(instance: Instance, type_index: int, count: int) -> int
         runtime = np.ceil(runtime / vm_type.burstable.baseline_fraction)
     able = np.flatnonzero(instance.runtime_s[:, type_index] < NEVER)
     by_length = able[np.argsort(-runtime[able], kind="stable")]
-    copies = np.array([instance.tasks[group].count for group in by_length.tolist()])
-    groups = np.repeat(by_length, copies)[:count]
+    groups = np.repeat(by_length, instance.group_size[by_length])[:count]
     offer = next(offer for offer in instance.offers if offer.type_index == type_index)
     memory_kb = None if instance.memory_never_binds[type_index] else offer.memory_kb
     timeline = VmTimeline(vm_type.vcpus, memory_kb)

@@ -7,6 +7,7 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -150,10 +151,7 @@ class _Fleet:
         if cap is not None and sum(self.rented[offer.index] for offer in self.spot) >= cap:
             return False
         tries = len(self.spot) if self.options.phase2_draws is None else self.options.phase2_draws
-        for _ in range(tries if self.spot else 0):
-            if self._rent(next(self.draws), task, group):
-                return True
-        return False
+        return any(self._rent(offer, task, group) for offer in islice(self.draws, tries))
 
     def place_on_demand(self, task: int, group: int) -> bool:
         """Phase 3: the cheapest new on-demand VM."""
@@ -248,7 +246,7 @@ class _Fleet:
             return f"{offer}: it cannot run there"
         if end >= limit:
             what = "D_spot" if offer.market == "spot" else "the deadline"
-            return f"{offer}: a new VM would end it at {end} s, {end - limit} s past {what} ({limit} s, to be ended before)"
+            return f"{offer}: a new VM would end it at {end} s, {end - limit} s past {what} (before {limit} s)"
         if self.rented[offer.index] >= offer.limit:
             return f"{offer}: all {offer.limit} VMs rented"
         if cap is not None and in_market >= cap:

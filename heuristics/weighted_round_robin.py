@@ -57,8 +57,6 @@ def offer_ranks(instance: Instance, offers: Sequence[RentalOffer]) -> list[float
         columns = [offer.type_index for offer in offers]
         runtime = instance.runtime_s[:, columns].astype(float)
         speed = np.where(runtime < NEVER, runtime.min(axis=1, keepdims=True) / runtime, 0.0)
-        counts = np.array([task.count for task in instance.tasks], dtype=float)
-        powers = [
-            offer.vcpus * float(mean) for offer, mean in zip(offers, counts @ speed / counts.sum(), strict=True)
-        ]
+        means = instance.group_size @ speed / instance.n_tasks
+        powers = [offer.vcpus * float(mean) for offer, mean in zip(offers, means, strict=True)]
     return [power / offer.price_usd_per_s for power, offer in zip(powers, offers, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from .problem import Burstable, Market, Offer, VmType
 
@@ -25,13 +26,13 @@ def _vm_type(
     if spot is not None:
         offers["spot"] = Offer(price_usd_per_hour=spot, limit=limit)
     offers["on-demand"] = Offer(price_usd_per_hour=on_demand, limit=limit)
-    fields = {"gflops": gflops, "burstable": burstable}
+    optional: dict[str, Any] = {"gflops": gflops, "burstable": burstable}
     return VmType(
         name=name,
         vcpus=vcpus,
         memory_mb=memory_gb * MB_PER_GB,
         offers=offers,
-        **{key: value for key, value in fields.items() if value is not None},
+        **{key: value for key, value in optional.items() if value is not None},
     )
 
 

@@ -110,9 +110,7 @@ def _duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Ite
             first[name] = index
 
 
-def _task_issues(
-    tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None
-) -> Iterator[Issue]:
+def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None) -> Iterator[Issue]:
     """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None)."""
     total = sum(task.count for _, task in tasks)
     if total > MAX_TASKS:
@@ -141,9 +139,7 @@ def _id_issues(tasks: Numbered[Task]) -> Iterator[Issue]:
                 yield Issue(f"tasks[{index}]", rule, "id", task.id)
 
 
-def _placement_issues(
-    tasks: Numbered[Task], vm_types: Sequence[VmType], longest_s: int | None
-) -> Iterator[Issue]:
+def _placement_issues(tasks: Numbered[Task], vm_types: Sequence[VmType], longest_s: int | None) -> Iterator[Issue]:
     known = {vm_type.name: vm_type for vm_type in vm_types}
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}

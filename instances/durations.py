@@ -26,7 +26,8 @@ def checkpoint_interval_s(instance: Instance) -> FloatArray:
     """
     if instance.checkpoint is None:
         return np.full(len(instance.tasks), np.inf)
-    return dump_s(instance) / instance.checkpoint.overhead_fraction
+    interval: FloatArray = dump_s(instance) / instance.checkpoint.overhead_fraction
+    return interval
 
 
 def dump_s(instance: Instance) -> FloatArray:
@@ -35,7 +36,8 @@ def dump_s(instance: Instance) -> FloatArray:
     if parameters is None:
         return np.zeros(len(instance.tasks))
     memory = np.array([task.memory_mb for task in instance.tasks])
-    return np.asarray(parameters.dump_base_s + parameters.dump_s_per_mb * memory)
+    seconds: FloatArray = parameters.dump_base_s + parameters.dump_s_per_mb * memory
+    return seconds
 
 
 def checkpoint_count(instance: Instance) -> FloatArray:
@@ -87,7 +89,7 @@ def memory_never_binds(instance: Instance) -> BoolArray:
 
 
 def ideal_cost_usd(instance: Instance) -> float:
-    """Cost of the tasks if each paid only for its own cheapest on-demand core-seconds; see `Instance.cost_scale_usd`."""
+    """Cost of the tasks if each paid only for its cheapest on-demand core-seconds; see `Instance.cost_scale_usd`."""
     usd = np.full((len(instance.tasks), len(instance.offers)), np.inf)
     for offer in instance.offers:
         seconds = instance.runtime_s[:, offer.type_index]
@@ -96,5 +98,4 @@ def ideal_cost_usd(instance: Instance) -> float:
     if not instance.offer_is_spot.all():
         on_demand = usd[:, ~instance.offer_is_spot].min(axis=1)
         cheapest = np.where(np.isfinite(on_demand), on_demand, cheapest)
-    counts = np.array([task.count for task in instance.tasks])
-    return float((cheapest * counts).sum())
+    return float((cheapest * instance.group_size).sum())

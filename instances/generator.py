@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ class Distribution:
         if self.shape == "constant":
             return np.full(size, self.parameters[0])
         if self.shape == "uniform":
-            return rng.uniform(*self.parameters, size)
+            return rng.uniform(self.parameters[0], self.parameters[1], size)
         if self.shape == "normal":
             mean, deviation = self.parameters
             return np.maximum(rng.normal(mean, deviation, size), mean / 10)
@@ -108,7 +109,7 @@ def match_summary(values: FloatArray, counts: IntArray, low: float, mean: float,
     if len(values) == 1:
         return np.array([mean])
     spread = max(values[-1] - values[0], 1e-12)
-    stretched = low + (values - values[0]) * ((high - low) / spread)
+    stretched: FloatArray = low + (values - values[0]) * ((high - low) / spread)
     stretched[0], stretched[-1] = low, high
     inner = slice(1, -1)
     weights = counts[inner].astype(float)
@@ -204,19 +205,17 @@ def generate_instance(
     table = np.clip(np.rint(drawn[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
     width = len(str(len(counts)))
     names = [vm_type.name for vm_type in vm_types]
-    tasks = tuple(
-        Task(
-            id=f"t{row + 1:0{width}d}",
-            memory_mb=float(memory[row]),
-            runtime_s=dict(zip(names, table[row].tolist(), strict=True)),
-            **({"count": int(counts[row])} if counts[row] > 1 else {}),
-        )
-        for row in (rng.permutation(len(counts)) if classes is None else range(len(counts)))
-    )
+    rows = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
+    tasks = []
+    for row in rows:
+        count: dict[str, Any] = {"count": int(counts[row])} if counts[row] > 1 else {}
+        runtimes_s = dict(zip(names, table[row].tolist(), strict=True))
+        tasks.append(Task(id=f"t{row + 1:0{width}d}", memory_mb=float(memory[row]), runtime_s=runtimes_s, **count))
     if deadline_s is None:
         shortest = table.min(axis=1)
         busy = (shortest * counts).sum() / core_count(vm_types, max_on_demand)
         deadline_s = min(math.ceil(max(busy, shortest.max()) / tightness), MAX_SECONDS)
+    d_spot: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
     kind = "each on its own" if classes is None else f"{classes} classes"
     return Instance(
         name=name or f"generated-{n_tasks}-{seed}",
@@ -228,12 +227,12 @@ def generate_instance(
             notes=f"{n_tasks} tasks, {kind}; run times {_show(runtimes)}, memory {_show(memories)}",
         ),
         deadline_s=deadline_s,
-        **({} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}),
+        **d_spot,
         migration_overhead_s=min(180, deadline_s),
         checkpoint=PAPER_CHECKPOINTS,
         limits=Limits(max_on_demand=max_on_demand) if max_on_demand is not None else Limits(),
         vm_types=vm_types,
-        tasks=tasks,
+        tasks=tuple(tasks),
     )
 
 

@@ -217,7 +217,9 @@ def hads_files(instance: Instance) -> HadsFiles:
         if name in instance.model_fields_set
     ]
     dropped_text = ", ".join(["deadline_s", *dropped])
-    warnings.append(f"left out, their files have no place for it: {dropped_text} (the deadline is {instance.deadline_s} s)")
+    warnings.append(
+        f"left out, their files have no place for it: {dropped_text} (the deadline is {instance.deadline_s} s)"
+    )
     job = {
         "job_id": 1,
         "job_name": instance.name,
@@ -232,9 +234,7 @@ def hads_files(instance: Instance) -> HadsFiles:
     return HadsFiles(format_json(job), format_json(environment), warnings)
 
 
-def write_hads_files(
-    instance: Instance, job: str | os.PathLike[str], environment: str | os.PathLike[str]
-) -> list[str]:
+def write_hads_files(instance: Instance, job: str | os.PathLike[str], environment: str | os.PathLike[str]) -> list[str]:
     """Write ``job.json`` and ``env.json``; return warnings about what they could not say."""
     files = hads_files(instance)
     write_text(job, files.job)
@@ -249,7 +249,9 @@ def _export_tasks(instance: Instance) -> dict[str, Any]:
         seconds = instance.given_runtime_s[row]
         missing = [name for name, value in zip(names, seconds, strict=True) if value == float("inf")]
         if missing:
-            raise SpotbagError(f"HADS files need a run time on every VM type; task {task.id!r} has none on {missing[0]}")
+            raise SpotbagError(
+                f"HADS files need a run time on every VM type; task {task.id!r} has none on {missing[0]}"
+            )
         runtime = dict(zip(names, seconds.tolist(), strict=True))
         rows += [{"memory": task.memory_mb, "io": 0.0, "command": task.command or "", "runtime": runtime}] * task.count
     return {str(index): entry for index, entry in enumerate(rows)}

@@ -119,7 +119,13 @@ def field_issues(error: ValidationError, model: type[BaseModel], document: Any) 
 
 
 def _field_issue(
-    kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, message: str, model: type[BaseModel], document: Any
+    kind: str,
+    loc: Sequence[Any],
+    context: Mapping[str, Any],
+    value: Any,
+    message: str,
+    model: type[BaseModel],
+    document: Any,
 ) -> Issue:
     where, item, rest = _split_location(loc, document)
     if rest and rest[-1] == "[key]":

@@ -6,18 +6,20 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
-from .errors import InputError
+from .errors import InputError, Issue
 from .json_documents import Record, field_issues
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 MAX_TASKS = 10_000_000
@@ -320,6 +322,7 @@ class Instance(Record):
             With everything that is wrong in it.
         """
         try:
+            _refuse_nonsense(document)
             return cls(**document)
         except InputError as error:
             raise InputError(source, error.issues) from None
@@ -338,12 +341,17 @@ class Instance(Record):
     @cached_property
     def n_tasks(self) -> int:
         """Number of tasks, each counted."""
-        return sum(task.count for task in self.tasks)
+        return int(self.group_size.sum())
+
+    @cached_property
+    def group_size(self) -> IntArray:
+        """Number of tasks of each group, shape (n_groups,)."""
+        return _read_only(np.array([task.count for task in self.tasks], dtype=np.int64))
 
     @cached_property
     def task_group(self) -> IntArray:
         """Entry of ``tasks`` for each task, shape (n_tasks,)."""
-        return _read_only(np.repeat(np.arange(len(self.tasks)), [task.count for task in self.tasks]))
+        return _read_only(np.repeat(np.arange(len(self.tasks)), self.group_size))
 
     @cached_property
     def task_ids(self) -> tuple[str, ...]:
@@ -377,7 +385,10 @@ class Instance(Record):
 
     @cached_property
     def runtime_s(self) -> IntArray:
-        """Run time of each group on each VM type in whole seconds, shape (n_groups, n_types); NEVER if it cannot run."""
+        """Run time of each group on each VM type in whole seconds, shape (n_groups, n_types).
+
+        `durations.NEVER` if it cannot run there.
+        """
         from .durations import NEVER
 
         given = self.given_runtime_s
@@ -479,7 +490,7 @@ class Instance(Record):
     @cached_property
     def rounding_fraction(self) -> float:
         """Fraction of the work that was added by rounding run times up to whole seconds."""
-        counts = np.array([task.count for task in self.tasks], dtype=float)[:, None]
+        counts = self.group_size[:, None]
         able = np.isfinite(self.given_runtime_s)
         given = np.where(able, self.given_runtime_s, 0.0)
         return float((np.where(able, whole(given), 0.0) * counts).sum() / (given * counts).sum() - 1)
@@ -500,12 +511,36 @@ def expanded_ids(task: Task) -> list[str]:
     return [task.id] if task.count == 1 else [f"{task.id}#{k}" for k in range(1, task.count + 1)]
 
 
-def _read_only(array: Any) -> Any:
+def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
 
-def _all_issues(error: ValidationError, data: Mapping[str, Any]) -> list[Any]:
+_PROBED_TASKS = 1000
+_NONSENSE_ISSUES = 500
+
+
+def _refuse_nonsense(document: Mapping[str, Any]) -> None:
+    """Refuse a huge list of tasks early if its beginning is nothing but faults: a report of millions helps nobody."""
+    tasks = document.get("tasks")
+    if not isinstance(tasks, list) or len(tasks) <= 10 * _PROBED_TASKS:
+        return
+    if len(tasks) > MAX_TASKS:
+        raise InputError("instance", [Issue("", f"has {len(tasks)} entries, more than {MAX_TASKS}", "tasks")])
+    beginning = {"tasks": tasks[:_PROBED_TASKS]}
+    try:
+        _TaskList.model_validate(beginning)
+    except ValidationError as error:
+        if error.error_count() >= _NONSENSE_ISSUES:
+            rest = Issue("", f"only the first {_PROBED_TASKS} of {len(tasks)} entries were looked at", "tasks")
+            raise InputError("instance", [rest, *field_issues(error, _TaskList, beginning)]) from None
+
+
+class _TaskList(Record):
+    tasks: Annotated[tuple[Task, ...], Field(strict=False)]
+
+
+def _all_issues(error: ValidationError, data: Mapping[str, Any]) -> list[Issue]:
     """Issues of the fields, and the cross-references of whatever is valid on its own."""
     from .cross_checks import cross_issues_of_parts
 

@@ -1,4 +1,4 @@
-"""The independent checker: is a plan feasible for an instance, and does it come to what it claims?
+"""The independent checker: says whether a plan is feasible, and comes to what it claims.
 
 It works on the plan as a document and on the instance as it is written, in plain Python, and shares no code with
 anything that builds a plan: durations, memory, cores, limits, credits and the bill are worked out here again.
@@ -292,9 +292,8 @@ class _Checker:
                 worst_kb, worst_at = used_kb, moment
         if worst_kb > size_kb:
             over = (worst_kb - size_kb) / 1024
-            message = (
-                f"{vm.id} needs {worst_kb / 1024:.1f} MB at {worst_at} s, {over:.1f} MB over its {size_kb / 1024:.0f} MB"
-            )
+            need, size = worst_kb / 1024, size_kb / 1024
+            message = f"{vm.id} needs {need:.1f} MB at {worst_at} s, {over:.1f} MB over its {size:.0f} MB"
             yield Violation("memory", vm.id, over, "MB", message)
 
     def _credits(self, vm: RentedVm, credits: Burstable, placed_here: list[PlacedTask]) -> Iterator[Violation]:
@@ -366,13 +365,14 @@ class _Checker:
                 yield Violation("claim", name, off, unit, message)
 
     def _notes(self) -> Iterator[str]:
-        document, instance = self.document, self.instance
+        document, instance, d_spot = self.document, self.instance, self.d_spot_s
         if document.instance != instance.name:
             yield f"the plan was made for the instance {document.instance!r}, not {instance.name!r}"
         if document.deadline_s is not None and document.deadline_s != instance.deadline_s:
-            yield f"the plan was made for a deadline of {document.deadline_s} s; it is judged by {instance.deadline_s} s"
-        if document.d_spot_s is not None and document.d_spot_s != self.d_spot_s:
-            yield f"the plan was made for a D_spot of {document.d_spot_s} s; it is judged by {self.d_spot_s} s"
+            given, judged = document.deadline_s, instance.deadline_s
+            yield f"the plan was made for a deadline of {given} s; it is judged by {judged} s"
+        if document.d_spot_s is not None and document.d_spot_s != d_spot:
+            yield f"the plan was made for a D_spot of {document.d_spot_s} s; it is judged by {d_spot} s"
 
 
 def _cores(vm: RentedVm, placed_here: list[PlacedTask]) -> Iterator[Violation]:

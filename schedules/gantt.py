@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..instances.errors import SpotbagError
 from ..instances.text_files import write_bytes
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 
 _MAX_LABELLED_TASKS = 600
-_MAX_HEIGHT_IN = 40.0
+_ROW_IN = 0.24
+_LEAST_ROW_IN = 0.02
+_LABELLED_ROW_IN = 0.14
+_ROWS_IN = 18.0
+_HIGHEST_IN = 100.0
 _MARGIN_IN = 1.7
 _WIDTH_IN = 13.0
 _LABEL_CHARACTER_IN = 0.062
@@ -71,12 +75,12 @@ def _picture(layout: GanttLayout, kind: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    row_in = min(0.24, (_MAX_HEIGHT_IN - _MARGIN_IN) / layout.n_rows)
-    height = max(_MARGIN_IN + row_in * layout.n_rows, 3.0)
+    row_in = max(min(_ROW_IN, _ROWS_IN / layout.n_rows), _LEAST_ROW_IN)
+    height = min(max(_MARGIN_IN + row_in * layout.n_rows, 3.0), _HIGHEST_IN)
     figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    _draw_bars(axes, layout)
+    _draw_bars(axes, layout, row_in)
     _draw_frame(figure, axes, layout, row_in)
     buffer = io.BytesIO()
     # A fixed salt and no date: the same plan gives the same file.
@@ -86,7 +90,7 @@ def _picture(layout: GanttLayout, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _draw_bars(axes: Axes, layout: GanttLayout) -> None:
+def _draw_bars(axes: Axes, layout: GanttLayout, row_in: float) -> None:
     """Draw all bars of a category as one collection, which stays fast for many thousands of tasks."""
     from matplotlib.collections import PolyCollection
     from numpy import stack
@@ -101,13 +105,13 @@ def _draw_bars(axes: Axes, layout: GanttLayout) -> None:
             axes.add_collection(
                 PolyCollection(list(corners[mask]), facecolor=colour, edgecolor="white", linewidth=edge, label=name)
             )
-    if len(layout.row) > _MAX_LABELLED_TASKS:
+    if len(layout.row) > _MAX_LABELLED_TASKS or row_in < _LABELLED_ROW_IN:
         return
     seconds_per_in = _span_s(layout) / (_WIDTH_IN - 2.2)
     for task, name in enumerate(layout.task_ids):
         if len(name) * _LABEL_CHARACTER_IN * seconds_per_in < layout.duration_s[task]:
             centre = layout.start_s[task] + layout.duration_s[task] / 2
-            style = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "white"}
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "white"}
             axes.text(centre, layout.row[task], name, parse_math=False, **style)
 
 
@@ -144,7 +148,7 @@ def _draw_frame(figure: Figure, axes: Axes, layout: GanttLayout, row_in: float) 
     axes.set_axisbelow(True)
     figure.suptitle(layout.title, fontsize=12, fontweight="bold", parse_math=False)
     axes.set_title(layout.subtitle, fontsize=9, color="#444444", parse_math=False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / (row_in * layout.n_rows)), ncols=6, fontsize=8, frameon=False)
+    figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
 
 
 def _html(layout: GanttLayout) -> bytes:
@@ -204,7 +208,7 @@ def _html(layout: GanttLayout) -> bytes:
         template="plotly_white",
         height=max(420, min(160 + 22 * layout.n_rows, 6000)),
         shapes=stripes,
-        legend={"orientation": "h", "yanchor": "top", "y": -60 / max(260, 22 * layout.n_rows)},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1, "xanchor": "right", "x": 1},
         hoverlabel={"align": "left"},
         xaxis={"title": {"text": "time since the start (s)"}, "range": [0, _span_s(layout)], "tickformat": ",d"},
         yaxis={

@@ -111,7 +111,9 @@ class _MapReader:
             return
         if planned != duration:
             mode = " in baseline mode" if baseline else ""
-            self.differing.append(f"task {task} on {offer.vm_type.name}{mode}: {planned:g} s in the map, {duration} s here")
+            self.differing.append(
+                f"task {task} on {offer.vm_type.name}{mode}: {planned:g} s in the map, {duration} s here"
+            )
         start = int(interval.start) + instance.boot_overhead_s
         self.placed[task] = len(self.vm_offer) - 1, core, start, baseline
 

@@ -58,12 +58,12 @@ class Schedule:
                 raise ValueError(f"{name} has shape {array.shape}; the instance has {n_tasks} tasks")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
+        _check_indices("task_vm", self.task_vm, len(self.vm_offer))
         if not self.vm_ids:
             object.__setattr__(self, "vm_ids", default_vm_ids(self.instance, self.vm_offer))
         if len(self.vm_ids) != len(self.vm_offer) or len(set(self.vm_ids)) != len(self.vm_ids):
             raise ValueError("vm_ids must name each VM once")
-        _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
-        _check_indices("task_vm", self.task_vm, len(self.vm_offer))
         if (self.task_core < 0).any() or (self.task_core >= self.vm_vcpus[self.task_vm]).any():
             raise ValueError("task_core names a core that the VM does not have")
         if (self.task_duration_s > 10**9).any():

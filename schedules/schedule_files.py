@@ -101,7 +101,10 @@ def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[lis
 
 
 def _placement_issues(
-    placed: list[tuple[int, PlacedTask]], instance: Instance, vm_index: dict[str, int], vm_offer: np.typing.NDArray[np.int64]
+    placed: list[tuple[int, PlacedTask]],
+    instance: Instance,
+    vm_index: dict[str, int],
+    vm_offer: np.typing.NDArray[np.int64],
 ) -> list[Issue]:
     issues = []
     groups = instance.task_group.tolist()
@@ -112,7 +115,9 @@ def _placement_issues(
             continue
         offer = instance.offers[int(vm_offer[vm_index[entry.vm]])]
         if entry.core >= offer.vcpus:
-            issues.append(Issue(where, f"must be below {offer.vcpus}, the cores of {entry.vm}", "core", entry.core, entry.id))
+            issues.append(
+                Issue(where, f"must be below {offer.vcpus}, the cores of {entry.vm}", "core", entry.core, entry.id)
+            )
         if entry.mode is not None and not offer.burstable:
             issues.append(Issue(where, f"does not exist on {offer.vm_type.name}", "mode", entry.mode, entry.id))
             continue

@@ -40,9 +40,7 @@ class Method:
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for method in (
-        Method("greedy", "primary scheduling heuristic of HADS (Algorithms 2-3)", GreedyOptions, greedy),
-    )
+    for method in (Method("greedy", "primary scheduling heuristic of HADS (Algorithms 2-3)", GreedyOptions, greedy),)
 }
 """Method by name."""
 

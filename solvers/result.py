@@ -98,7 +98,9 @@ def _vms(schedule: Schedule) -> list[dict[str, Any]]:
     for vm in schedule.task_vm.tolist():
         tasks[vm] += 1
     offers = schedule.instance.offers
-    rows = zip(schedule.vm_ids, schedule.vm_offer.tolist(), schedule.vm_end_s.tolist(), schedule.vm_cost_usd, strict=True)
+    rows = zip(
+        schedule.vm_ids, schedule.vm_offer.tolist(), schedule.vm_end_s.tolist(), schedule.vm_cost_usd, strict=True
+    )
     return [
         {
             "id": name,

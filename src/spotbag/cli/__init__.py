@@ -6,28 +6,39 @@ import sys
 from collections.abc import Sequence
 
 BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    from ..instances.errors import InputError, SpotbagError
     from .app import app
 
     try:
         app(args=given, prog_name="spotbag")
-    except SpotbagError as error:
-        print(f"error: {error}", file=sys.stderr)
-        if "--json" in given:
-            import json
-
-            issues = error.issues if isinstance(error, InputError) else ()
-            listed = [{"path": issue.path, "item": issue.item, "message": str(issue)} for issue in issues]
-            print(json.dumps({"status": "error", "message": str(error), "issues": listed}, indent=2))
-        return BAD_INPUT
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
+    except Exception as error:
+        from ..instances.errors import SpotbagError  # here, so that --help loads nothing
+
+        if not isinstance(error, SpotbagError):
+            raise
+        _report(error, "--json" in given)
+        return BAD_INPUT
     return 0
+
+
+def _report(error: Exception, as_json: bool) -> None:
+    """Say what is wrong on standard error, and as an object on standard output if that was asked for."""
+    from ..instances.errors import InputError
+
+    print(f"error: {error}", file=sys.stderr)
+    if as_json:
+        import json
+
+        issues = error.issues if isinstance(error, InputError) else ()
+        listed = [{"path": issue.path, "item": issue.item, "message": str(issue)} for issue in issues]
+        print(json.dumps({"status": "error", "message": str(error), "issues": listed}, indent=2))

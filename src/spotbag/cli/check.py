@@ -29,7 +29,9 @@ _SHOWN = 40
 
 def check_command(
     instance: InstanceArgument,
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)],
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
+    ],
     deadline: DeadlineOption = None,
     d_spot: DSpotOption = None,
     as_json: JsonOption = False,
@@ -69,7 +71,9 @@ def check_command(
         if report.violations:
             print()
             columns = [("rule", False), ("amount", True), ("unit", False), ("what", False)]
-            rows = [(entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]]
+            rows = [
+                (entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]
+            ]
             print_table(make_table("", columns, rows))
             if len(report.violations) > _SHOWN:
                 print(f"... and {len(report.violations) - _SHOWN} more (--json lists all)")

@@ -22,7 +22,9 @@ NO_FEASIBLE_PLAN = 1
 InstanceArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="INSTANCE", help="A JSON file, - for standard input, or the name of a library instance.", show_default=False
+        metavar="INSTANCE",
+        help="A JSON file, - for standard input, or the name of a library instance.",
+        show_default=False,
     ),
 ]
 DeadlineOption: TypeAlias = Annotated[

@@ -83,7 +83,9 @@ def list_command(as_json: JsonOption = False) -> None:
     print_table(make_table("", columns, cells))
 
 
-@app.command("generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json")
+@app.command(
+    "generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json"
+)
 def generate_command(
     tasks: Annotated[int, typer.Option("--tasks", help="Number of tasks.")] = 100,
     classes: Annotated[
@@ -95,7 +97,7 @@ def generate_command(
         typer.Option(
             "--runtime",
             metavar="DIST",
-            help="Run time in s: constant:V, uniform:LOW:HIGH, normal:MEAN:SD, lognormal:MEDIAN:SIGMA or beta:MIN:MEAN:MAX.",
+            help="Run time (s): constant:V, uniform:LO:HI, normal:MEAN:SD, lognormal:MEDIAN:SIGMA, beta:MIN:MEAN:MAX.",
         ),
     ] = "beta:102:198:323",
     memory: Annotated[
@@ -107,9 +109,12 @@ def generate_command(
     tightness: Annotated[
         float, typer.Option("--tightness", help="Least time on all cores divided by the deadline, in (0, 1].")
     ] = 0.5,
-    deadline: Annotated[int | None, typer.Option("--deadline", metavar="S", help="Deadline, instead of the tightness.")] = None,
+    deadline: Annotated[
+        int | None, typer.Option("--deadline", metavar="S", help="Deadline, instead of the tightness.")
+    ] = None,
     d_spot_fraction: Annotated[
-        float, typer.Option("--d-spot-fraction", help="D_spot as a fraction of the deadline; negative: let it be estimated.")
+        float,
+        typer.Option("--d-spot-fraction", help="D_spot as a fraction of the deadline; negative: let it be estimated."),
     ] = 0.8,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same instance.")] = 0,
     name: Annotated[str | None, typer.Option("--name", help="Name of the instance.")] = None,
@@ -138,11 +143,15 @@ def generate_command(
     _deliver(instance, out, as_json, [])
 
 
-@app.command("import", epilog="Example:  spotbag instance import --job job.json --env env.json --deadline 2700 --out j100.json")
+@app.command(
+    "import", epilog="Example:  spotbag instance import --job job.json --env env.json --deadline 2700 --out j100.json"
+)
 def import_command(
     job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
     env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
-    deadline: Annotated[int, typer.Option("--deadline", metavar="S", help="Deadline in seconds; it is in neither file.")],
+    deadline: Annotated[
+        int, typer.Option("--deadline", metavar="S", help="Deadline in seconds; it is in neither file.")
+    ],
     d_spot: Annotated[int | None, typer.Option("--d-spot", metavar="S", help="D_spot in seconds.")] = None,
     out: OutOption = None,
     map_file: Annotated[
@@ -176,8 +185,12 @@ def export_command(
     instance: InstanceArgument,
     job: Annotated[str, typer.Option("--job", metavar="FILE", help="Where to write job.json.")],
     env: Annotated[str, typer.Option("--env", metavar="FILE", help="Where to write env.json.")],
-    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="A plan for it, to be exported as well.")] = None,
-    map_file: Annotated[str | None, typer.Option("--map", metavar="FILE", help="Where to write it as map.json.")] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="FILE", help="A plan for it, to be exported as well.")
+    ] = None,
+    map_file: Annotated[
+        str | None, typer.Option("--map", metavar="FILE", help="Where to write it as map.json.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Export to the files of the HADS and Burst-HADS authors."""

@@ -108,7 +108,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     from ..heuristics import with_d_spot
     from ..instances import SpotbagError
 
-    counts = np.array([task.count for task in instance.tasks])
+    counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)
     runtimes = {}
     for index, vm_type in enumerate(instance.vm_types):
@@ -144,7 +144,9 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     print(f"  deadline       {seconds(instance.deadline_s)} s")
     print(f"  D_spot         {'-' if d_spot is None else f'{seconds(d_spot)} s ({given})'}")
     print(f"  boot overhead  {seconds(instance.boot_overhead_s)} s")
-    print(f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s")
+    print(
+        f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s"
+    )
     weight = instance.objective.cost_weight
     print(
         f"  objective      {weight:g} cost / $ {instance.cost_scale_usd:.4g} + {1 - weight:g} makespan / "

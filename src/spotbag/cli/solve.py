@@ -116,7 +116,10 @@ def _print_result(result: Result) -> None:
     lines = [
         ("status", f"{result.status}: a plan by {result.method}, checked"),
         ("cost", f"$ {schedule.cost_usd:.6f}"),
-        ("makespan", f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"),
+        (
+            "makespan",
+            f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)",
+        ),
         ("D_spot", "-" if instance.d_spot_s is None else f"{seconds(instance.d_spot_s)} s"),
         ("objective", f"{schedule.objective:.6f}"),
         ("time", f"{result.runtime_s:.3f} s"),

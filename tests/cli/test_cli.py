@@ -1,0 +1,306 @@
+"""Every command, as a user types it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotbag.cli import main
+from spotbag.instances import format_instance, generate_instance, library_instance
+
+
+class Shell:
+    """Runs commands in a folder and keeps what they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        self.capsys = capsys
+        self.folder = folder
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """Run a command that must end with an exit code; return its standard output."""
+        self.capsys.readouterr()
+        assert main([*words]) == code, self.capsys.readouterr()
+        self.out, self.err = self.capsys.readouterr()
+        assert "Traceback" not in self.out + self.err
+        return self.out
+
+    def json(self, *words: str, code: int = 0) -> dict[str, Any]:
+        """Run a command with --json; return its object."""
+        found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
+        return found
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return Shell(capsys, tmp_path)
+
+
+def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
+    out = shell.run("solve", "burst-hads/J60")
+    for part in ("feasible: a plan by greedy, checked", "makespan", "D_spot", "c4.large", "cost ($)", "last end (s)"):
+        assert part in out
+
+
+def test_solve_json_has_the_keys_that_programs_need(shell: Shell) -> None:
+    found = shell.json("solve", "burst-hads/J60", "--seed", "4")
+    keys = "status method objective bound gap cost_usd makespan_s d_spot_s vms runtime_s seed"
+    assert set(keys.split()) <= found.keys()
+    assert found["status"] == "feasible"
+    assert found["seed"] == 4
+
+
+def test_solve_check_show_go_together(shell: Shell) -> None:
+    solved = shell.json("solve", "burst-hads/J60", "--out", "plan.json", "--gantt", "plan.svg")
+    assert "</svg>" in (shell.folder / "plan.svg").read_text()
+    checked = shell.json("check", "burst-hads/J60", "plan.json")
+    assert checked["status"] == "feasible"
+    assert checked["cost_usd"] == pytest.approx(solved["cost_usd"])
+    assert "plan by greedy for burst-hads/J60" in shell.run("show", "plan.json")
+    assert shell.json("show", "plan.json")["makespan_s"] == solved["makespan_s"]
+    shell.run("show", "plan.json", "--gantt", "again.svg")
+    assert (shell.folder / "again.svg").read_text() == (shell.folder / "plan.svg").read_text()
+
+
+def test_an_instance_can_come_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = format_instance(library_instance("tiny/boot"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert shell.json("solve", "-")["instance"] == "tiny/boot"
+
+
+def test_the_command_line_overrides_the_instance(shell: Shell) -> None:
+    options = [
+        "--deadline",
+        "2600",
+        "--d-spot",
+        "1000",
+        "--cost-weight",
+        "0.9",
+        "--cost-scale",
+        "1",
+        "--makespan-scale",
+        "1000",
+    ]
+    found = shell.json("solve", "burst-hads/J60", *options, "--markets", "spot")
+    assert (found["deadline_s"], found["d_spot_s"]) == (2600, 1000)
+    assert {vm["market"] for vm in found["vms"]} == {"spot"}
+    assert found["objective"] == pytest.approx(0.9 * found["cost_usd"] + 0.1 * found["makespan_s"] / 1000)
+
+
+def test_options_of_the_method(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "-o", "phase1_order=makespan", "--option", "type-limit=shared")
+    shell.run("solve", "hads/J60", "-o", "phase1_order", code=2)
+    assert "must be NAME=VALUE" in shell.err
+    shell.run("solve", "hads/J60", "-o", "phase1_order=luck", code=2)
+    assert "must be price or makespan" in shell.err
+
+
+def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
+    out = shell.run(
+        "solve", "burst-hads/ED200", "--markets", "spot", "--out", "plan.json", "--gantt", "plan.png", code=1
+    )
+    assert "no plan found by greedy" in out
+    assert "all 5 VMs rented" in out
+    assert list(shell.folder.iterdir()) == []
+    assert shell.json("solve", "burst-hads/ED200", "--markets", "spot", code=1)["status"] == "no-plan"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["solve", "none.json"], "none.json: no such file"),
+        (["solve", "hads/J61"], "did you mean hads/J60"),
+        (["solve", "."], "is a folder"),
+        (["solve", "hads/J60", "--method", "magic"], "is unknown (known: greedy"),
+        (["solve", "hads/J60", "--deadline", "50"], "longer than the deadline allows on every VM type"),
+        (["solve", "hads/J60", "--deadline", "-5"], "deadline_s -5 must be greater than or equal to 1"),
+        (["solve", "hads/J60", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
+        (["solve", "hads/J60", "--cost-weight", "2"], "objective.cost_weight 2 must be less than or equal to 1"),
+        (["solve", "hads/J60", "--cost-weight", "nan"], "objective.cost_weight nan must be a finite number"),
+        (["solve", "hads/J60", "--markets", "spt"], "markets.0 'spt' must be 'spot' or 'on-demand'"),
+        (["solve", "hads/J60", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),
+        (["solve", "hads/J60", "--out", "no/such/plan.json"], "the folder does not exist"),
+        (["solve", "hads/J60", "--out", "/"], "cannot be written: is a folder"),
+        (["check", "hads/J60", "none.json"], "no such file"),
+        (["show", "none.json"], "no such file"),
+        (["show", "hads/J60", "--gantt", "x.png"], "is an instance"),
+        (["instance", "generate", "--tasks", "0"], "the number of tasks must be from 1"),
+        (["instance", "generate", "--runtime", "x:1"], "is not one of"),
+        (["instance", "import", "--job", "a", "--env", "b", "--deadline", "5"], "a: no such file"),
+        (
+            ["instance", "import", "--job", "a", "--env", "b", "--deadline", "5", "--map", "m"],
+            "--map and --plan go together",
+        ),
+        (["instance", "export", "hads/J60", "--job", "a", "--env", "b", "--plan", "p"], "--plan and --map go together"),
+    ],
+)
+def test_bad_input_is_exit_code_2_with_one_clear_message(shell: Shell, words: list[str], said: str) -> None:
+    shell.run(*words, code=2)
+    assert said in shell.err
+    assert shell.out == ""
+
+
+@pytest.mark.parametrize("words", [["solve"], ["solve", "a", "b"], ["solve", "hads/J60", "--seed", "x"], ["fly"]])
+def test_wrong_usage_is_exit_code_2(shell: Shell, words: list[str]) -> None:
+    shell.run(*words, code=2)
+    assert "Usage" in shell.err
+
+
+def test_errors_as_json(shell: Shell) -> None:
+    (shell.folder / "bad.json").write_text('{"format": "spotbag.instance/1", "name": "x", "tasks": [{"id": "a"}]}')
+    found = shell.json("solve", "bad.json", code=2)
+    assert found["status"] == "error"
+    assert {issue["path"] for issue in found["issues"]} >= {"deadline_s", "vm_types", "tasks[0].memory_mb"}
+
+
+def test_check_lists_every_broken_rule_with_its_amount(shell: Shell) -> None:
+    shell.run("solve", "burst-hads/J60", "--out", "plan.json")
+    plan = json.loads((shell.folder / "plan.json").read_text())
+    plan["tasks"][0]["start_s"] += 5000
+    plan["tasks"][0]["end_s"] += 5000
+    del plan["tasks"][7]
+    (shell.folder / "plan.json").write_text(json.dumps(plan))
+    out = shell.run("check", "burst-hads/J60", "plan.json", code=1)
+    for part in ("not feasible", "task-once", "d-spot", "deadline", "claim", "s after the deadline (2700 s)"):
+        assert part in out
+    found = shell.json("check", "burst-hads/J60", "plan.json", code=1)
+    assert found["status"] == "infeasible"
+    assert {violation["rule"] for violation in found["violations"]} >= {"task-once", "d-spot", "deadline", "claim"}
+
+
+def test_check_says_what_the_plan_was_made_for(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "--d-spot", "1900", "--out", "plan.json")
+    shell.run("check", "hads/J60", "plan.json", code=1)
+    assert "made for a D_spot of 1900 s; it is judged by 1274 s" in shell.err
+    shell.run("check", "hads/J60", "plan.json", "--d-spot", "1900")
+
+
+def test_show_an_instance(shell: Shell) -> None:
+    out = shell.run("show", "burst-hads/J60")
+    for part in (
+        "60 tasks in 6 entries",
+        "2,700 s",
+        "1,874 s (estimated)",
+        "t3.large",
+        "20",
+        "102 / 198 / 323",
+        "Tables II-III",
+    ):
+        assert part in out
+    assert shell.json("show", "burst-hads/J60")["memory_mb"]["max"] == 12.2
+    assert "0.5 * 0.05 / 0.1" in shell.run("show", "tiny/one-task")
+
+
+def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -> None:
+    (shell.folder / "mine.json").write_text(format_instance(generate_instance(20, name="mine")))
+    shell.run("solve", "mine.json", "--out", "plan.json")
+    assert "as the file says" in shell.run("show", "plan.json")
+    assert shell.json("show", "plan.json")["instance"] == "mine"
+    shell.run("show", "plan.json", "--gantt", "x.png", code=2)
+    assert "name that with --instance" in shell.err
+    shell.run("show", "plan.json", "--instance", "mine.json", "--gantt", "x.png")
+    assert (shell.folder / "x.png").exists()
+
+
+def test_list_generate_and_schema(shell: Shell) -> None:
+    assert "burst-hads/J60" in shell.run("instance", "list")
+    assert len(shell.json("instance", "list")["instances"]) >= 20
+    printed = shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5")
+    shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5", "--out", "bag.json")
+    assert (shell.folder / "bag.json").read_text() == printed
+    assert "12 tasks" in shell.run("show", "bag.json")
+    assert json.loads(shell.run("instance", "schema"))["title"] == "Instance"
+    assert json.loads(shell.run("instance", "schema", "--of", "schedule"))["title"] == "ScheduleDocument"
+
+
+def test_export_and_import_hads_files(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "--out", "plan.json")
+    files = ["--job", "job.json", "--env", "env.json"]
+    found = shell.json("instance", "export", "hads/J60", *files, "--plan", "plan.json", "--map", "map.json")
+    assert found["written"] == ["job.json", "env.json", "map.json"]
+    assert "left out, their files have no place for it" in shell.err
+    assert len(json.loads((shell.folder / "map.json").read_text())["instances"]) == len(
+        json.loads((shell.folder / "plan.json").read_text())["vms"]
+    )
+    words = [
+        "instance",
+        "import",
+        *files,
+        "--deadline",
+        "2100",
+        "--out",
+        "back.json",
+        "--map",
+        "map.json",
+        "--plan",
+        "back-plan.json",
+    ]
+    assert shell.json(*words)["tasks"] == 60
+    # Their files know no checkpoints: the tasks end sooner than the map says, and it is said.
+    assert "end at other times than in the map" in shell.err
+    shell.run("check", "back.json", "back-plan.json", "--d-spot", "1274")
+
+
+def test_methods_are_listed_with_their_options(shell: Shell) -> None:
+    out = shell.run("methods")
+    assert "greedy" in out
+    assert "phase1_order" in out
+    assert shell.json("methods")["greedy"]["options"]
+
+
+COMMANDS = [
+    [],
+    ["solve"],
+    ["check"],
+    ["show"],
+    ["methods"],
+    ["instance"],
+    *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_has_help_and_an_example(shell: Shell, words: list[str]) -> None:
+    out = shell.run(*words, "--help")
+    assert "Usage" in out
+    if words != ["instance"]:
+        assert "spotbag " + " ".join(words[:2]) in " ".join(out.split())
+
+
+def test_a_warning_about_rounding_goes_to_standard_error(shell: Shell) -> None:
+    instance = library_instance("tiny/boot")
+    tasks = [task.model_copy(update={"runtime_s": {"a": 1.5}}) for task in instance.tasks]
+    (shell.folder / "short.json").write_text(format_instance(instance.replace(tasks=tasks)))
+    shell.json("solve", "short.json")
+    assert "rounding them up adds 33.3 % to the work" in shell.err
+
+
+def test_version(shell: Shell) -> None:
+    assert shell.run("--version").startswith("spotbag 0.")
+
+
+def run_process(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "spotbag", *words], capture_output=True, text=True, check=False)
+
+
+def test_exit_codes_as_a_process() -> None:
+    assert run_process("solve", "tiny/boot", "--json").returncode == 0
+    assert run_process("solve", "tiny/credits").returncode == 1
+    bad = run_process("solve", "nothing.json")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == "error: nothing.json: no such file\n"
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    heavy = "{'numpy', 'pydantic', 'matplotlib', 'plotly', 'ortools', 'highspy', 'pyomo', 'pulp', 'numba'}"
+    code = f"import sys, spotbag; assert not {heavy} & set(sys.modules), sys.modules; "
+    code += "from spotbag.cli import main; main(['--help']); "
+    code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

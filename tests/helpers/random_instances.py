@@ -1,0 +1,90 @@
+"""Hypothesis strategies: instances of every shape, small enough to be looked at second by second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from spotbag.instances import Instance
+
+prices = st.sampled_from([0.01, 0.03, 0.1, 0.36, 1.0, 3.6])
+
+
+@st.composite
+def offers(draw: st.DrawFn, burstable: bool) -> dict[str, Any]:
+    markets = draw(st.sampled_from([["spot"], ["on-demand"], ["spot", "on-demand"]]))
+    if burstable and draw(st.booleans()):
+        markets = ["on-demand"]
+    return {market: {"price_usd_per_hour": draw(prices), "limit": draw(st.integers(1, 3))} for market in markets}
+
+
+@st.composite
+def vm_types(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    burstable = draw(st.sampled_from([False, False, False, True]))
+    vm_type: dict[str, Any] = {
+        "name": name,
+        "vcpus": draw(st.integers(1, 4)),
+        "memory_mb": draw(st.sampled_from([1024, 2048, 2500.5, 4096])),
+        "offers": draw(offers(burstable)),
+        "speed": draw(st.sampled_from([0.5, 1.0, 1.7])),
+    }
+    if draw(st.booleans()):
+        vm_type["gflops"] = draw(st.sampled_from([10.0, 20.0, 40.0]))
+    if burstable:
+        vm_type["burstable"] = {
+            "baseline_fraction": draw(st.sampled_from([0.2, 0.3, 0.5, 1.0])),
+            "credits_per_hour": draw(st.sampled_from([0, 12, 36])),
+            "initial_credits": draw(st.sampled_from([0, 0, 0.5, 2])),
+            "max_credits": 100,
+        }
+    return vm_type
+
+
+@st.composite
+def tasks(draw: st.DrawFn, name: str, type_names: list[str]) -> dict[str, Any]:
+    task: dict[str, Any] = {"id": name, "memory_mb": draw(st.sampled_from([0.001, 10, 300.3, 700, 1000, 1024]))}
+    times = st.one_of(st.integers(1, 60), st.floats(0.25, 60, allow_nan=False))
+    if draw(st.booleans()):
+        task["base_runtime_s"] = draw(times)
+    else:
+        runs_on = draw(st.lists(st.sampled_from(type_names), min_size=1, unique=True))
+        task["runtime_s"] = {type_name: draw(times) for type_name in runs_on}
+    if draw(st.booleans()):
+        task["count"] = draw(st.integers(1, 3))
+    return task
+
+
+@st.composite
+def instance_documents(draw: st.DrawFn, max_tasks: int = 8) -> dict[str, Any]:
+    """Valid documents of the format ``spotbag.instance/1``."""
+    names = [f"type{number}" for number in range(draw(st.integers(1, 3)))]
+    document: dict[str, Any] = {
+        "format": "spotbag.instance/1",
+        "name": "random",
+        "boot_overhead_s": draw(st.sampled_from([0, 0, 7])),
+        "migration_overhead_s": draw(st.sampled_from([0, 5])),
+        "vm_types": [draw(vm_types(name)) for name in names],
+        "tasks": [draw(tasks(f"t{number}", names)) for number in range(draw(st.integers(1, max_tasks)))],
+    }
+    # A base run time of 60 s at half speed takes 120 s, and 127 s with the boot: every task fits this deadline.
+    deadline = draw(st.integers(127, 400))
+    document["deadline_s"] = deadline
+    if draw(st.booleans()) or "on-demand" not in {m for vm_type in document["vm_types"] for m in vm_type["offers"]}:
+        document["d_spot_s"] = draw(st.integers(0, deadline))
+    if draw(st.booleans()):
+        document["checkpoint"] = {
+            "overhead_fraction": draw(st.sampled_from([0.05, 0.1, 0.5])),
+            "dump_base_s": draw(st.sampled_from([0.5, 1.0, 3.3])),
+            "dump_s_per_mb": draw(st.sampled_from([0.0, 0.001])),
+        }
+    if draw(st.booleans()):
+        document["objective"] = {"cost_weight": draw(st.sampled_from([0.0, 0.3, 1.0]))}
+    if draw(st.booleans()):
+        document["limits"] = {"max_on_demand": draw(st.integers(1, 4)), "max_spot": draw(st.integers(1, 4))}
+    return document
+
+
+def random_instances(max_tasks: int = 8) -> st.SearchStrategy[Instance]:
+    """Valid instances."""
+    return instance_documents(max_tasks).map(lambda document: Instance.from_document(document, "random"))

@@ -1,0 +1,203 @@
+"""The HADS greedy by hand, phase by phase, and on random instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import random_instances
+from second_by_second import brute_force_objective
+
+from spotbag.heuristics import GreedyOptions, greedy, with_d_spot
+from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.schedules import Schedule, check
+from spotbag.solvers import solve
+
+BOTH = ("spot", "on-demand")
+
+
+def vm_type(name: str, vcpus: int, gflops: float, spot: float, on_demand: float, limit: int = 2) -> dict[str, Any]:
+    offers = {
+        market: {"price_usd_per_hour": price, "limit": limit}
+        for market, price in zip(BOTH, (spot, on_demand), strict=True)
+    }
+    return {"name": name, "vcpus": vcpus, "memory_mb": 1000, "gflops": gflops, "offers": offers}
+
+
+def instance(count: int, **fields: Any) -> Instance:
+    """Equal tasks of 10 s; type a (weight 1) and the better b (weight 3), one core each; D_spot 31, D 50."""
+    base: dict[str, Any] = {
+        "name": "by-hand",
+        "deadline_s": 50,
+        "d_spot_s": 31,
+        "limits": {"max_on_demand": 20},
+        "vm_types": [vm_type("a", 1, 10, 0.1, 0.5), vm_type("b", 1, 40, 0.2, 0.9)],
+        "tasks": [{"id": "t", "memory_mb": 10, "runtime_s": {"a": 10, "b": 10}, "count": count}],
+    }
+    return Instance(**(base | fields))
+
+
+def plan(problem: Instance, **options: Any) -> Schedule:
+    schedule = greedy(problem, GreedyOptions(**options)).schedule
+    assert schedule is not None
+    assert check(problem, schedule).feasible
+    return schedule
+
+
+def test_phase_2_draws_by_weight_and_phase_1_fills_the_cheapest_first() -> None:
+    # Weights 1 and 3: the draws are b b a b, b b a b, ...
+    schedule = plan(instance(7))
+    assert schedule.vm_ids == ("b-spot-1", "b-spot-2", "a-spot-1")
+    # Three tasks end strictly before 31 on each b; the seventh opens a.
+    assert schedule.task_vm.tolist() == [0, 0, 0, 1, 1, 1, 2]
+
+
+def test_the_limit_is_strict() -> None:
+    assert plan(instance(3)).vm_ids == ("b-spot-1",)
+    assert plan(instance(3, d_spot_s=30)).vm_ids == ("b-spot-1", "b-spot-2")
+
+
+def test_phase_1_order_by_price_or_by_end() -> None:
+    types = [vm_type("a", 1, 40, 0.3, 0.5, limit=1), vm_type("b", 1, 10, 0.2, 0.9, limit=1)]
+    seconds = (12, 25, 4)
+    tasks = [{"id": f"t{k}", "memory_mb": 20 - k, "runtime_s": {"a": e, "b": e}} for k, e in enumerate(seconds)]
+    problem = instance(1, vm_types=types, tasks=tasks)
+    # a takes t0; t1 would end at 37 there and opens b (third draw); t2 fits both: b is cheaper, a ends sooner.
+    assert plan(problem, phase2_draws=4).task_vm.tolist() == [0, 1, 1]
+    assert plan(problem, phase2_draws=4, phase1_order="makespan").task_vm.tolist() == [0, 1, 0]
+
+
+def test_phase_3_takes_the_cheapest_on_demand_vm_that_fits() -> None:
+    # Spot: 2 b and 2 a of 3 tasks each; then on demand, a is cheaper and takes 4 tasks (strictly before 50).
+    schedule = plan(instance(14))
+    assert schedule.vm_counts() == {"a spot": 2, "a on-demand": 1, "b spot": 2}
+
+
+def test_tasks_are_taken_by_descending_memory_ties_in_file_order() -> None:
+    tasks = [
+        {"id": "small", "memory_mb": 1, "runtime_s": {"b": 10}},
+        {"id": "large", "memory_mb": 9, "runtime_s": {"b": 10}},
+        {"id": "also-small", "memory_mb": 1, "runtime_s": {"b": 10}},
+    ]
+    schedule = plan(instance(1, tasks=tasks))
+    assert schedule.task_start_s.tolist() == [10, 0, 20]
+
+
+def test_memory_delays_and_parts_tasks() -> None:
+    tasks = [{"id": "t", "memory_mb": 600, "runtime_s": {"b": 10}, "count": 3}]
+    schedule = plan(instance(1, tasks=tasks, vm_types=[vm_type("b", 2, 40, 0.2, 0.9)]))
+    assert schedule.task_start_s.tolist() == [0, 10, 20]
+    assert schedule.vm_ids == ("b-spot-1",)
+
+
+def test_the_overhead_of_the_paper_is_tested_but_not_taken() -> None:
+    rules = {"overhead_fraction": 0.1, "dump_base_s": 1}  # an interval of 10 s: no checkpoint in a task of 10 s
+    assert plan(instance(3, checkpoint=rules)).vm_ids == ("b-spot-1",)
+    strict = plan(instance(3, checkpoint=rules), overhead_test="paper")  # 20 + 11 is not before 31
+    assert strict.vm_ids == ("b-spot-1", "b-spot-2")
+    assert strict.task_end_s.tolist() == [10, 20, 10]
+
+
+def test_a_draw_of_an_exhausted_type_counts() -> None:
+    # The tenth task draws b twice (the draws are b b a b b b a b), which has no VM left: phase 3 comes next.
+    assert plan(instance(10)).vm_counts() == {"a spot": 1, "a on-demand": 1, "b spot": 2}
+    assert plan(instance(10), phase2_draws=4).vm_counts() == {"a spot": 2, "b spot": 2}
+    # As printed, with one draw a task, the next draw of a comes with the third task that finds no place.
+    assert plan(instance(14), phase2_draws=1).vm_counts() == {"a spot": 1, "a on-demand": 2, "b spot": 2}
+
+
+def test_a_limit_shared_by_the_markets_counts_both() -> None:
+    # 2 b spot, 1 a spot and 1 a on demand are all there may be: 3 + 3 + 3 + 4 tasks.
+    assert plan(instance(13), type_limit="shared").vm_counts() == {"a spot": 1, "a on-demand": 1, "b spot": 2}
+    outcome = greedy(instance(14), GreedyOptions(type_limit="shared"))
+    assert outcome.schedule is None
+    assert "shared by both markets" in outcome.explanation
+
+
+def test_market_limits_hold_over_all_types() -> None:
+    problem = instance(9, limits={"max_spot": 1, "max_on_demand": 2})
+    assert plan(problem).vm_counts() == {"a on-demand": 2, "b spot": 1}
+
+
+def test_it_is_explained_which_task_finds_no_place() -> None:
+    problem = instance(12, limits={"max_spot": 1, "max_on_demand": 2})
+    outcome = greedy(problem)
+    assert outcome.schedule is None
+    for part in (
+        "task 't#12' finds no place (3 VMs are in use)",
+        "on the VMs rented it would end 0 s past the last second allowed, at best",
+        "a on-demand: all 2 VMs rented",
+        "b on-demand: all 2 on-demand VMs of the market rented",
+        "a spot: all 1 spot VMs of the market rented",
+    ):
+        assert part in outcome.explanation
+
+
+def test_it_is_explained_when_a_new_vm_would_be_late() -> None:
+    outcome = greedy(instance(1, d_spot_s=5, limits={"max_on_demand": 0}))
+    assert outcome.schedule is None
+    assert "b spot: a new VM would end it at 10 s, 5 s past D_spot (before 5 s)" in outcome.explanation
+
+
+def test_burstable_types_are_not_used() -> None:
+    outcome = greedy(library_instance("tiny/credits"))
+    assert outcome.schedule is None
+    assert "no regular (non-burstable) VM type" in outcome.explanation
+
+
+OPTIONS = st.builds(
+    GreedyOptions,
+    phase1_order=st.sampled_from(["price", "makespan"]),
+    phase2_draws=st.sampled_from([None, 1, 2]),
+    type_limit=st.sampled_from(["market", "shared"]),
+    overhead_test=st.sampled_from(["checkpoints", "paper"]),
+)
+
+
+@given(random_instances(12), OPTIONS)
+@settings(max_examples=500, deadline=None)
+def test_plans_for_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
+    problem = with_d_spot(problem)
+    outcome = greedy(problem, options)
+    if outcome.schedule is None:
+        assert outcome.explanation
+        return
+    report = check(problem, outcome.schedule)
+    assert report.violations == ()
+    assert report.cost_usd == pytest.approx(outcome.schedule.cost_usd)
+    assert report.objective == pytest.approx(outcome.schedule.objective)
+    assert outcome.schedule.makespan_s < problem.deadline_s
+
+
+@pytest.mark.parametrize("name", [name for name in library_names() if name.startswith("tiny/")])
+def test_greedy_is_never_better_than_brute_force(name: str) -> None:
+    result = solve(library_instance(name))
+    best = brute_force_objective(result.instance)
+    assert best is not None
+    if result.objective is not None:
+        assert result.objective >= best - 1e-9
+
+
+@pytest.mark.slow
+@given(random_instances(4))
+@settings(max_examples=1500, deadline=None)
+def test_greedy_is_never_better_than_brute_force_on_random_instances(problem: Instance) -> None:
+    problem = with_d_spot(problem)
+    if sum(min(offer.limit, problem.n_tasks) for offer in problem.offers) > 6 or problem.n_tasks > 4:
+        return
+    schedule = greedy(problem).schedule
+    if schedule is not None:
+        best = brute_force_objective(problem)
+        assert best is not None
+        assert schedule.objective >= best - 1e-9
+
+
+def test_same_input_same_plan() -> None:
+    problem = with_d_spot(generate_instance(300, seed=5))
+    first, second = greedy(problem).schedule, greedy(problem).schedule
+    assert first is not None
+    assert second is not None
+    assert (first.task_vm == second.task_vm).all()
+    assert (first.task_start_s == second.task_start_s).all()

@@ -1,0 +1,233 @@
+"""The checker: every rule with its amount, and agreement with a look at every second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import random_instances
+from second_by_second import broken_rules, feasible, one_vm_plan
+
+from spotbag.instances import Instance, SpotbagError, library_instance
+from spotbag.schedules import PlacedTask, RentedVm, ScheduleDocument, check
+from spotbag.solvers import solve
+
+
+def two_core_instance(**fields: Any) -> Instance:
+    """Tasks x (10 s, 600 MB), y (20 s, 600 MB), z (5 s, 100 MB) for spot VMs with two cores and 1024 MB."""
+    offer = {"price_usd_per_hour": 3.6, "limit": 1}
+    base: dict[str, Any] = {
+        "name": "checked",
+        "deadline_s": 50,
+        "d_spot_s": 40,
+        "vm_types": [{"name": "a", "vcpus": 2, "memory_mb": 1024, "offers": {"spot": offer}}],
+        "tasks": [
+            {"id": "x", "memory_mb": 600, "runtime_s": {"a": 10}},
+            {"id": "y", "memory_mb": 600, "runtime_s": {"a": 20}},
+            {"id": "z", "memory_mb": 100, "runtime_s": {"a": 5}},
+        ],
+    }
+    return Instance(**(base | fields))
+
+
+GOOD = [("x", 0, 0, 10), ("z", 1, 0, 5), ("y", 0, 10, 30)]
+
+
+def test_a_good_plan_passes_and_is_priced() -> None:
+    report = check(two_core_instance(), one_vm_plan(two_core_instance(), GOOD, cost_usd=0.03, makespan_s=30))
+    assert report.feasible
+    assert report.cost_usd == pytest.approx(0.03)
+    assert report.makespan_s == 30
+
+
+@pytest.mark.parametrize(
+    ("placements", "broken"),
+    [
+        (GOOD[:2], {"task-once": 1}),
+        ([*GOOD, ("w", 1, 30, 35)], {"task-once": 1}),
+        ([*GOOD, ("z", 1, 30, 35)], {"task-once": 1}),
+        ([("x", 0, 0, 10), ("z", 1, 0, 5), ("y", 2, 10, 30)], {"placement": 1}),
+        ([("x", 0, 0, 10), ("z", 1, 0, 6), ("y", 0, 10, 30)], {"run-time": 1}),
+        ([("x", 0, 0, 10), ("z", 0, 7, 12), ("y", 0, 12, 32)], {"core": 3}),
+        ([("x", 0, 0, 10), ("z", 0, 10, 15), ("y", 1, 5, 25)], {"memory": 176}),
+        ([("x", 0, 0, 10), ("z", 1, 0, 5), ("y", 0, 24, 44)], {"d-spot": 4}),
+        ([("x", 0, 0, 10), ("z", 1, 0, 5), ("y", 0, 34, 54)], {"d-spot": 14, "deadline": 4}),
+        ([("x", 0, -2, 8), ("z", 1, 0, 5), ("y", 0, 10, 30)], {"ready": 2}),
+    ],
+)
+def test_each_broken_rule_is_found_with_its_amount(
+    placements: list[tuple[str, int, int, int]], broken: dict[str, float]
+) -> None:
+    assert broken_rules(two_core_instance(), one_vm_plan(two_core_instance(), placements)) == broken
+
+
+def test_the_boot_overhead_counts() -> None:
+    instance = two_core_instance(boot_overhead_s=3)
+    late = [(name, core, start + 3, end + 3) for name, core, start, end in GOOD]
+    assert broken_rules(instance, one_vm_plan(instance, GOOD))["ready"] == 3
+    report = check(instance, one_vm_plan(instance, late))
+    assert report.feasible
+    assert report.cost_usd == pytest.approx(0.03)  # billed from ready
+    assert report.makespan_s == 33
+
+
+def with_vms(*vms: tuple[str, str, str]) -> ScheduleDocument:
+    plan = one_vm_plan(two_core_instance(), GOOD)
+    rented = tuple(RentedVm(id=name, type=kind, market=market) for name, kind, market in vms)  # type: ignore[arg-type]
+    return plan.model_copy(update={"vms": rented})
+
+
+def test_vms_must_be_offered_named_once_and_within_the_limits() -> None:
+    instance = two_core_instance()
+    assert broken_rules(instance, with_vms(("vm", "a", "spot"), ("vm2", "a", "spot"))) == {"limit": 1}
+    assert "vm" in broken_rules(instance, with_vms(("vm", "b", "spot")))
+    assert "vm" in broken_rules(instance, with_vms(("vm", "a", "on-demand")))
+    assert "vm" in broken_rules(instance, with_vms(("vm", "a", "spot"), ("vm", "a", "spot")))
+    assert broken_rules(instance, with_vms(("other", "a", "spot"))) == {"placement": 1}
+
+
+def test_market_limits_and_forbidden_markets_count_over_all_types() -> None:
+    offers = {market: {"price_usd_per_hour": 3.6, "limit": 3} for market in ("spot", "on-demand")}
+    types = [{"name": name, "vcpus": 2, "memory_mb": 1024, "offers": offers} for name in ("a", "b")]
+    plan = with_vms(("vm", "a", "spot"), ("v2", "b", "spot"), ("v3", "a", "on-demand"))
+    assert broken_rules(two_core_instance(vm_types=types, limits={"max_spot": 1}), plan) == {"limit": 1}
+    assert broken_rules(two_core_instance(vm_types=types, limits={"max_on_demand": 0}), plan) == {"limit": 1}
+    assert broken_rules(two_core_instance(vm_types=types, markets=["spot"]), plan) == {"limit": 1}
+
+
+def test_claims_are_compared() -> None:
+    instance = two_core_instance()
+    plan = one_vm_plan(instance, GOOD, cost_usd=0.02, makespan_s=29, objective=0.1)
+    messages = [violation.message for violation in check(instance, plan).violations]
+    assert messages[0] == "the plan says cost_usd 0.02, it comes to 0.03"
+    assert messages[1] == "the plan says makespan_s 29, it comes to 30"
+    assert len(messages) == 3
+
+
+def test_what_a_plan_was_made_for_is_noted() -> None:
+    plan = one_vm_plan(two_core_instance(), GOOD, deadline_s=60, d_spot_s=45)
+    notes = check(two_core_instance(name="another"), plan).notes
+    assert len(notes) == 3
+    assert "D_spot of 45 s; it is judged by 40 s" in notes[2]
+
+
+def test_d_spot_must_be_known_for_spot_vms() -> None:
+    instance = two_core_instance(d_spot_s=None)
+    with pytest.raises(SpotbagError, match="no d_spot_s"):
+        check(instance, one_vm_plan(instance, GOOD))
+    assert check(instance, one_vm_plan(instance, GOOD), d_spot_s=40).feasible
+
+
+def burstable_instance(initial: float, runtime_s: int = 60) -> Instance:
+    """Two tasks for one burstable VM with two cores that earns 30 credits an hour, half a credit a minute."""
+    return Instance(
+        name="burst",
+        deadline_s=1000,
+        vm_types=[
+            {
+                "name": "b",
+                "vcpus": 2,
+                "memory_mb": 1024,
+                "offers": {"on-demand": {"price_usd_per_hour": 1, "limit": 1}},
+                "burstable": {"baseline_fraction": 0.25, "credits_per_hour": 30, "initial_credits": initial},
+            }
+        ],
+        tasks=[{"id": name, "memory_mb": 1, "runtime_s": {"b": runtime_s}} for name in ("x", "y")],
+    )
+
+
+def burst_plan(instance: Instance, *rows: tuple[str, int, int, int, str]) -> ScheduleDocument:
+    return ScheduleDocument(
+        instance=instance.name,
+        vms=(RentedVm(id="vm", type="b", market="on-demand"),),
+        tasks=tuple(
+            PlacedTask(id=name, vm="vm", core=core, start_s=start, end_s=end, mode=mode)  # type: ignore[arg-type]
+            for name, core, start, end, mode in rows
+        ),
+    )
+
+
+def test_full_speed_needs_credits() -> None:
+    both = (("x", 0, 0, 60, "burst"), ("y", 1, 0, 60, "burst"))
+    # Two vCPUs spend 2 credits in the minute, 0.5 are earned: 1.5 are needed.
+    enough, short = burstable_instance(1.5), burstable_instance(1.4)
+    assert broken_rules(enough, burst_plan(enough, *both)) == {}
+    assert broken_rules(short, burst_plan(short, *both)) == {"credits": pytest.approx(0.1)}
+
+
+def test_credits_are_earned_while_waiting_and_no_one_lacks_any_at_the_baseline() -> None:
+    instance = burstable_instance(0)
+    # One minute at full speed needs 1 credit less the 0.5 earned meanwhile: 60 s of waiting earn the other half.
+    waited = (("x", 0, 60, 120, "burst"), ("y", 1, 120, 360, "baseline"))
+    hasty = (("x", 0, 50, 110, "burst"), ("y", 1, 120, 360, "baseline"))
+    assert broken_rules(instance, burst_plan(instance, *waited)) == {}
+    assert broken_rules(instance, burst_plan(instance, *hasty)) == {"credits": pytest.approx(10 / 120)}
+    slow = (("x", 0, 0, 240, "baseline"), ("y", 1, 0, 240, "baseline"))
+    assert broken_rules(instance, burst_plan(instance, *slow)) == {}
+
+
+def test_a_mode_on_a_regular_vm_is_refused() -> None:
+    plan = one_vm_plan(two_core_instance(), GOOD)
+    faulty = plan.model_copy(update={"tasks": (plan.tasks[0].model_copy(update={"mode": "baseline"}), *plan.tasks[1:])})
+    assert broken_rules(two_core_instance(), faulty) == {"placement": 1}
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
+    """A plan of the greedy for a random instance, with up to three random changes, mostly small."""
+    instance = draw(random_instances(5))
+    result = solve(instance)
+    if result.schedule is None:
+        vm = RentedVm(id="vm", type=instance.offers[0].vm_type.name, market=instance.offers[0].market)
+        plan = ScheduleDocument(
+            instance="random",
+            vms=(vm,),
+            tasks=tuple(PlacedTask(id=name, vm="vm", core=0, start_s=0, end_s=10) for name in instance.task_ids),
+        )
+    else:
+        plan = result.schedule.to_document().model_copy(
+            update={"cost_usd": None, "makespan_s": None, "objective": None}
+        )
+    tasks, vms = list(plan.tasks), list(plan.vms)
+    for _ in range(draw(st.integers(0, 3))):
+        index = draw(st.integers(0, len(tasks) - 1))
+        task = tasks[index]
+        change = draw(st.sampled_from(["shift", "stretch", "core", "vm", "drop", "double", "mode", "market"]))
+        if change == "shift":
+            by = draw(st.integers(-15, 15))
+            tasks[index] = task.model_copy(update={"start_s": task.start_s + by, "end_s": task.end_s + by})
+        elif change == "stretch":
+            tasks[index] = task.model_copy(
+                update={"end_s": max(task.end_s + draw(st.integers(-2, 2)), task.start_s + 1)}
+            )
+        elif change == "core":
+            tasks[index] = task.model_copy(update={"core": draw(st.integers(0, 4))})
+        elif change == "vm":
+            tasks[index] = task.model_copy(update={"vm": draw(st.sampled_from([*(vm.id for vm in vms), "none"]))})
+        elif change == "drop" and len(tasks) > 1:
+            del tasks[index]
+        elif change == "double":
+            tasks.append(task)
+        elif change == "mode":
+            tasks[index] = task.model_copy(update={"mode": "baseline"})
+        elif change == "market":
+            vms[0] = vms[0].model_copy(update={"market": draw(st.sampled_from(["spot", "on-demand"]))})
+    d_spot = result.instance.d_spot_s
+    changed = plan.model_copy(update={"tasks": tuple(tasks), "vms": tuple(vms)})
+    return instance, changed, instance.deadline_s if d_spot is None else d_spot
+
+
+@given(plans())
+@settings(max_examples=500, deadline=None)
+def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
+    instance, plan, d_spot = case
+    violations = [entry for entry in check(instance, plan, d_spot_s=d_spot).violations if entry.rule != "credits"]
+    assert (not violations) == feasible(instance, plan, d_spot)
+
+
+def test_library_plans_pass() -> None:
+    result = solve(library_instance("burst-hads/ED200"))
+    assert result.schedule is not None
+    assert check(result.instance, result.schedule).feasible

@@ -1,0 +1,103 @@
+"""Gantt charts: every format, what they show, clear refusals."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from spotbag.instances import SpotbagError, generate_instance, library_instance
+from spotbag.schedules import Schedule, write_gantt
+from spotbag.schedules.gantt_layout import gantt_layout
+from spotbag.solvers import solve
+
+
+@pytest.fixture(scope="module")
+def plan() -> Schedule:
+    schedule = solve(library_instance("burst-hads/ED200").replace(boot_overhead_s=60)).schedule
+    assert schedule is not None
+    return schedule
+
+
+def test_the_layout_has_a_row_for_each_core_and_spot_vms_first(plan: Schedule) -> None:
+    layout = gantt_layout(plan, "greedy")
+    assert layout.n_rows == plan.vm_vcpus.sum()
+    markets = ["on-demand" in label for label in layout.vm_labels]
+    assert markets == sorted(markets)
+    for task in range(200):
+        vm = layout.vm_labels.index(plan.vm_ids[plan.task_vm[task]])
+        assert layout.row[task] == layout.vm_first_row[vm] + plan.task_core[task]
+    assert f"${plan.cost_usd:.4f}" in layout.title
+    assert f"{plan.makespan_s:,} s" in layout.title
+
+
+def test_svg_has_title_axes_legend_tasks_and_limits(plan: Schedule, tmp_path: Path) -> None:
+    path = tmp_path / "plan.svg"
+    write_gantt(plan, path, "greedy")
+    text = path.read_text(encoding="utf-8")
+    for part in (
+        f"burst-hads/ED200, greedy: ${plan.cost_usd:.4f}, makespan {plan.makespan_s:,} s",
+        "time since the start (s)",
+        "VM (one row for each core)",
+        f"D_spot ({plan.instance.d_spot_s:,} s)",
+        "deadline (2,700 s)",
+        "booting (60 s)",
+        "c4.large-spot-1",
+        "t5#1",
+    ):
+        assert part in text
+    write_gantt(plan, tmp_path / "again.svg", "greedy")
+    assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(("name", "magic"), [("p.png", b"\x89PNG"), ("p.PDF", b"%PDF")])
+def test_pictures_are_written(plan: Schedule, tmp_path: Path, name: str, magic: bytes) -> None:
+    write_gantt(plan, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(magic)
+
+
+def test_the_page_stands_alone_and_tells_task_vm_and_times(plan: Schedule, tmp_path: Path) -> None:
+    path = tmp_path / "plan.html"
+    write_gantt(plan, path, "greedy")
+    text = path.read_text(encoding="utf-8")
+    assert "<title>burst-hads/ED200, greedy: $" in text
+    assert not re.search(r"<script[^>]*\ssrc=", text)
+    task = 0
+    start, end = plan.task_start_s[task], plan.task_end_s[task]
+    vm = plan.vm_ids[plan.task_vm[task]]
+    assert f"{vm}, core {plan.task_core[task]}" in text
+    assert f"{start:,} to {end:,} s ({end - start:,} s)" in text
+
+
+def test_thousands_of_tasks_and_awkward_names_are_drawn(tmp_path: Path) -> None:
+    instance = generate_instance(3000, limit=20, name="a $b$ <c> & _d_")
+    schedule = solve(instance).schedule
+    assert schedule is not None
+    for name in ("many.png", "many.html"):
+        write_gantt(schedule, tmp_path / name)
+    assert "<title>a $b$ &lt;c&gt; &amp; _d_" in (tmp_path / "many.html").read_text(encoding="utf-8")
+
+
+def test_a_burstable_plan_shows_its_modes(tmp_path: Path) -> None:
+    instance = library_instance("tiny/credits")
+    schedule = Schedule(instance, [0], [0], [0], [0], [True])  # type: ignore[arg-type]
+    write_gantt(schedule, tmp_path / "burst.svg")
+    text = (tmp_path / "burst.svg").read_text(encoding="utf-8")
+    assert "burstable, baseline" in text
+    assert "D_spot" not in text
+
+
+def test_an_unknown_format_and_a_missing_folder_are_refused(plan: Schedule, tmp_path: Path) -> None:
+    with pytest.raises(SpotbagError, match=r"must end in \.png, \.svg, \.pdf, \.html"):
+        write_gantt(plan, tmp_path / "plan.gif")
+    with pytest.raises(SpotbagError, match="the folder does not exist"):
+        write_gantt(plan, tmp_path / "none" / "plan.png")
+
+
+def test_missing_plotting_libraries_are_named(plan: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(SpotbagError, match=r"pip install 'spotbag\[plot\]'"):
+        write_gantt(plan, tmp_path / "plan.html")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,147 @@
+"""Schedules: derived times and cost, their files, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from random_instances import random_instances
+
+from spotbag.instances import InputError, Instance, library_instance
+from spotbag.schedules import (
+    Schedule,
+    ScheduleDocument,
+    check,
+    format_schedule,
+    parse_schedule_document,
+    read_schedule,
+    schedule_of_document,
+    schedule_schema,
+    write_schedule,
+)
+from spotbag.solvers import solve
+
+
+@pytest.fixture(scope="module")
+def plan() -> Schedule:
+    schedule = solve(library_instance("burst-hads/ED200")).schedule
+    assert schedule is not None
+    return schedule
+
+
+def test_cost_makespan_and_objective_follow_from_the_instance() -> None:
+    instance = library_instance("tiny/boot")
+    # Both tasks one after the other on one VM: ready at 20 s, ends at 80 s, 60 s at 0.001 $.
+    schedule = Schedule(instance, *(np.array(values) for values in ([0], [0, 0], [0, 0], [20, 70], [False, False])))
+    assert schedule.task_end_s.tolist() == [70, 80]
+    assert schedule.cost_usd == pytest.approx(0.06)
+    assert schedule.makespan_s == 80
+    assert schedule.objective == pytest.approx(0.5 * 0.06 / 0.1 + 0.5 * 80 / 100)
+    assert schedule.vm_ids == ("a-spot-1",)
+
+
+def test_a_vm_without_tasks_costs_nothing() -> None:
+    instance = library_instance("tiny/boot")
+    schedule = Schedule(instance, *(np.array(values) for values in ([0, 0], [0, 0], [0, 0], [20, 70], [False, False])))
+    assert schedule.vm_cost_usd.tolist() == pytest.approx([0.06, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vm_offer": [0, 99]}, "vm_offer must hold indices below"),
+        ({"task_vm": [0, 5]}, "task_vm must hold indices below"),
+        ({"task_core": [0, 1]}, "core that the VM does not have"),
+        ({"task_start_s": [20]}, "has shape"),
+        ({"task_baseline": [True, False]}, "placed where it cannot run"),
+        ({"vm_ids": ("x", "x")}, "name each VM once"),
+    ],
+)
+def test_what_does_not_fit_the_instance_is_refused(change: dict[str, Any], said: str) -> None:
+    fields: dict[str, Any] = {
+        "vm_offer": [0],
+        "task_vm": [0, 0],
+        "task_core": [0, 0],
+        "task_start_s": [20, 70],
+        "task_baseline": [False, False],
+    }
+    with pytest.raises(ValueError, match=said):
+        Schedule(library_instance("tiny/boot"), **(fields | change))
+
+
+def test_a_schedule_cannot_be_changed(plan: Schedule) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plan.task_vm = plan.task_core  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        plan.task_start_s[0] = 5
+
+
+@given(random_instances())
+@settings(max_examples=150, deadline=None)
+def test_writing_and_reading_gives_the_same_plan(instance: Instance) -> None:
+    result = solve(instance)
+    if result.schedule is None:
+        return
+    text = format_schedule(result.schedule, "greedy")
+    document = parse_schedule_document(text)
+    back = schedule_of_document(document, result.instance)
+    for name in ("vm_offer", "task_vm", "task_core", "task_start_s", "task_baseline", "task_end_s"):
+        assert (getattr(back, name) == getattr(result.schedule, name)).all()
+    assert back.vm_ids == result.schedule.vm_ids
+    assert format_schedule(back, "greedy") == text
+    assert check(result.instance, document).feasible
+
+
+def test_plans_obey_the_schema(plan: Schedule) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(schedule_schema()))
+    validator.validate(json.loads(format_schedule(plan, "greedy")))
+    assert not validator.is_valid({"format": "spotbag.schedule/1"})
+    assert json.loads(schedule_schema()) == ScheduleDocument.model_json_schema()
+
+
+def test_files_round_trip(plan: Schedule, tmp_path: Path) -> None:
+    write_schedule(plan, tmp_path / "plan.json", "greedy")
+    back = read_schedule(tmp_path / "plan.json", plan.instance)
+    assert back.cost_usd == plan.cost_usd
+    assert back.makespan_s == plan.makespan_s
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("tasks", 3, "end_s"), 1, "tasks[3] 't1#4': end_s 1 must be"),
+        (("tasks", 3, "vm"), "none", "tasks[3] 't1#4': vm 'none' is no VM of the plan"),
+        (("tasks", 3, "id"), "t1#1", "is a duplicate of tasks[0]"),
+        (("tasks", 3, "id"), "other", "is not a task of the instance"),
+        (("tasks", 3, "core"), 2, "must be below"),
+        (("tasks", 3, "mode"), "baseline", "does not exist on"),
+        (("vms", 0, "type"), "x", "is not offered by the instance"),
+        (("vms", 1, "id"), "c4.large-spot-1", "is a duplicate of vms[0]"),
+        (("tasks", 3, "core"), -1, "tasks[3] 't1#4': core -1 must be greater than or equal to 0"),
+        (("tasks", 3, "start"), 1, "start is an unknown key (did you mean 'start_s'?)"),
+        (("vms", 0, "market"), "bazaar", "vms[0] 'c4.large-spot-1': market 'bazaar' must be 'spot' or 'on-demand'"),
+        (("cost_usd",), "cheap", "cost_usd 'cheap' must be a number"),
+    ],
+)
+def test_a_faulty_plan_is_refused(plan: Schedule, place: tuple[Any, ...], value: object, said: str) -> None:
+    document = json.loads(format_schedule(plan))
+    at = document
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    with pytest.raises(InputError) as caught:
+        schedule_of_document(parse_schedule_document(json.dumps(document)), plan.instance)
+    assert said in str(caught.value)
+
+
+def test_a_missing_task_is_named(plan: Schedule) -> None:
+    document = json.loads(format_schedule(plan))
+    del document["tasks"][5]
+    with pytest.raises(InputError, match="'t1#6' of the instance is missing"):
+        schedule_of_document(parse_schedule_document(json.dumps(document)), plan.instance)

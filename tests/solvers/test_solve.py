@@ -1,0 +1,117 @@
+"""The front door."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from spotbag.heuristics.outcome import HeuristicOutcome
+from spotbag.instances import InputError, Instance, SpotbagError, library_instance, library_names
+from spotbag.schedules import Schedule, check
+from spotbag.solvers import METHODS, registry, relative_gap, solve
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_every_library_instance_gets_a_checked_plan(name: str) -> None:
+    result = solve(library_instance(name))
+    if name == "tiny/credits":
+        assert result.status == "no-plan"
+        return
+    assert result.status == "feasible"
+    assert result.schedule is not None
+    assert check(result.instance, result.schedule).feasible
+
+
+def test_the_result_as_json_has_all_figures() -> None:
+    result = solve(library_instance("hads/J60"), seed=3)
+    figures = json.loads(json.dumps(result.to_dict()))
+    expected = {
+        "status",
+        "method",
+        "objective",
+        "bound",
+        "gap",
+        "cost_usd",
+        "makespan_s",
+        "d_spot_s",
+        "vms",
+        "runtime_s",
+    }
+    assert expected <= figures.keys()
+    assert figures["seed"] == 3
+    assert sum(vm["tasks"] for vm in figures["vms"]) == 60
+    assert sum(vm["cost_usd"] for vm in figures["vms"]) == pytest.approx(figures["cost_usd"])
+    assert max(vm["end_s"] for vm in figures["vms"]) == figures["makespan_s"]
+
+
+def test_no_plan_is_a_status_with_a_reason() -> None:
+    result = solve(library_instance("burst-hads/ED200").replace(markets=["spot"]))
+    assert result.status == "no-plan"
+    assert result.objective is None
+    assert result.gap is None
+    assert "finds no place" in result.message
+    assert result.to_dict()["cost_usd"] is None
+
+
+def test_only_the_markets_allowed_are_used() -> None:
+    instance = library_instance("burst-hads/J60")
+    for market in ("spot", "on-demand"):
+        schedule = solve(instance.replace(markets=[market])).schedule
+        assert schedule is not None
+        assert {name.split()[1] for name in schedule.vm_counts()} == {market}
+        assert schedule.instance.cost_scale_usd == instance.cost_scale_usd
+
+
+def test_options_reach_the_method() -> None:
+    instance = library_instance("hads/ED200").replace(d_spot_s=700)
+    by_price = solve(instance).schedule
+    one_draw = solve(instance, options={"phase2_draws": "1"}).schedule
+    assert by_price is not None
+    assert one_draw is not None
+    assert by_price.vm_counts() != one_draw.vm_counts()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"phase1": "price"}, "phase1 is no option of greedy (did you mean 'phase1_order'?)"),
+        ({"phase1_order": "name"}, "phase1_order 'name' must be price or makespan"),
+        ({"phase2_draws": "0"}, "phase2_draws '0' must be a positive whole number or none"),
+        ({"phase2_draws": True}, "phase2_draws true must be"),
+        ({"type_limit": []}, "type_limit (an array) must be market or shared"),
+    ],
+)
+def test_a_bad_option_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        solve(library_instance("tiny/boot"), options=options)
+    assert said in str(caught.value)
+
+
+def test_none_is_an_option_value() -> None:
+    assert solve(library_instance("tiny/boot"), options={"phase2_draws": "none"}).status == "feasible"
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(InputError, match=r"is unknown \(known: greedy"):
+        solve(library_instance("tiny/boot"), "magic")
+
+
+def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def both_at_once(instance: Instance, _: object) -> HeuristicOutcome:
+        return HeuristicOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
+
+    faulty = registry.Method("faulty", "", METHODS["greedy"].options_type, both_at_once)
+    monkeypatch.setitem(METHODS, "faulty", faulty)
+    with pytest.raises(
+        SpotbagError, match="breaks a rule; please report this: core: tasks 'short' and 'long' overlap by 10 s"
+    ):
+        solve(library_instance("tiny/boot"), "faulty")
+
+
+def test_the_gap_is_relative_to_the_plan() -> None:
+    assert relative_gap(2.0, 1.5) == 0.25
+    assert relative_gap(0.0, 0.0) == 0.0
+    assert relative_gap(1.0, None) is None
+    assert relative_gap(None, 1.0) is None

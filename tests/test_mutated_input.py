@@ -1,0 +1,154 @@
+"""Broken files: whatever is done to a valid one, there is a clean error or a correct reading."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_instances import instance_documents
+
+from spotbag.heuristics import with_d_spot
+from spotbag.instances import Instance, SpotbagError, format_instance, library_instance, parse_instance
+from spotbag.schedules import check, format_schedule, parse_schedule_document, schedule_of_document
+from spotbag.solvers import solve
+
+NASTY = st.one_of(
+    st.sampled_from(
+        [
+            None, True, False, 0, -1, 1, 0.5, -0.5, 10**9, 10**9 + 1, 2**53, 2**63, 10**40, 1e-320, 1e300,
+            float("nan"), float("inf"), float("-inf"), "", "x", "spot", "a\nb", "\u0000", "\ud800", "9" * 5000,
+            [], {}, [[]], [{}], {"": None}, [None], {"spot": 1}, "NaN", "1e5",
+        ]
+    ),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.recursive(
+        st.none() | st.integers(),
+        lambda child: st.lists(child, max_size=2) | st.dictionaries(st.text(max_size=3), child, max_size=2),
+        max_leaves=4,
+    ),
+)  # fmt: skip
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container and key of a document."""
+    found: list[tuple[Any, Any]] = []
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        keys = list(container) if isinstance(container, dict) else range(len(container))
+        for key in keys:
+            found.append((container, key))
+            if isinstance(container[key], dict | list):
+                waiting.append(container[key])
+    return found
+
+
+@st.composite
+def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
+    """Text of a document with one to three things broken, in its structure and in its letters."""
+    faulty = copy.deepcopy(document)
+    for _ in range(draw(st.integers(1, 3))):
+        options = places(faulty)
+        if not options:
+            break
+        container, key = options[draw(st.integers(0, len(options) - 1))]
+        what = draw(st.sampled_from(["replace", "replace", "delete", "double", "rename", "add", "swap"]))
+        if what == "replace":
+            container[key] = draw(NASTY)
+        elif what == "delete":
+            del container[key]
+        elif what == "double" and isinstance(container, list):
+            container.append(copy.deepcopy(container[key]))
+        elif what == "rename" and isinstance(container, dict):
+            container[draw(st.text(max_size=6))] = container.pop(key)
+        elif what == "add" and isinstance(container, dict):
+            container[draw(st.sampled_from(["x", "id", "spot", "count", "baseline_fraction", ""]))] = draw(NASTY)
+        elif what == "swap":
+            other, other_key = options[draw(st.integers(0, len(options) - 1))]
+            container[key] = copy.deepcopy(other[other_key])
+    text = json.dumps(faulty)
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        at = draw(st.integers(0, len(text)))
+        what = draw(st.sampled_from(["cut", "drop", "insert", "repeat"]))
+        if what == "cut":
+            text = text[:at]
+        elif what == "drop":
+            text = text[:at] + text[at + draw(st.integers(1, 4)) :]
+        elif what == "insert":
+            text = (
+                text[:at]
+                + draw(st.sampled_from(['"', "{", "}", "[", "]", ",", ":", "9", "-", "e", "\\", "\x00", "é"]))
+                + text[at:]
+            )
+        else:
+            text = text[:at] + text[max(0, at - 30) : at] + text[at:]
+    return text
+
+
+RELAXED = settings(
+    max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@given(st.data())
+@RELAXED
+def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    text = data.draw(instance_documents(3).flatmap(broken))
+    try:
+        instance = parse_instance(text, "broken.json")
+    except SpotbagError as error:
+        assert str(error).startswith("broken.json: ")
+        str(error).encode("utf-8", "backslashreplace")
+        return
+    assert parse_instance(format_instance(instance)) == instance
+    if instance.n_tasks <= 100:
+        try:
+            result = solve(instance)
+        except SpotbagError as error:
+            assert "D_spot cannot be estimated" in str(error)
+            return
+        assert result.schedule is not None or result.message
+
+
+INSTANCE = with_d_spot(library_instance("tiny/too-long-for-spot"))
+BURST = library_instance("tiny/credits")
+
+
+def _plan(instance: Instance) -> dict[str, Any]:
+    if instance is BURST:
+        vm = {"id": "v", "type": "b", "market": "on-demand"}
+        task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
+        return {"format": "spotbag.schedule/1", "instance": instance.name, "vms": [vm], "tasks": [task]}
+    schedule = solve(instance).schedule
+    assert schedule is not None
+    document: dict[str, Any] = json.loads(format_schedule(schedule, "greedy"))
+    return document
+
+
+PLANS = [(instance, _plan(instance)) for instance in (INSTANCE, BURST)]
+
+
+@given(st.data())
+@RELAXED
+def test_broken_plans_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    instance, plan = data.draw(st.sampled_from(PLANS))
+    text = data.draw(broken(plan))
+    try:
+        document = parse_schedule_document(text, "broken.json")
+    except SpotbagError as error:
+        assert str(error).startswith("broken.json: ")
+        return
+    report = check(instance, document, d_spot_s=instance.d_spot_s or 0)
+    try:
+        schedule = schedule_of_document(document, instance, "broken.json")
+    except SpotbagError as error:
+        assert str(error).startswith("broken.json: ")
+        assert not report.feasible
+        return
+    assert report.cost_usd == schedule.cost_usd or abs(report.cost_usd - schedule.cost_usd) < 1e-9
+    assert report.makespan_s == schedule.makespan_s

@@ -1,0 +1,88 @@
+"""What is installed is what lies in the folders, and the rooms import only downwards."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import spotbag
+
+ROOT = Path(__file__).parent.parent
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+ROOMS = ["instances", "schedules", "models", "heuristics", "solvers", "replay", "benchmarks"]
+MAY_IMPORT = {
+    "instances": [],
+    "schedules": ["instances"],
+    "models": ["instances", "schedules"],
+    "heuristics": ["instances", "schedules"],
+    "solvers": ["instances", "schedules", "models", "heuristics"],
+    "replay": ["instances", "schedules", "models", "heuristics", "solvers"],
+    "benchmarks": ROOMS,
+}
+
+
+def folder_of(package: str) -> Path:
+    """Folder of a package by the map of pyproject.toml."""
+    head = ".".join(package.split(".")[:2])
+    places = SETUPTOOLS["package-dir"]
+    base = ROOT / places.get(head, places["spotbag"] + "/" + head.removeprefix("spotbag").strip("."))
+    return base.joinpath(*package.split(".")[2:])
+
+
+def test_every_folder_with_modules_is_packaged() -> None:
+    packaged = {folder_of(package).resolve() for package in SETUPTOOLS["packages"]}
+    found = {
+        path.parent.resolve()
+        for top in [*ROOMS, "src"]
+        for path in (ROOT / top).rglob("*.py")
+        if "build" not in path.parts and not any(part.endswith(".egg-info") for part in path.parts)
+    }
+    assert found == packaged
+
+
+def test_data_files_are_found_where_the_package_is_installed() -> None:
+    from spotbag.instances import instance_schema, library_names
+    from spotbag.schedules import schedule_schema
+
+    assert len(library_names()) == len(list((ROOT / "instances" / "data").rglob("*.json")))
+    assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
+    assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
+    assert (Path(spotbag.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if (ROOT / room).is_dir()])
+def test_no_room_reaches_up(room: str) -> None:
+    for path in (ROOT / room).rglob("*.py"):
+        depth = len(path.relative_to(ROOT / room).parts)  # 1 for a module of the room itself
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level > depth:
+                assert node.level == depth + 1, path
+                target = (node.module or "").split(".")[0]
+                assert target in MAY_IMPORT[room], f"{path} imports {target}"
+            elif isinstance(node, ast.ImportFrom):
+                # A bare room name would import a second copy of every class from the repository's root.
+                top = "" if node.level else (node.module or "").split(".")[0]
+                assert top not in ["spotbag", *ROOMS], f"{path}: use relative imports between rooms"
+            elif isinstance(node, ast.Import):
+                assert not {alias.name.split(".")[0] for alias in node.names} & {"spotbag", *ROOMS}, path
+
+
+def test_public_names_are_there_and_unknown_ones_are_not() -> None:
+    for name in spotbag.__all__:
+        assert getattr(spotbag, name).__name__ == name
+        assert name in dir(spotbag)
+    with pytest.raises(AttributeError, match="has no attribute 'slove'"):
+        _ = spotbag.slove
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert spotbag.__version__ == project["version"]
+
+
+def test_the_example_of_the_package_runs() -> None:
+    assert doctest.testmod(spotbag).failed == 0
