@@ -59,7 +59,7 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
         container, key = options[draw(st.integers(0, len(options) - 1))]
         what = draw(st.sampled_from(["replace", "replace", "delete", "double", "rename", "add", "swap"]))
         if what == "replace":
-            container[key] = draw(NASTY)
+            container[key] = copy.deepcopy(draw(NASTY))  # the samples are shared: what is put into one would stay
         elif what == "delete":
             del container[key]
         elif what == "double" and isinstance(container, list):
@@ -67,7 +67,9 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
         elif what == "rename" and isinstance(container, dict):
             container[draw(st.text(max_size=6))] = container.pop(key)
         elif what == "add" and isinstance(container, dict):
-            container[draw(st.sampled_from(["x", "id", "spot", "count", "baseline_fraction", ""]))] = draw(NASTY)
+            container[draw(st.sampled_from(["x", "id", "spot", "count", "baseline_fraction", ""]))] = copy.deepcopy(
+                draw(NASTY)
+            )  # the samples are shared: what is put into one would stay
         elif what == "swap":
             other, other_key = options[draw(st.integers(0, len(options) - 1))]
             container[key] = copy.deepcopy(other[other_key])
