@@ -47,7 +47,8 @@ def checkpoint_count(instance: Instance) -> FloatArray:
     """
     work = np.where(instance.runtime_s < NEVER, instance.runtime_s, 1).astype(float)
     intervals = work / checkpoint_interval_s(instance)[:, None]
-    return np.maximum(np.ceil(intervals * (1 - 1e-12)) - 1, 0.0)
+    counts: FloatArray = np.maximum(np.ceil(intervals * (1 - 1e-12)) - 1, 0.0)
+    return counts
 
 
 def duration_table(instance: Instance) -> IntArray:

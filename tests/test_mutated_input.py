@@ -67,9 +67,8 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
         elif what == "rename" and isinstance(container, dict):
             container[draw(st.text(max_size=6))] = container.pop(key)
         elif what == "add" and isinstance(container, dict):
-            container[draw(st.sampled_from(["x", "id", "spot", "count", "baseline_fraction", ""]))] = copy.deepcopy(
-                draw(NASTY)
-            )  # the samples are shared: what is put into one would stay
+            name = draw(st.sampled_from(["x", "id", "spot", "count", "baseline_fraction", ""]))
+            container[name] = copy.deepcopy(draw(NASTY))
         elif what == "swap":
             other, other_key = options[draw(st.integers(0, len(options) - 1))]
             container[key] = copy.deepcopy(other[other_key])
