@@ -26,6 +26,27 @@ def with_d_spot(instance: Instance) -> Instance:
     return instance.replace(d_spot_s=estimate_d_spot(instance))
 
 
+def d_spot_warning(given: Instance, resolved: Instance) -> str:
+    """Say so if an estimated D_spot shuts out all spot VMs; empty otherwise.
+
+    Parameters
+    ----------
+    given, resolved : Instance
+        Before and after `with_d_spot`.
+    """
+    if given.d_spot_s is not None or resolved.d_spot_s is None:
+        return ""
+    spot = [offer.index for offer in resolved.offers if offer.market == "spot" and offer.limit]
+    shortest = int(resolved.duration_s[:, spot].min()) + resolved.boot_overhead_s
+    if shortest <= resolved.d_spot_s:
+        return ""
+    return (
+        f"D_spot is estimated at {resolved.d_spot_s} s, too early for any task on a spot VM, so none is used. "
+        "The estimate keeps enough time to do the longest tasks again on demand; give d_spot_s (--d-spot) "
+        "if you accept less, or raise limits.max_on_demand"
+    )
+
+
 def estimate_d_spot(instance: Instance) -> int:
     """Estimate D_spot (HADS Algorithm 1, compute_Dspot).
 
@@ -41,7 +62,7 @@ def estimate_d_spot(instance: Instance) -> int:
     Raises
     ------
     InputError
-        If no on-demand VM may be rented, so that there is nowhere to migrate to: give ``d_spot_s`` then.
+        If there is no on-demand offer, or a limit of none: there is nowhere to migrate to; give ``d_spot_s`` then.
 
     Notes
     -----
@@ -49,13 +70,14 @@ def estimate_d_spot(instance: Instance) -> int:
     longest tasks take longest, by list scheduling, longest task first, on all cores and with its memory. Burstable
     types do not count; they are no target of the paper's migrations (unless there are no others, at the baseline).
     Without ``limits.max_on_demand``, the limits of the on-demand offers together stand for it. Tasks run without
-    checkpoints on the VMs they would be migrated to.
+    checkpoints on the VMs they would be migrated to. ``markets`` does not matter: it restricts the plan, not what may
+    rescue it.
     """
     regular = [offer for offer in instance.offers if not offer.burstable]
     cap = instance.limits.max_on_demand
     if cap is None:
         cap = sum(vm_type.offers["on-demand"].limit for vm_type in instance.vm_types if "on-demand" in vm_type.offers)
-    if cap == 0:
+    if cap == 0 or not any(offer.market == "on-demand" for offer in instance.offers):
         raise input_error(
             instance.name, "D_spot cannot be estimated: no on-demand VM may be rented to migrate to; give d_spot_s"
         )

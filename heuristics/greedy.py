@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..instances.durations import FULL_SPEED, NEVER
 from ..instances.problem import Instance, RentalOffer
+from ..instances.wording import counted
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
 from .outcome import HeuristicOutcome
@@ -70,13 +70,15 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Heuristi
     on-demand VM without a test; here, the cheapest on which the task meets the deadline and the memory.
     """
     fleet = _Fleet(instance, options or GreedyOptions())
+    burstable = sorted({offer.vm_type.name for offer in instance.offers if offer.burstable and offer.limit})
+    warnings = (f"the greedy does not use burstable VM types: {', '.join(burstable)}",) if burstable else ()
     order = np.argsort(-instance.memory_kb[instance.task_group], kind="stable")
     groups = instance.task_group[order].tolist()
     for task, group in zip(order.tolist(), groups, strict=True):
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
         if not placed and not fleet.place_on_demand(task, group):
-            return HeuristicOutcome(None, fleet.explain(task, group))
-    return HeuristicOutcome(fleet.schedule())
+            return HeuristicOutcome(None, fleet.explain(task, group), warnings)
+    return HeuristicOutcome(fleet.schedule(), warnings=warnings)
 
 
 class _Fleet:
@@ -94,7 +96,10 @@ class _Fleet:
             (offer for offer in offers if offer.market == "on-demand" and offer.limit),
             key=lambda offer: offer.price_usd_per_hour,
         )
-        self.draws = self._draws()
+        # The round robin's state lives on from task to task.
+        weights = offer_weights(offer_ranks(instance, self.spot)) if self.spot else []
+        self.draws_per_cycle = sum(weights)
+        self.draws = (self.spot[position] for position in interleaved_round_robin(weights)) if weights else iter(())
         self.duration_s = instance.duration_s[:, :, FULL_SPEED]
         self.tested_s = self._tested_durations()
         self.rented: Counter[int] = Counter()
@@ -111,12 +116,6 @@ class _Fleet:
         self.task_vm = np.zeros(n_tasks, dtype=np.int64)
         self.task_core = np.zeros(n_tasks, dtype=np.int64)
         self.task_start_s = np.zeros(n_tasks, dtype=np.int64)
-
-    def _draws(self) -> Iterator[RentalOffer]:
-        """Spot offers in the order of the weighted round robin; its state lives on from task to task."""
-        if self.spot:
-            weights = offer_weights(offer_ranks(self.instance, self.spot))
-            yield from (self.spot[position] for position in interleaved_round_robin(weights))
 
     def _tested_durations(self) -> np.typing.NDArray[np.int64]:
         """Durations that Algorithm 3 tests with, shape (n_groups, n_offers)."""
@@ -151,6 +150,7 @@ class _Fleet:
         if cap is not None and sum(self.rented[offer.index] for offer in self.spot) >= cap:
             return False
         tries = len(self.spot) if self.options.phase2_draws is None else self.options.phase2_draws
+        tries = min(tries, self.draws_per_cycle)  # then every type has been drawn
         return any(self._rent(offer, task, group) for offer in islice(self.draws, tries))
 
     def place_on_demand(self, task: int, group: int) -> bool:
@@ -220,7 +220,6 @@ class _Fleet:
     def explain(self, task: int, group: int) -> str:
         """Say why a task found no place: which limit stands in the way, by how much."""
         name = self.instance.task_ids[task]
-        done = f"{sum(timeline.end_s > self.instance.boot_overhead_s for timeline in self.timelines)} VMs are in use"
         reasons = []
         best_late = math.inf
         for vm, timeline in enumerate(self.timelines):
@@ -230,11 +229,15 @@ class _Fleet:
             if start is not None:
                 best_late = min(best_late, start + tested - int(self.limit_s[vm]))
         if best_late < math.inf:
-            reasons.append(f"on the VMs rented it would end {int(best_late)} s past the last second allowed, at best")
+            late = counted(int(best_late) + 1, "second")  # the limit itself is too late
+            reasons.append(f"on the VMs rented it would end {late} too late, at best")
         reasons += [reason for offer in [*self.spot, *self.on_demand] if (reason := self._obstacle(offer, group))]
         if not self.spot and not self.on_demand:
             reasons.append("no regular (non-burstable) VM type is offered in the markets allowed")
-        return f"task {name!r} finds no place ({done}): " + "; ".join(reasons)
+        left_out = [offer for offer in self.instance.offers if offer.burstable and offer.limit]
+        reasons += [f"{offer}: burstable, which the greedy does not use" for offer in left_out]
+        head = f"task {name!r} finds no place, with {counted(len(self.timelines), 'VM')} in use:"
+        return "\n".join([head, *(f"  {reason}" for reason in reasons)])
 
     def _obstacle(self, offer: RentalOffer, group: int) -> str:
         """Why no new VM of an offer takes a task; empty if one does."""
@@ -243,14 +246,17 @@ class _Fleet:
         end = self.instance.boot_overhead_s + int(self.tested_s[group, offer.index])
         limit = self._limit_s(offer)
         if end >= NEVER:
-            return f"{offer}: it cannot run there"
+            need_mb = self.instance.tasks[group].memory_mb
+            if self.instance.memory_kb[group] > offer.memory_kb:
+                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.vm_type.memory_mb:g} MB"
+            return f"{offer}: it has no run time there"
         if end >= limit:
             what = "D_spot" if offer.market == "spot" else "the deadline"
-            return f"{offer}: a new VM would end it at {end} s, {end - limit} s past {what} (before {limit} s)"
+            return f"{offer}: a new VM would end it at {end} s, not before {what} ({limit} s)"
         if self.rented[offer.index] >= offer.limit:
-            return f"{offer}: all {offer.limit} VMs rented"
+            return f"{offer}: {counted(offer.limit, 'VM')} rented, the limit"
         if cap is not None and in_market >= cap:
-            return f"{offer}: all {cap} {offer.market} VMs of the market rented"
+            return f"{offer}: {counted(cap, offer.market + ' VM')} rented, the limit of the market"
         if self.options.type_limit == "shared":
-            return f"{offer}: the limit of {offer.limit} VMs, shared by both markets, is reached"
+            return f"{offer}: the limit of {counted(offer.limit, 'VM')}, shared by both markets, is reached"
         return ""

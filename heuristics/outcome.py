@@ -17,7 +17,10 @@ class HeuristicOutcome:
         The plan.
     explanation : str
         Without a plan: which task found no place and why.
+    warnings : tuple of str
+        What the heuristic did not look at.
     """
 
     schedule: Schedule | None
     explanation: str = ""
+    warnings: tuple[str, ...] = ()

@@ -155,7 +155,7 @@ def _placement_issues(tasks: Numbered[Task], vm_types: Sequence[VmType], longest
             assert task.base_runtime_s is not None
             times = {name: task.base_runtime_s / speed for name, speed in speeds.items()}
         elif not times.keys() <= known.keys():
-            for name in times.keys() - known.keys():
+            for name in [name for name in times if name not in known]:
                 rule = f"names no VM type of the catalogue ({', '.join(list(known)[:8])})"
                 yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
             times = {name: time for name, time in times.items() if name in known}

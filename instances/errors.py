@@ -79,7 +79,7 @@ class InputError(SpotbagError):
     """
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
-        self.source = source
+        self.source = source if len(source) <= 200 else source[:199] + "…"
         self.issues = tuple(issues)
         super().__init__(self._message())
 

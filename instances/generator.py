@@ -179,6 +179,9 @@ def generate_instance(
     _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
     if classes is not None:
         _check_range("the number of classes", classes, 1, n_tasks)
+    _check_range("the seed", seed, 0, 2**63)
+    if max_on_demand is not None:
+        _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
     if not 0 < tightness <= 1:
         raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
     if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
@@ -202,6 +205,8 @@ def generate_instance(
     factors = np.array([RUNTIME_FACTORS.get(vm_type.name, 1.0) for vm_type in vm_types])
     if distinct:
         drawn = _distinct(drawn)
+    if drawn.max() > MAX_SECONDS / 2:
+        raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
     table = np.clip(np.rint(drawn[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
     width = len(str(len(counts)))
     names = [vm_type.name for vm_type in vm_types]
@@ -214,7 +219,10 @@ def generate_instance(
     if deadline_s is None:
         shortest = table.min(axis=1)
         busy = (shortest * counts).sum() / core_count(vm_types, max_on_demand)
-        deadline_s = min(math.ceil(max(busy, shortest.max()) / tightness), MAX_SECONDS)
+        least = max(busy, shortest.max()) / tightness
+        if least > MAX_SECONDS:
+            raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
+        deadline_s = math.ceil(least)
     d_spot: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
     kind = "each on its own" if classes is None else f"{classes} classes"
     return Instance(

@@ -165,7 +165,10 @@ def _vm_types(environment: _HadsEnvironment, source: str, warnings: list[str]) -
         if entry.gflops != 0:
             vm_type["gflops"] = entry.gflops
         burstable = entry.restrictions.burstable
-        if burstable.burstable.strip().lower() == "yes":
+        switch = burstable.burstable.strip().lower()
+        if switch not in ("yes", "no"):
+            issues.append(Issue(f"instances.{name}", "must be yes or no", "restrictions.burstable.burstable", switch))
+        if switch == "yes":
             vm_type["burstable"] = {
                 "baseline_fraction": burstable.baseline / 100,
                 "credits_per_hour": burstable.cpu_credit_rate,
@@ -235,7 +238,13 @@ def hads_files(instance: Instance) -> HadsFiles:
 
 
 def write_hads_files(instance: Instance, job: str | os.PathLike[str], environment: str | os.PathLike[str]) -> list[str]:
-    """Write ``job.json`` and ``env.json``; return warnings about what they could not say."""
+    """Write ``job.json`` and ``env.json``; return warnings about what they could not say.
+
+    Raises
+    ------
+    SpotbagError
+        If a file cannot be written, or the instance cannot be said in these files.
+    """
     files = hads_files(instance)
     write_text(job, files.job)
     write_text(environment, files.environment)

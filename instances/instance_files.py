@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 from .json_documents import check_format, format_json, parse_json
 from .problem import INSTANCE_FORMAT, Instance
@@ -31,13 +33,29 @@ def parse_instance(text: str, source: str = "instance") -> Instance:
     InputError
         With everything that is wrong in it.
     """
-    document = parse_json(text, source)
+    return instance_of_document(parse_json(text, source), source)
+
+
+def instance_of_document(document: Mapping[str, Any], source: str = "instance") -> Instance:
+    """Make an instance of a parsed JSON document; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
     check_format(document, INSTANCE_FORMAT, source)
     return Instance.from_document(document, source)
 
 
 def write_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
-    """Write an instance as a JSON file; reading it gives the same instance."""
+    """Write an instance as a JSON file; reading it gives the same instance.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
     write_text(path, format_instance(instance))
 
 

@@ -6,9 +6,9 @@ import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from .errors import InputError, Issue, input_error, show_value
 
@@ -18,10 +18,47 @@ NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name"}
 """Lists of a document whose items have an id or a name, and its key."""
 
 
-class Record(BaseModel):
+class _RecordType(type(BaseModel)):
+    """Makes the constructors of records raise `InputError`; records inside others are validated by pydantic itself."""
+
+    if not TYPE_CHECKING:  # keeps the typed signatures for callers
+
+        def __call__(cls, *args: Any, **fields: Any) -> Any:
+            try:
+                record = super().__call__(*args, **fields)
+            except ValidationError as error:
+                raise InputError(cls.__name__, cls.issues_of_fields(error, fields)) from None
+            issues = record.issues_between_fields()
+            if issues:
+                raise InputError(cls.__name__, issues)
+            return record
+
+
+class Record(BaseModel, metaclass=_RecordType):
     """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields that were given."""
+        return field_issues(error, cls, fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between fields that are valid on their own."""
+        return []
+
+
+def _integral(value: Any) -> Any:
+    """Take 2700.0 for 2700, as JSON does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+INTEGRAL = BeforeValidator(_integral)
+"""For whole numbers."""
+
+Text: TypeAlias = Annotated[str, Field(pattern=r"^[\s\S]*$", max_length=100_000)]
+"""Free text; the pattern refuses lone surrogates, which no file can hold."""
 
 
 class _DuplicatedKeys(dict[str, Any]):
@@ -109,35 +146,89 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
         raise InputError(source, field_issues(error, model, document)) from None
 
 
-def field_issues(error: ValidationError, model: type[BaseModel], document: Any) -> list[Issue]:
-    """Translate pydantic's errors into issues that name place, value and rule."""
-    return [
-        _field_issue(item["type"], item["loc"], item.get("ctx", {}), item["input"], item["msg"], model, document)
-        for item in error.errors(include_url=False)
-        if not (item["type"] == "too_short" and item["input"])  # entries there are, but faulty ones
-    ]
+_MOST_KEYS = 100
+_PROBED_ENTRIES = 1000
+_NONSENSE_ISSUES = 500
+_MOST_HINTS = 50
+
+
+def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entry_models: type[BaseModel]) -> None:
+    """Refuse early what is nothing but faults: a report of millions of them helps nobody, and takes all memory.
+
+    Parameters
+    ----------
+    document : mapping
+        As parsed.
+    source : str
+        Its name in messages.
+    limit : int
+        Most entries of a list.
+    **entry_models
+        Model of the entries of each list by its key; the first entries of long lists are looked at.
+
+    Raises
+    ------
+    InputError
+        If it has too many keys or entries, or if most of the first entries of a long list are faulty.
+    """
+    if len(document) > _MOST_KEYS:
+        raise input_error(
+            source, f"has {len(document)} keys, most of them unknown ({', '.join(list(document)[:3])!r} ...)"
+        )
+    for key, model in entry_models.items():
+        entries = document.get(key)
+        if not isinstance(entries, list) or len(entries) <= 10 * _PROBED_ENTRIES:
+            continue
+        if len(entries) > limit:
+            raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
+        beginning = entries[:_PROBED_ENTRIES]
+        try:
+            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
+        except ValidationError as error:
+            if error.error_count() >= _NONSENSE_ISSUES:
+                rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)
+                raise InputError(source, [rest, *field_issues(error, model, {key: beginning}, key)]) from None
+
+
+def field_issues(error: ValidationError, model: type[BaseModel], document: Any, key: str = "") -> list[Issue]:
+    """Translate pydantic's errors into issues that name place, value and rule.
+
+    Parameters
+    ----------
+    error : ValidationError
+        What pydantic says.
+    model : type
+        The model of the document, or of the entries of its list ``key``.
+    document : object
+        What was validated.
+    key : str
+        Key of the list, if only its entries were validated.
+    """
+    head = (key,) if key else ()
+    issues = []
+    for number, item in enumerate(error.errors(include_url=False)):
+        if item["type"] == "too_short" and item["input"]:
+            continue  # entries there are, but faulty ones
+        location = (*head, *item["loc"])
+        context, given, message = item.get("ctx", {}), item["input"], item["msg"]
+        known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else []
+        issues.append(_field_issue(item["type"], location, context, given, message, known, document))
+    return issues
 
 
 def _field_issue(
-    kind: str,
-    loc: Sequence[Any],
-    context: Mapping[str, Any],
-    value: Any,
-    message: str,
-    model: type[BaseModel],
-    document: Any,
+    kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, message: str, known: list[str], document: Any
 ) -> Issue:
     where, item, rest = _split_location(loc, document)
     if rest and rest[-1] == "[key]":
         rest = rest[:-2]  # the value at fault is the key itself
-    field = ".".join(str(part) for part in rest)
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).removeprefix(".")
     if kind == "missing":
         return Issue(where, "is missing", field, item=item)
     if kind == "extra_forbidden":
-        known = _keys_beside(model, loc)
-        close = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        close = difflib.get_close_matches(str(loc[-1])[:100], known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-        return Issue(where, f"is an unknown key ({hint})", field, item=item)
+        return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)
     return Issue(where, _rule(kind, context, message), field, value, item)
 
 
@@ -159,6 +250,7 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         "string_too_long": f"must have at most {context.get('max_length')} characters",
         "string_too_short": "must not be empty",
         "string_type": "must be a text",
+        "string_unicode": "must be valid Unicode text",
         "too_short": f"must have at least {context.get('min_length')} entry",
         "tuple_type": "must be an array",
         "literal_error": f"must be {context.get('expected')}",

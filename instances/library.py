@@ -1,4 +1,4 @@
-"""The library of named instances: ``hads/J60``, ``tiny/two-tasks``, ``distinct/1000`` and others."""
+"""The library of named instances: ``hads/J60``, ``tiny/two-cores``, ``distinct/1000`` and others."""
 
 from __future__ import annotations
 

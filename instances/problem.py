@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from .errors import InputError, Issue
-from .json_documents import Record, field_issues
+from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -31,11 +31,12 @@ Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
-Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS)]
-RunTime: TypeAlias = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
-Memory: TypeAlias = Annotated[float, Field(gt=0, le=10**9)]
-Price: TypeAlias = Annotated[float, Field(gt=0, le=10**6)]
-Scale: TypeAlias = Annotated[float, Field(gt=0, le=10**18)]
+_NAMES: TypeAdapter[str] = TypeAdapter(Name)
+Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
+RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
+Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
+Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**6)]
+Scale: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**18)]
 Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 
@@ -51,7 +52,7 @@ class Offer(Record):
     """
 
     price_usd_per_hour: Price
-    limit: Annotated[int, Field(ge=1, le=10**6)]
+    limit: Annotated[int, Field(ge=1, le=10**6), INTEGRAL]
 
 
 class Burstable(Record):
@@ -69,7 +70,7 @@ class Burstable(Record):
         Most credits a VM can hold; 24 hours of earning if absent.
     """
 
-    baseline_fraction: Annotated[float, Field(gt=0, le=1)]
+    baseline_fraction: Annotated[float, Field(ge=1e-6, le=1)]
     credits_per_hour: Credits
     initial_credits: Credits = 0.0
     max_credits: Credits | None = None
@@ -102,10 +103,10 @@ class VmType(Record):
     """
 
     name: Name
-    vcpus: Annotated[int, Field(ge=1, le=4096)]
+    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL]
     memory_mb: Memory
     offers: Annotated[dict[Market, Offer], Field(min_length=1)]
-    gflops: Annotated[float, Field(gt=0, le=10**12)] | None = None
+    gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
     speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
     burstable: Burstable | None = None
 
@@ -133,8 +134,8 @@ class Task(Record):
     memory_mb: Memory
     runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1)] | None = None
     base_runtime_s: RunTime | None = None
-    count: Annotated[int, Field(ge=1, le=MAX_TASKS)] = 1
-    command: str | None = None
+    count: Annotated[int, Field(ge=1, le=MAX_TASKS), INTEGRAL] = 1
+    command: Text | None = None
 
 
 class Checkpoints(Record):
@@ -148,16 +149,16 @@ class Checkpoints(Record):
         Time to write one checkpoint: ``dump_base_s + dump_s_per_mb * memory_mb``.
     """
 
-    overhead_fraction: Annotated[float, Field(gt=0, le=10)]
-    dump_base_s: Annotated[float, Field(gt=0, le=10**9)]
+    overhead_fraction: Annotated[float, Field(ge=1e-6, le=10)]
+    dump_base_s: Annotated[float, Field(ge=1e-6, le=10**9)]
     dump_s_per_mb: Annotated[float, Field(ge=0, le=10**6)] = 0.0
 
 
 class Limits(Record):
     """Most VMs of each market at the same time, over all types; no limit if absent."""
 
-    max_spot: Annotated[int, Field(ge=0, le=10**9)] | None = None
-    max_on_demand: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    max_spot: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+    max_on_demand: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
 
     def of(self, market: Market) -> int | None:
         """Limit of a market."""
@@ -181,20 +182,40 @@ class Objective(Record):
 
 
 class KnownOptimum(Record):
-    """Optimum of a hand-sized instance with its derivation; ``markets`` are those it holds for."""
+    """Optimum of a hand-sized instance.
+
+    Attributes
+    ----------
+    objective, cost_usd, makespan_s : number
+        Value of the instance's objective, and what it is made of.
+    derivation : str
+        Why no plan is better.
+    """
 
     objective: float
     cost_usd: float
     makespan_s: int
-    derivation: str
+    derivation: Text
 
 
 class Provenance(Record):
-    """Where an instance comes from."""
+    """Where an instance comes from.
 
-    source: str
-    notes: str | None = None
-    generator: str | None = None
+    Attributes
+    ----------
+    source : str
+        Paper and table, or who made it.
+    notes : str, optional
+        What is printed there and what is not.
+    generator, seed : str and int, optional
+        How to make it again.
+    optimum : KnownOptimum, optional
+        Of a hand-sized instance.
+    """
+
+    source: Text
+    notes: Text | None = None
+    generator: Text | None = None
     seed: int | None = None
     optimum: KnownOptimum | None = None
 
@@ -207,10 +228,16 @@ class RentalOffer:
     ----------
     index : int
         Position in `Instance.offers`.
-    type_index : int
-        Position of the VM type in `Instance.vm_types`.
+    type_index, vm_type : int and VmType
+        The VM type, and its position in `Instance.vm_types`.
+    market : {"spot", "on-demand"}
+        Who offers it.
+    price_usd_per_hour : float
+        Price of one VM.
     limit : int
         VMs that may be rented at once: the offer's limit and the market's; 0 if the instance does not allow the market.
+    vcpus, memory_kb : int
+        Cores of a VM, and its memory in whole KB.
     """
 
     index: int
@@ -278,13 +305,13 @@ class Instance(Record):
 
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
-    description: str | None = None
+    description: Text | None = None
     provenance: Provenance | None = None
-    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS)]
+    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
     d_spot_s: Seconds | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
-    allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS)] = 900
+    allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900
     checkpoint: Checkpoints | None = None
     limits: Limits = Limits()
     markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] = MARKETS
@@ -292,18 +319,18 @@ class Instance(Record):
     vm_types: Annotated[tuple[VmType, ...], Field(strict=False, min_length=1)]
     tasks: Annotated[tuple[Task, ...], Field(strict=False, min_length=1)]
 
-    if not TYPE_CHECKING:  # keeps the typed signature for callers
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        from .cross_checks import cross_issues_of_parts
 
-        def __init__(self, **data: Any) -> None:
-            try:
-                super().__init__(**data)
-            except ValidationError as error:
-                raise InputError("instance", _all_issues(error, data)) from None
-            from .cross_checks import cross_issues
+        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
 
-            issues = cross_issues(self)
-            if issues:
-                raise InputError("instance", issues)
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parts."""
+        from .cross_checks import cross_issues
+
+        return cross_issues(self)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
@@ -321,8 +348,8 @@ class Instance(Record):
         InputError
             With everything that is wrong in it.
         """
+        refuse_nonsense(document, source, MAX_TASKS, tasks=Task, vm_types=VmType)
         try:
-            _refuse_nonsense(document)
             return cls(**document)
         except InputError as error:
             raise InputError(source, error.issues) from None
@@ -496,6 +523,15 @@ class Instance(Record):
         return float((np.where(able, whole(given), 0.0) * counts).sum() / (given * counts).sum() - 1)
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can be an id or a name."""
+    try:
+        _NAMES.validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
 def whole(values: FloatArray) -> IntArray:
     """Round up to whole numbers; an excess below 1e-12 of the value is arithmetic noise and is dropped."""
     return np.ceil(values * (1 - 1e-12)).astype(np.int64)
@@ -514,34 +550,3 @@ def expanded_ids(task: Task) -> list[str]:
 def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
-
-
-_PROBED_TASKS = 1000
-_NONSENSE_ISSUES = 500
-
-
-def _refuse_nonsense(document: Mapping[str, Any]) -> None:
-    """Refuse a huge list of tasks early if its beginning is nothing but faults: a report of millions helps nobody."""
-    tasks = document.get("tasks")
-    if not isinstance(tasks, list) or len(tasks) <= 10 * _PROBED_TASKS:
-        return
-    if len(tasks) > MAX_TASKS:
-        raise InputError("instance", [Issue("", f"has {len(tasks)} entries, more than {MAX_TASKS}", "tasks")])
-    beginning = {"tasks": tasks[:_PROBED_TASKS]}
-    try:
-        _TaskList.model_validate(beginning)
-    except ValidationError as error:
-        if error.error_count() >= _NONSENSE_ISSUES:
-            rest = Issue("", f"only the first {_PROBED_TASKS} of {len(tasks)} entries were looked at", "tasks")
-            raise InputError("instance", [rest, *field_issues(error, _TaskList, beginning)]) from None
-
-
-class _TaskList(Record):
-    tasks: Annotated[tuple[Task, ...], Field(strict=False)]
-
-
-def _all_issues(error: ValidationError, data: Mapping[str, Any]) -> list[Issue]:
-    """Issues of the fields, and the cross-references of whatever is valid on its own."""
-    from .cross_checks import cross_issues_of_parts
-
-    return field_issues(error, Instance, data) + cross_issues_of_parts(data)

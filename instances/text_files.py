@@ -25,6 +25,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
     source = source_name(path)
     try:
         if os.fspath(path) == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise ValueError("standard input is closed")
             data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
         else:
             with open(path, "rb") as file:
@@ -55,7 +57,11 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     SpotbagError
         If the file cannot be written.
     """
-    write_bytes(path, text.encode("utf-8"))
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SpotbagError(f"{path}: cannot be written: the text is not valid Unicode") from None
+    write_bytes(path, data)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
@@ -89,6 +95,14 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def is_readable_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path leads to something that can be read like a file (also a pipe); never raises."""
+    try:
+        return Path(path).exists() and not Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def source_name(path: str | os.PathLike[str]) -> str:

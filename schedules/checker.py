@@ -19,7 +19,7 @@ from .schedule import Schedule
 
 _NOISE = Fraction(1, 10**12)
 _CREDIT_TOLERANCE = 1e-6
-_MONEY_TOLERANCE = 1e-6
+_CLAIM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Checker:
         makespan = max((placed.end_s for placed in self.document.tasks), default=0)
         cost_usd = float(cost)
         objective = self._objective(cost_usd, makespan)
-        violations += self._claims(cost_usd, makespan, objective)
+        violations += self._claims(cost_usd, makespan)
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
     def _tasks_once(self) -> Iterator[Violation]:
@@ -235,6 +235,7 @@ class _Checker:
             message = f"task {name!r} is in {placed.mode} mode, but {vm.type} is not burstable"
             yield Violation("placement", name, 1, "tasks", message)
             return
+        yield from self._interval(placed, task, vm.market)
         duration = self._duration(task, vm_type, vm.market, placed.mode)
         if duration is None:
             message = f"task {name!r} has no run time on {vm.type}"
@@ -243,6 +244,20 @@ class _Checker:
             given = placed.end_s - placed.start_s
             message = f"task {name!r} on {vm.id} takes {duration} s, the plan gives it {given} s"
             yield Violation("run-time", name, abs(given - duration), "s", message)
+
+    def _interval(self, placed: PlacedTask, task: Task, market: Market) -> Iterator[Violation]:
+        """The checkpoint interval that the plan states for a task."""
+        stated, rules = placed.checkpoint_interval_s, self.instance.checkpoint
+        if stated is None:
+            return
+        if rules is None or market != "spot":
+            message = f"the plan gives task {placed.id!r} checkpoints, where none are taken"
+            yield Violation("claim", placed.id, stated, "s", message)
+            return
+        interval = (rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb) / rules.overhead_fraction
+        if abs(stated - interval) > _CLAIM_TOLERANCE * max(1.0, interval):
+            message = f"the plan gives task {placed.id!r} a checkpoint interval of {stated:g} s, it is {interval:g} s"
+            yield Violation("claim", placed.id, abs(stated - interval), "s", message)
 
     def _duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
         """Duration of a task on an offer, in exact arithmetic; None if it has no run time there."""
@@ -311,24 +326,26 @@ class _Checker:
         balance = credits.initial_credits
         now = self.instance.boot_overhead_s
         at_full = at_baseline = 0
-        worst = 0.0
-        worst_at = now
+        lacking = 0.0
+        first_at = now
         for moment, full, baseline in changes:
             spent = (at_full + at_baseline * credits.baseline_fraction) / 60
             balance += (credits.credits_per_hour / 3600 - spent) * (moment - now)
             if balance < 0:
-                if at_full and -balance > worst:
-                    worst, worst_at = -balance, moment
+                if at_full:
+                    first_at = first_at if lacking else moment
+                    lacking -= balance
                 balance = 0.0
             balance = min(balance, cap)
             now = moment
             at_full += full
             at_baseline += baseline
-        if worst > _CREDIT_TOLERANCE:
-            message = f"{vm.id} lacks {worst:.3f} credits at {worst_at} s for its tasks at full speed"
-            yield Violation("credits", vm.id, worst, "credits", message)
+        if lacking > _CREDIT_TOLERANCE:
+            message = f"{vm.id} lacks {lacking:.3f} credits for its tasks at full speed, the first by {first_at} s"
+            yield Violation("credits", vm.id, lacking, "credits", message)
 
     def _objective(self, cost_usd: float, makespan_s: int) -> float:
+        """Objective of the instance."""
         weights = self.instance.objective
         cost_scale = weights.cost_scale_usd
         if cost_scale is None:
@@ -336,8 +353,8 @@ class _Checker:
         makespan_scale = weights.makespan_scale_s
         if makespan_scale is None:
             makespan_scale = self.instance.deadline_s
-        weight = weights.cost_weight
-        return weight * cost_usd / cost_scale + (1 - weight) * makespan_s / makespan_scale
+        self.weight_and_scales = weights.cost_weight, cost_scale, float(makespan_scale)
+        return _weighted(cost_usd, makespan_s, *self.weight_and_scales)
 
     def _ideal_cost_usd(self, task: Task) -> float:
         """Cheapest on-demand core-seconds of a task; of any market if no on-demand offer can run it."""
@@ -350,8 +367,12 @@ class _Checker:
                     by_market[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
         return min(by_market["on-demand"] or by_market["spot"])
 
-    def _claims(self, cost_usd: float, makespan_s: int, objective: float) -> Iterator[Violation]:
+    def _claims(self, cost_usd: float, makespan_s: int) -> Iterator[Violation]:
+        """What the plan says of itself; its objective is judged by the weight and scales that it names."""
         document = self.document
+        stated = document.cost_weight, document.cost_scale_usd, document.makespan_scale_s
+        own = [mine if said is None else said for said, mine in zip(stated, self.weight_and_scales, strict=True)]
+        objective = _weighted(cost_usd, makespan_s, *own)
         for name, claimed, found, unit in (
             ("cost_usd", document.cost_usd, cost_usd, "USD"),
             ("makespan_s", document.makespan_s, makespan_s, "s"),
@@ -360,19 +381,33 @@ class _Checker:
             if claimed is None:
                 continue
             off = abs(claimed - found)
-            if not off <= _MONEY_TOLERANCE * max(1.0, abs(found)):
+            if not off <= _CLAIM_TOLERANCE * max(1.0, abs(found)):
                 message = f"the plan says {name} {claimed:g}, it comes to {found:g}"
                 yield Violation("claim", name, off, unit, message)
 
     def _notes(self) -> Iterator[str]:
-        document, instance, d_spot = self.document, self.instance, self.d_spot_s
+        document, instance = self.document, self.instance
         if document.instance != instance.name:
             yield f"the plan was made for the instance {document.instance!r}, not {instance.name!r}"
-        if document.deadline_s is not None and document.deadline_s != instance.deadline_s:
-            given, judged = document.deadline_s, instance.deadline_s
-            yield f"the plan was made for a deadline of {given} s; it is judged by {judged} s"
-        if document.d_spot_s is not None and document.d_spot_s != d_spot:
-            yield f"the plan was made for a D_spot of {document.d_spot_s} s; it is judged by {d_spot} s"
+        for name, option, made_for, judged_by in (
+            ("deadline", "--deadline", document.deadline_s, instance.deadline_s),
+            ("D_spot", "--d-spot", document.d_spot_s, self.d_spot_s),
+        ):
+            if made_for is not None and made_for != judged_by:
+                yield (
+                    f"the plan was made for a {name} of {made_for} s; it is judged by {judged_by} s "
+                    f"({option} {made_for} judges it by its own)"
+                )
+        if document.objective is not None:
+            names = "cost_weight", "cost_scale_usd", "makespan_scale_s"
+            for name, own in zip(names, self.weight_and_scales, strict=True):
+                stated = getattr(document, name)
+                if stated is not None and abs(stated - own) > _CLAIM_TOLERANCE * max(abs(own), 1e-12):
+                    yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
+
+
+def _weighted(cost_usd: float, makespan_s: int, weight: float, cost_scale: float, makespan_scale: float) -> float:
+    return weight * cost_usd / cost_scale + (1 - weight) * makespan_s / makespan_scale
 
 
 def _cores(vm: RentedVm, placed_here: list[PlacedTask]) -> Iterator[Violation]:

@@ -6,14 +6,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..instances.json_documents import Record
+from ..instances.json_documents import INTEGRAL, Record, Text
 from ..instances.problem import Market, Name
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53
 
 Mode: TypeAlias = Literal["burst", "baseline"]
-Moment: TypeAlias = Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)]
+Moment: TypeAlias = Annotated[int, Field(ge=-_LARGEST, le=_LARGEST), INTEGRAL]
 
 
 class RentedVm(Record):
@@ -39,14 +39,17 @@ class PlacedTask(Record):
     ----------
     mode : {"burst", "baseline"}, optional
         On burstable VMs: at full speed, which spends credits, or at the baseline. Full speed if absent.
+    checkpoint_interval_s : float, optional
+        On spot VMs: work between two checkpoints; a claim like the cost.
     """
 
     id: Name
     vm: Name
-    core: Annotated[int, Field(ge=0, le=_LARGEST)]
+    core: Annotated[int, Field(ge=0, le=_LARGEST), INTEGRAL]
     start_s: Moment
     end_s: Moment
     mode: Mode | None = None
+    checkpoint_interval_s: Annotated[float, Field(gt=0)] | None = None
 
 
 class ScheduleDocument(Record):
@@ -62,17 +65,22 @@ class ScheduleDocument(Record):
         Time limits that it was made for.
     cost_usd, makespan_s, objective : number, optional
         What it claims to come to; readers derive these from the instance, and the checker compares.
+    cost_weight, cost_scale_usd, makespan_scale_s : number, optional
+        Weight and scales of the objective that it was made for; the claimed objective is judged by these.
     vms, tasks : tuple
         The plan.
     """
 
     format: Literal["spotbag.schedule/1"] = SCHEDULE_FORMAT
     instance: Name
-    method: str | None = None
+    method: Text | None = None
     deadline_s: Moment | None = None
     d_spot_s: Moment | None = None
     cost_usd: float | None = None
     makespan_s: Moment | None = None
     objective: float | None = None
+    cost_weight: float | None = None
+    cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
+    makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
     vms: Annotated[tuple[RentedVm, ...], Field(strict=False)]
     tasks: Annotated[tuple[PlacedTask, ...], Field(strict=False)]

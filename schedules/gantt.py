@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..instances.errors import SpotbagError
 from ..instances.text_files import write_bytes
-from .gantt_layout import CATEGORIES, D_SPOT_COLOUR, DEADLINE_COLOUR, GanttLayout, gantt_layout
+from .gantt_layout import CATEGORIES, D_SPOT_COLOUR, DEADLINE_COLOUR, IDLE_COLOUR, GanttLayout, gantt_layout
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def _picture(layout: GanttLayout, kind: str) -> bytes:
     _draw_frame(figure, axes, layout, row_in)
     buffer = io.BytesIO()
     # A fixed salt and no date: the same plan gives the same file.
-    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font lacks are shown as boxes
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
     return buffer.getvalue()
@@ -95,6 +97,10 @@ def _draw_bars(axes: Axes, layout: GanttLayout, row_in: float) -> None:
     from matplotlib.collections import PolyCollection
     from numpy import stack
 
+    for first, rows, end in zip(layout.vm_first_row, layout.vm_rows, layout.vm_end_s, strict=True):
+        paid = [(layout.ready_s, int(end) - layout.ready_s)]
+        label = "rented, idle" if first == 0 else None
+        axes.broken_barh(paid, (first - 0.42, rows - 0.16), facecolor=IDLE_COLOUR, zorder=0.5, label=label)
     left, right = layout.start_s, layout.start_s + layout.duration_s
     top, bottom = layout.row - 0.42, layout.row + 0.42
     corners = stack([stack([left, left, right, right], axis=1), stack([top, bottom, bottom, top], axis=1)], axis=2)
@@ -157,6 +163,17 @@ def _html(layout: GanttLayout) -> bytes:
     figure = graph_objects.Figure()
     ends = layout.start_s + layout.duration_s
     names = _vm_of_row(layout)
+    idle = {"color": IDLE_COLOUR, "line": {"width": 0}}
+    figure.add_bar(
+        orientation="h",
+        y=layout.vm_centre.tolist(),
+        x=(layout.vm_end_s - layout.ready_s).tolist(),
+        base=layout.ready_s,
+        width=(layout.vm_rows - 0.16).tolist(),
+        name="rented, idle",
+        marker=idle,
+        hoverinfo="skip",
+    )
     for index, (category, colour) in enumerate(CATEGORIES.items()):
         tasks = [task for task, kind in enumerate(layout.category.tolist()) if kind == index]
         if not tasks:
@@ -178,6 +195,9 @@ def _html(layout: GanttLayout) -> bytes:
             text=[_escape(layout.task_ids[task]) for task in tasks] if len(layout.row) <= _MAX_LABELLED_TASKS else None,
             textposition="inside",
             insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": "white", "size": 10},
+            constraintext="none",
             width=0.84,
         )
     limits = [(layout.deadline_s, "deadline", DEADLINE_COLOUR, "solid")]
@@ -202,7 +222,14 @@ def _html(layout: GanttLayout) -> bytes:
         }
         for first, rows in list(zip(layout.vm_first_row, layout.vm_rows, strict=True))[::2]
     ]
+    if layout.ready_s:
+        boot = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": layout.ready_s, "layer": "below"}
+        stripes.append({**boot, "fillcolor": "#DDDDDD", "line": {"width": 0}})
+        booting = {"size": 12, "symbol": "square", "color": "#DDDDDD"}
+        name = f"booting ({layout.ready_s:,} s)"
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=booting, name=name)
     figure.update_layout(
+        uniformtext={"minsize": 9, "mode": "hide"},
         title={"text": f"<b>{_escape(layout.title)}</b><br><sub>{_escape(layout.subtitle)}</sub>"},
         barmode="overlay",
         template="plotly_white",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..instances.problem import FloatArray, IntArray
+from ..instances.wording import counted, shortened
 from .schedule import Schedule
 
 CATEGORIES = {
@@ -18,6 +20,7 @@ CATEGORIES = {
 }
 """Kinds of bars and their colours."""
 
+IDLE_COLOUR = "#D5DAE1"
 D_SPOT_COLOUR = "#7A4FBF"
 DEADLINE_COLOUR = "#C8372D"
 
@@ -34,6 +37,8 @@ class GanttLayout:
         Label of each VM drawn, top to bottom.
     vm_first_row, vm_rows : array of int, shape (n_drawn,)
         First row and number of rows of each VM.
+    vm_end_s : array of int, shape (n_drawn,)
+        Until when each VM is paid.
     row : array of int, shape (n_tasks,)
         Row of each task.
     start_s, duration_s : array of int, shape (n_tasks,)
@@ -51,6 +56,7 @@ class GanttLayout:
     vm_labels: list[str]
     vm_first_row: IntArray
     vm_rows: IntArray
+    vm_end_s: IntArray
     row: IntArray
     start_s: IntArray
     duration_s: IntArray
@@ -85,16 +91,19 @@ def gantt_layout(schedule: Schedule, method: str | None = None) -> GanttLayout:
     burstable = np.array([offer.burstable for offer in instance.offers])[schedule.vm_offer][schedule.task_vm]
     category = np.where(is_spot, 0, 1)
     category = np.where(burstable, np.where(schedule.task_baseline, 3, 2), category)
+    used_offers = Counter(schedule.vm_offer[order].tolist())
+    mix = ", ".join(f"{used_offers[index]} {instance.offers[index]}" for index in sorted(used_offers))
     share = 100 * schedule.makespan_s / instance.deadline_s
     maker = f", {method}" if method else ""
     used_spot = bool(instance.offer_is_spot[schedule.vm_offer[order]].any())
     return GanttLayout(
-        title=f"{instance.name}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
-        subtitle=f"{instance.n_tasks:,} tasks on {len(order)} VMs ({_mix(schedule)}), "
+        title=f"{shortened(instance.name, 60)}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
+        subtitle=f"{counted(instance.n_tasks, 'task')} on {counted(len(order), 'VM')} ({shortened(mix, 120)}), "
         f"ends at {share:.0f} % of the deadline",
         vm_labels=[schedule.vm_ids[vm] for vm in order],
         vm_first_row=first,
         vm_rows=rows,
+        vm_end_s=schedule.vm_end_s[order],
         row=first_of_vm[schedule.task_vm] + schedule.task_core,
         start_s=schedule.task_start_s,
         duration_s=schedule.task_duration_s,
@@ -105,7 +114,3 @@ def gantt_layout(schedule: Schedule, method: str | None = None) -> GanttLayout:
         makespan_s=schedule.makespan_s,
         ready_s=instance.boot_overhead_s,
     )
-
-
-def _mix(schedule: Schedule) -> str:
-    return ", ".join(f"{count} {name}" for name, count in schedule.vm_counts().items())

@@ -16,7 +16,7 @@ from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.errors import InputError, Issue
 from ..instances.hads_files import HADS_MARKETS
 from ..instances.json_documents import format_json, parse_json, validate_record
-from ..instances.problem import Instance
+from ..instances.problem import Instance, is_name
 from ..instances.text_files import read_text, source_name, write_text
 from .schedule import Schedule
 
@@ -33,10 +33,13 @@ class _Interval(_Record):
 class _MapVm(_Record):
     type: str
     market: str
+    price: float | None = None
     map: dict[str, dict[str, _Interval]]
 
 
 class _Map(_Record):
+    deadline: float | None = None
+    expected_cost: float | None = None
     instances: dict[str, _MapVm]
 
 
@@ -59,7 +62,26 @@ def read_hads_map(path: str | os.PathLike[str], instance: Instance) -> tuple[Sch
     reader.issues += [Issue("instances", f"task {name!r} of the instance is in no map") for name in missing]
     if reader.issues:
         raise InputError(source, reader.issues)
-    return reader.schedule(tuple(document.instances)), reader.warnings()
+    schedule = reader.schedule(tuple(document.instances))
+    return schedule, [*reader.warnings(), *_differences(document, schedule)]
+
+
+def _differences(document: _Map, schedule: Schedule) -> list[str]:
+    """What the map says of itself and a plan for the instance does not keep."""
+    instance = schedule.instance
+    warnings = []
+    if document.deadline is not None and document.deadline != instance.deadline_s:
+        warnings.append(f"the map's deadline of {document.deadline:g} s gives way to {instance.deadline_s} s")
+    for vm, index in zip(document.instances.values(), schedule.vm_offer.tolist(), strict=True):
+        price = instance.offers[index].price_usd_per_hour
+        if vm.price is not None and vm.price != price:
+            offer = instance.offers[index]
+            warnings.append(f"the map's prices give way to the instance's, e.g. {offer}: {vm.price:g} to {price:g} $/h")
+            break
+    expected = document.expected_cost
+    if expected is not None and abs(expected - schedule.cost_usd) > 1e-6:
+        warnings.append(f"the map expects a cost of $ {expected:.6f}; here the plan costs $ {schedule.cost_usd:.6f}")
+    return warnings
 
 
 class _MapReader:
@@ -75,6 +97,10 @@ class _MapReader:
 
     def add_vm(self, key: str, vm: _MapVm) -> None:
         where = f"instances.{key}"
+        if not is_name(key):
+            rule = "is no name for a VM: it must be printable text of at most 200 characters"
+            self.issues.append(Issue("instances", rule, value=key))
+            return
         offer = self.offers.get((vm.type, vm.market))
         if offer is None:
             rule = f"is not offered by the instance {self.instance.name!r}"
@@ -170,5 +196,11 @@ def format_hads_map(schedule: Schedule) -> str:
 
 
 def write_hads_map(schedule: Schedule, path: str | os.PathLike[str]) -> None:
-    """Write a plan as a ``map.json``."""
+    """Write a plan as a ``map.json``.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
     write_text(path, format_hads_map(schedule))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.durations import BASELINE
+from ..instances.durations import BASELINE, checkpoint_interval_s
 from ..instances.problem import BoolArray, FloatArray, Instance, IntArray
 from .documents import PlacedTask, RentedVm, ScheduleDocument
 from .evaluation import makespan_s, objective_value, vm_cost_usd
@@ -82,6 +83,12 @@ class Schedule:
         return self.task_start_s + self.task_duration_s
 
     @cached_property
+    def checkpoint_interval_s(self) -> FloatArray:
+        """Work between two checkpoints of each task, shape (n_tasks,) (HADS eq. 2); infinite where none are taken."""
+        spot = self.instance.offer_is_spot[self.vm_offer[self.task_vm]]
+        return np.where(spot, checkpoint_interval_s(self.instance)[self.instance.task_group], np.inf)
+
+    @cached_property
     def vm_vcpus(self) -> IntArray:
         """Cores of each VM, shape (n_vms,)."""
         return np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer]
@@ -132,6 +139,7 @@ class Schedule:
             self.task_start_s.tolist(),
             self.task_end_s.tolist(),
             self.task_baseline.tolist(),
+            self.checkpoint_interval_s.round(6).tolist(),
             strict=True,
         )
         burstable = [offer.burstable for offer in offers]
@@ -143,8 +151,9 @@ class Schedule:
                 start_s=start,
                 end_s=end,
                 mode=("baseline" if baseline else "burst") if burstable[vm] else None,
+                checkpoint_interval_s=interval if math.isfinite(interval) else None,
             )
-            for name, vm, core, start, end, baseline in rows
+            for name, vm, core, start, end, baseline, interval in rows
         )
         return ScheduleDocument(
             instance=self.instance.name,
@@ -154,6 +163,9 @@ class Schedule:
             cost_usd=self.cost_usd,
             makespan_s=self.makespan_s,
             objective=self.objective,
+            cost_weight=self.instance.objective.cost_weight,
+            cost_scale_usd=self.instance.cost_scale_usd,
+            makespan_scale_s=self.instance.makespan_scale_s,
             vms=vms,
             tasks=tasks,
         )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 import numpy as np
 
 from ..instances.durations import BASELINE, NEVER
 from ..instances.errors import InputError, Issue
-from ..instances.json_documents import check_format, format_json, parse_json, validate_record
-from ..instances.problem import Instance
+from ..instances.json_documents import check_format, format_json, parse_json, refuse_nonsense, validate_record
+from ..instances.problem import MAX_TASKS, Instance
 from ..instances.text_files import read_text, source_name, write_text
-from .documents import SCHEDULE_FORMAT, PlacedTask, ScheduleDocument
+from .documents import SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleDocument
 from .schedule import Schedule
 
 
@@ -35,8 +37,19 @@ def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument
     InputError
         If it is no document of this format.
     """
-    document = parse_json(text, source)
+    return schedule_document_of(parse_json(text, source), source)
+
+
+def schedule_document_of(document: Mapping[str, Any], source: str = "plan") -> ScheduleDocument:
+    """Validate the parsed JSON of a plan; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        If it is no document of this format.
+    """
     check_format(document, SCHEDULE_FORMAT, source)
+    refuse_nonsense(document, source, MAX_TASKS, tasks=PlacedTask, vms=RentedVm)
     return validate_record(ScheduleDocument, document, source)
 
 
@@ -131,7 +144,13 @@ def _placement_issues(
 
 
 def write_schedule(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
-    """Write a plan as a JSON file."""
+    """Write a plan as a JSON file; ``method`` says what made it.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
     write_text(path, format_schedule(schedule, method))
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..heuristics.d_spot import with_d_spot
+from ..heuristics.d_spot import d_spot_warning, with_d_spot
 from ..instances.errors import SpotbagError
 from ..instances.problem import Instance
 from ..schedules.checker import check
@@ -46,7 +46,8 @@ def solve(
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
     begin = time.perf_counter()
-    instance = with_d_spot(instance)
+    given = instance
+    instance = with_d_spot(given)
     outcome = chosen.run(instance, made_options)
     schedule = outcome.schedule
     if schedule is not None:
@@ -59,6 +60,7 @@ def solve(
         method=method,
         schedule=schedule,
         message=outcome.explanation,
+        warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
         runtime_s=time.perf_counter() - begin,
         seed=seed,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -104,10 +105,8 @@ def _convert(value: Any, hint: Any) -> Any:
             return value
         if choice is type(None) and value in (None, "none"):
             return None
-        if choice is int and not isinstance(value, bool) and str(value).isascii() and str(value).isdigit():
-            number = int(str(value)[:12])
-            if number > 0:
-                return number
+        if choice is int and not isinstance(value, bool) and re.fullmatch("[1-9][0-9]{0,8}", str(value)):
+            return int(value)
     raise ValueError
 
 

@@ -34,6 +34,8 @@ class Result:
         The plan.
     message : str
         Why there is no plan: which task, which limit, by how much.
+    warnings : tuple of str
+        What a user should know about the plan.
     bound : float or None
         Proven lower bound of the objective, if the method has one.
     runtime_s : float
@@ -49,6 +51,7 @@ class Result:
     method: str
     schedule: Schedule | None
     message: str = ""
+    warnings: tuple[str, ...] = ()
     bound: float | None = None
     runtime_s: float = 0.0
     seed: int = 0
@@ -80,6 +83,7 @@ class Result:
             "d_spot_s": self.instance.d_spot_s,
             "vms": [] if schedule is None else _vms(schedule),
             "message": self.message,
+            "warnings": list(self.warnings),
             "runtime_s": self.runtime_s,
             "seed": self.seed,
             "stats": dict(self.stats),

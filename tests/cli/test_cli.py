@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,14 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
     out = shell.run("solve", "burst-hads/J60")
-    for part in ("feasible: a plan by greedy, checked", "makespan", "D_spot", "c4.large", "cost ($)", "last end (s)"):
+    for part in (
+        "feasible: a plan that the checker passed",
+        "makespan",
+        "D_spot",
+        "c4.large",
+        "cost ($)",
+        "last end (s)",
+    ):
         assert part in out
 
 
@@ -106,7 +114,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         "solve", "burst-hads/ED200", "--markets", "spot", "--out", "plan.json", "--gantt", "plan.png", code=1
     )
     assert "no plan found by greedy" in out
-    assert "all 5 VMs rented" in out
+    assert "5 VMs rented, the limit" in out
     assert list(shell.folder.iterdir()) == []
     assert shell.json("solve", "burst-hads/ED200", "--markets", "spot", code=1)["status"] == "no-plan"
 
@@ -123,7 +131,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["solve", "hads/J60", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
         (["solve", "hads/J60", "--cost-weight", "2"], "objective.cost_weight 2 must be less than or equal to 1"),
         (["solve", "hads/J60", "--cost-weight", "nan"], "objective.cost_weight nan must be a finite number"),
-        (["solve", "hads/J60", "--markets", "spt"], "markets.0 'spt' must be 'spot' or 'on-demand'"),
+        (["solve", "hads/J60", "--markets", "spt"], "markets[0] 'spt' must be 'spot' or 'on-demand'"),
         (["solve", "hads/J60", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),
         (["solve", "hads/J60", "--out", "no/such/plan.json"], "the folder does not exist"),
         (["solve", "hads/J60", "--out", "/"], "cannot be written: is a folder"),
@@ -304,3 +312,67 @@ def test_help_and_import_load_nothing_heavy() -> None:
     code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("change", [["--cost-weight", "0.9"], ["--deadline", "2500"], ["--cost-scale", "3"]])
+def test_a_plan_made_with_other_weights_or_limits_keeps_what_it_claims(shell: Shell, change: list[str]) -> None:
+    shell.run("solve", "burst-hads/J60", *change, "--out", "plan.json")
+    shell.run("check", "burst-hads/J60", "plan.json")
+    assert "the plan states" in shell.err
+
+
+def test_an_output_never_overwrites_an_input_or_another_output(shell: Shell) -> None:
+    (shell.folder / "bag.json").write_text(format_instance(generate_instance(5, name="bag")))
+    before = (shell.folder / "bag.json").read_text()
+    for words in (["--out", "bag.json"], ["--gantt", "./x.png", "--out", "x.png"], ["--out", "-"]):
+        shell.run("solve", "bag.json", *words, code=2)
+    shell.run("instance", "export", "bag.json", "--job", "a.json", "--env", "./a.json", code=2)
+    assert (shell.folder / "bag.json").read_text() == before
+    assert [path.name for path in shell.folder.iterdir()] == ["bag.json"]
+
+
+def test_what_cannot_be_looked_at_is_a_clean_error(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("solve", "x" * 5000, code=2)
+    assert len(shell.err) < 400
+    shell.run("show", "a\0b", code=2)
+    monkeypatch.setattr(sys, "stdin", None)
+    shell.run("solve", "-", code=2)
+    assert "standard input is closed" in shell.err
+
+
+def test_an_estimate_that_shuts_out_all_spot_vms_is_warned_of(shell: Shell) -> None:
+    found = shell.json("solve", "hads/ED200")
+    assert found["d_spot_s"] == 150
+    assert "D_spot is estimated at 150 s, too early for any task on a spot VM" in found["warnings"][0]
+    assert found["warnings"][0] in shell.err
+    assert shell.json("solve", "hads/ED200", "--d-spot", "150")["warnings"] == []
+
+
+def test_a_plan_with_nothing_wrong_but_its_claims_is_called_so(shell: Shell) -> None:
+    shell.run("solve", "burst-hads/J60", "--out", "plan.json")
+    plan = json.loads((shell.folder / "plan.json").read_text())
+    (shell.folder / "plan.json").write_text(json.dumps(plan | {"cost_usd": 0.01}))
+    assert "feasible, but not what it claims (1 violation)" in shell.run("check", "burst-hads/J60", "plan.json", code=1)
+    shell.run("show", "plan.json", "--gantt", "plan.svg")
+    assert "the plan is not feasible as it stands: claim" in shell.err
+    assert "NOT FEASIBLE" in (shell.folder / "plan.svg").read_text()
+
+
+def test_output_that_the_terminal_cannot_encode_is_escaped() -> None:
+    text = format_instance(library_instance("tiny/boot").replace(name="日本"))
+    done = subprocess.run(
+        [sys.executable, "-m", "spotbag", "solve", "-"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\\u65e5\\u672c" in done.stdout
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m spotbag show distinct/1000 | head -c 1", shell=True, capture_output=True, check=False
+    )
+    assert done.stderr == b""

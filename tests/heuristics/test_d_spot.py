@@ -73,3 +73,9 @@ def test_burstable_types_count_only_without_others() -> None:
 def test_a_type_that_can_run_no_task_is_no_trouble() -> None:
     tasks = [{"id": "t", "memory_mb": 100, "runtime_s": {"fast": 8}}]
     assert estimate_d_spot(instance(tasks=tasks)) == 1000 - (8 + 30)
+
+
+def test_no_on_demand_offer_at_all_asks_for_a_value() -> None:
+    spot = [vm_type.model_copy(update={"offers": {"spot": vm_type.offers["spot"]}}) for vm_type in instance().vm_types]
+    with pytest.raises(InputError, match="give d_spot_s"):
+        with_d_spot(instance(vm_types=spot))

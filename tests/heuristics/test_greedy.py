@@ -126,11 +126,11 @@ def test_it_is_explained_which_task_finds_no_place() -> None:
     outcome = greedy(problem)
     assert outcome.schedule is None
     for part in (
-        "task 't#12' finds no place (3 VMs are in use)",
-        "on the VMs rented it would end 0 s past the last second allowed, at best",
-        "a on-demand: all 2 VMs rented",
-        "b on-demand: all 2 on-demand VMs of the market rented",
-        "a spot: all 1 spot VMs of the market rented",
+        "task 't#12' finds no place, with 3 VMs in use:",
+        "on the VMs rented it would end 1 second too late, at best",
+        "a on-demand: 2 VMs rented, the limit",
+        "b on-demand: 2 on-demand VMs rented, the limit of the market",
+        "a spot: 1 spot VM rented, the limit of the market",
     ):
         assert part in outcome.explanation
 
@@ -138,7 +138,7 @@ def test_it_is_explained_which_task_finds_no_place() -> None:
 def test_it_is_explained_when_a_new_vm_would_be_late() -> None:
     outcome = greedy(instance(1, d_spot_s=5, limits={"max_on_demand": 0}))
     assert outcome.schedule is None
-    assert "b spot: a new VM would end it at 10 s, 5 s past D_spot (before 5 s)" in outcome.explanation
+    assert "b spot: a new VM would end it at 10 s, not before D_spot (5 s)" in outcome.explanation
 
 
 def test_burstable_types_are_not_used() -> None:
@@ -201,3 +201,17 @@ def test_same_input_same_plan() -> None:
     assert second is not None
     assert (first.task_vm == second.task_vm).all()
     assert (first.task_start_s == second.task_start_s).all()
+
+
+def test_more_draws_than_a_cycle_are_pointless_and_not_made() -> None:
+    outcome = greedy(instance(20, limits={"max_on_demand": 1}), GreedyOptions(phase2_draws=999_999_999))
+    assert outcome.schedule is None
+
+
+def test_memory_that_is_too_small_in_the_markets_allowed_is_named() -> None:
+    small = vm_type("a", 1, 10, 0.1, 0.5) | {"memory_mb": 5}
+    small["offers"] = {"on-demand": small["offers"]["on-demand"]}
+    large = vm_type("b", 1, 10, 0.1, 0.5)
+    large["offers"] = {"spot": large["offers"]["spot"]}
+    outcome = greedy(instance(1, vm_types=[small, large], markets=["on-demand"]))
+    assert "a on-demand: it needs 10 MB, the VM has 5 MB" in outcome.explanation

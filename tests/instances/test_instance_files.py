@@ -17,6 +17,9 @@ from random_instances import instance_documents
 from spotbag.instances import (
     InputError,
     Instance,
+    Limits,
+    Offer,
+    Task,
     format_instance,
     instance_schema,
     instance_warnings,
@@ -187,7 +190,7 @@ def test_what_is_no_instance_is_refused(text: str, said: str) -> None:
         (document(markets=["spot"], limits={"max_spot": 0}), "nothing can be rented"),
         (document(markets=["spot", "spot"]), "markets is named twice: spot"),
         (document(markets=[]), "markets (an array) must have at least 1 entry"),
-        (document(markets=["spotty"]), "markets.0 'spotty' must be 'spot' or 'on-demand'"),
+        (document(markets=["spotty"]), "markets[0] 'spotty' must be 'spot' or 'on-demand'"),
         (document(d_spot_s=101), "d_spot_s 101 is after the deadline (100 s)"),
         (document(boot_overhead_s=100), "boot_overhead_s 100 leaves no time before the deadline (100 s)"),
         (with_task(id="a\nb"), "must be printable text without line breaks"),
@@ -195,7 +198,7 @@ def test_what_is_no_instance_is_refused(text: str, said: str) -> None:
         (document(objective={"cost_weight": 1.5}), "objective.cost_weight 1.5 must be less than or equal to 1"),
         (
             document(checkpoint={"overhead_fraction": 0.1, "dump_base_s": 0}),
-            "checkpoint.dump_base_s 0 must be greater than 0",
+            "checkpoint.dump_base_s 0 must be greater than or equal to 1e-06",
         ),
         (
             with_type(burstable={"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 577}),
@@ -343,3 +346,41 @@ def test_library_instances_obey_the_schema_and_foreign_keys_do_not() -> None:
 
 def test_the_shipped_schema_is_that_of_the_model() -> None:
     assert json.loads(instance_schema()) == Instance.model_json_schema()
+
+
+def test_whole_numbers_may_be_written_with_a_point() -> None:
+    given = document(deadline_s=100.0)
+    instance = parse_instance(json.dumps(given))
+    assert instance.deadline_s == 100
+    assert isinstance(instance.deadline_s, int)
+    assert json.loads(format_instance(instance)) == given
+
+
+@pytest.mark.parametrize("value", [1e-320, 1e-300])
+def test_prices_and_scales_too_small_to_reckon_with_are_refused(value: float) -> None:
+    assert "price_usd_per_hour" in errors(with_offer(price_usd_per_hour=value))
+    assert "objective.cost_scale_usd" in errors(document(objective={"cost_scale_usd": value}))
+    assert "runtime_s.a" in errors(with_task(runtime_s={"a": value}))
+    assert "gflops" in errors(with_type(gflops=value))
+
+
+@pytest.mark.parametrize("key", ["description", "command"])
+def test_lone_surrogates_in_free_text_are_refused(key: str) -> None:
+    faulty = with_task(command="\ud800") if key == "command" else document(description="\ud800")
+    assert f"{key} '\\ud800' must be valid Unicode text" in errors(faulty)
+
+
+def test_unknown_vm_types_are_named_in_the_order_of_the_file() -> None:
+    message = errors(with_task(runtime_s=dict.fromkeys("zyxw", 1)))
+    assert [line.split("runtime_s.")[1][0] for line in message.splitlines()[1:]] == list("zyxw")
+
+
+@pytest.mark.parametrize("model", [Task, Limits, Offer])
+def test_parts_raise_our_errors_too(model: type) -> None:
+    with pytest.raises(InputError):
+        model(nonsense=1)
+
+
+def test_thousands_of_unknown_keys_are_refused_at_once() -> None:
+    faulty = document() | {f"k{number}": 1 for number in range(100_000)}
+    assert "has 100005 keys, most of them unknown" in errors(faulty)

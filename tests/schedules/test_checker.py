@@ -231,3 +231,35 @@ def test_library_plans_pass() -> None:
     result = solve(library_instance("burst-hads/ED200"))
     assert result.schedule is not None
     assert check(result.instance, result.schedule).feasible
+
+
+def test_credits_lacking_add_up_wherever_other_tasks_start() -> None:
+    instance = burstable_instance(0, runtime_s=600)
+    together = broken_rules(instance, burst_plan(instance, ("x", 0, 0, 600, "burst"), ("y", 1, 0, 600, "burst")))
+    apart = broken_rules(instance, burst_plan(instance, ("x", 0, 0, 600, "burst"), ("y", 1, 300, 900, "burst")))
+    # Together: 20 spent, 5 earned in 600 s. Apart: 20 spent, 7.5 earned in 900 s.
+    assert together == {"credits": pytest.approx(15)}
+    assert apart == {"credits": pytest.approx(12.5)}
+
+
+def test_the_objective_is_judged_by_the_weight_and_scales_that_the_plan_states() -> None:
+    instance = two_core_instance()
+    plan = one_vm_plan(instance, GOOD, objective=30 / 50, cost_weight=0.0)
+    report = check(instance, plan)
+    assert report.feasible
+    assert report.notes == ("the objective that the plan states has a cost_weight of 0; here it is 0.5",)
+    assert broken_rules(instance, one_vm_plan(instance, GOOD, objective=30 / 50)) != {}
+
+
+def test_checkpoint_intervals_are_claims() -> None:
+    rules = {"overhead_fraction": 0.1, "dump_base_s": 3}
+    instance = two_core_instance(checkpoint=rules)
+    plan = one_vm_plan(instance, GOOD)
+
+    def with_interval(interval: float) -> ScheduleDocument:
+        first = plan.tasks[0].model_copy(update={"checkpoint_interval_s": interval})
+        return plan.model_copy(update={"tasks": (first, *plan.tasks[1:])})
+
+    assert broken_rules(instance, with_interval(30.0)) == {}
+    assert broken_rules(instance, with_interval(31.0)) == {"claim": pytest.approx(1)}
+    assert broken_rules(two_core_instance(), with_interval(30.0)) == {"claim": 30}

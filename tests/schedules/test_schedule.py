@@ -145,3 +145,18 @@ def test_a_missing_task_is_named(plan: Schedule) -> None:
     del document["tasks"][5]
     with pytest.raises(InputError, match="'t1#6' of the instance is missing"):
         schedule_of_document(parse_schedule_document(json.dumps(document)), plan.instance)
+
+
+def test_plans_give_the_checkpoint_interval_of_each_task_on_a_spot_vm(plan: Schedule) -> None:
+    spot = plan.instance.offer_is_spot[plan.vm_offer[plan.task_vm]]
+    memory = np.array([task.memory_mb for task in plan.instance.tasks])[plan.instance.task_group]
+    assert plan.checkpoint_interval_s[spot] == pytest.approx((12.99 + 0.022 * memory[spot]) / 0.1)
+    assert np.isinf(plan.checkpoint_interval_s[~spot]).all()
+    placed = plan.to_document().tasks
+    assert [entry.checkpoint_interval_s is not None for entry in placed] == spot.tolist()
+
+
+def test_hundreds_of_thousands_of_faulty_entries_are_refused_at_once() -> None:
+    text = '{"format": "spotbag.schedule/1", "instance": "x", "vms": [], "tasks": [' + '{"idd": 1},' * 400_000 + "{}]}"
+    with pytest.raises(InputError, match="only the first 1000 of 400001 entries were looked at"):
+        parse_schedule_document(text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -12,12 +15,19 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        _prepare_streams()
     from .app import app
 
     try:
         app(args=given, prog_name="spotbag")
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except OSError as error:  # an output stream that takes no more
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -29,6 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report(error, "--json" in given)
         return BAD_INPUT
     return 0
+
+
+def _prepare_streams() -> None:
+    """End quietly when a pipe is closed, and write what the terminal cannot show as escapes."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _report(error: Exception, as_json: bool) -> None:

@@ -41,6 +41,7 @@ def check_command(
     Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
     """
     from ..heuristics import with_d_spot
+    from ..instances.wording import counted
     from ..schedules import check, read_schedule_document
 
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)
@@ -63,7 +64,10 @@ def check_command(
         )
     else:
         warn(report.notes)
-        verdict = "feasible" if report.feasible else f"not feasible, {len(report.violations)} rules broken"
+        broken = counted(len(report.violations), "violation")
+        only_claims = {violation.rule for violation in report.violations} == {"claim"}
+        verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
+        verdict = "feasible" if report.feasible else verdict
         print(f"{problem.name}: {verdict}")
         print(f"  cost       $ {report.cost_usd:.6f}")
         print(f"  makespan   {seconds(report.makespan_s)} s")

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -40,11 +39,10 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one J
 def load_instance(argument: str) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
     from ..instances import instance_warnings, library_instance, library_names, read_instance
-    from ..instances.text_files import STANDARD_INPUT
+    from ..instances.text_files import STANDARD_INPUT, is_readable_file
 
-    path = Path(argument)
-    is_file = argument == STANDARD_INPUT or path.is_file()
-    looks_like_path = path.suffix == ".json" or path.exists() or argument.startswith((".", "/", "~"))
+    is_file = argument == STANDARD_INPUT or is_readable_file(argument)
+    looks_like_path = argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
     if is_file or (argument not in library_names() and looks_like_path):
         instance = read_instance(argument)
     else:
@@ -93,7 +91,7 @@ def warn(messages: Iterable[str]) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON object."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def print_table(table: Table) -> None:
@@ -130,11 +128,19 @@ def busy(message: str) -> Iterator[None]:
         yield
 
 
-def check_output(path: str | None) -> None:
-    """Refuse an output file in a folder that does not exist, before any work is done."""
+def check_output(path: str | None, *others: str | None) -> None:
+    """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
     from ..instances import SpotbagError
 
-    if path is not None and not Path(os.path.abspath(path)).parent.is_dir():
+    if path is None:
+        return
+    if any(source is not None and os.path.realpath(path) == os.path.realpath(source) for source in others):
+        raise SpotbagError(f"{path}: is another file of this command; write to its own")
+    if path == "-":
+        raise SpotbagError(
+            "-: is no name for an output file; a redirection of --json or /dev/stdout may be what you want"
+        )
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
 
 

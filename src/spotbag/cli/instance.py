@@ -168,16 +168,17 @@ def import_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
-    for path in (out, plan):
-        check_output(path)
+    check_output(out, job, env, map_file, plan)
+    check_output(plan, job, env, map_file)
     imported = read_hads_files(job, env, deadline, d_spot)
     warnings = list(imported.warnings)
     if map_file is not None and plan is not None:
         schedule, more = read_hads_map(map_file, imported.instance)
         warnings += more
-        write_schedule(schedule, plan, "imported map")
     warn(warnings)
     _deliver(imported.instance, out, as_json, warnings)
+    if map_file is not None and plan is not None:
+        write_schedule(schedule, plan, "imported map")
 
 
 @app.command("export", epilog="Example:  spotbag instance export hads/J60 --job job.json --env env.json")
@@ -201,8 +202,9 @@ def export_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
-    for path in (job, env, map_file):
-        check_output(path)
+    check_output(job, instance, plan, env, map_file)
+    check_output(env, instance, plan, map_file)
+    check_output(map_file, instance, plan)
     problem = load_instance(instance)
     schedule = None if plan is None else read_schedule(plan, problem)
     warnings = write_hads_files(problem, job, env)

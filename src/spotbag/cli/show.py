@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import JsonOption, busy, check_output, load_instance, make_table, print_json, print_table, seconds
+from .common import JsonOption, busy, check_output, load_instance, make_table, print_json, print_table, seconds, warn
 from .solve import print_rented
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ def show_command(
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
     from ..instances import SpotbagError
-    from ..schedules import write_gantt
+    from ..schedules import check, write_gantt
     from ..schedules.gantt import picture_format
 
     if gantt is not None:
         picture_format(gantt)
-        check_output(gantt)
+        check_output(gantt, what, instance)
     found = _load(what)
     from ..instances import Instance
 
@@ -57,32 +56,34 @@ def show_command(
             raise SpotbagError(f"{what}: is a plan for {found.instance!r}; to draw it, name that with --instance")
         _show_document(found, as_json)
         return
+    report = check(schedule.instance, found)
+    if not report.feasible:
+        warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' tells all"])
     if gantt is not None:
+        maker = found.method if report.feasible else "NOT FEASIBLE"
         with busy(f"drawing {gantt}"):
-            write_gantt(schedule, gantt, found.method)
+            write_gantt(schedule, gantt, maker)
     _show_schedule(schedule, found, as_json)
 
 
 def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
-    from ..instances import Instance
-    from ..instances.json_documents import check_format, parse_json
-    from ..instances.problem import INSTANCE_FORMAT
-    from ..instances.text_files import STANDARD_INPUT, read_text, source_name
-    from ..schedules.documents import SCHEDULE_FORMAT, ScheduleDocument
+    from ..instances import instance_warnings
+    from ..instances.instance_files import instance_of_document
+    from ..instances.json_documents import parse_json
+    from ..instances.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
+    from ..schedules.documents import SCHEDULE_FORMAT
+    from ..schedules.schedule_files import schedule_document_of
 
-    if what != STANDARD_INPUT and not Path(what).is_file():
+    if what != STANDARD_INPUT and not is_readable_file(what):
         return load_instance(what)
     source = source_name(what)
     document = parse_json(read_text(what), source)
     if document.get("format") == SCHEDULE_FORMAT:
-        from ..instances.json_documents import validate_record
-
-        return validate_record(ScheduleDocument, document, source)
-    if not str(document.get("format")).startswith("spotbag.instance/"):
-        check_format(document, f"{INSTANCE_FORMAT} or {SCHEDULE_FORMAT}", source)
-    check_format(document, INSTANCE_FORMAT, source)
-    return Instance.from_document(document, source)
+        return schedule_document_of(document, source)
+    instance = instance_of_document(document, source)
+    warn(instance_warnings(instance))
+    return instance
 
 
 def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:

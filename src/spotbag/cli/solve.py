@@ -21,6 +21,7 @@ from .common import (
     print_json,
     print_table,
     seconds,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def solve_command(
 
     if gantt is not None:
         picture_format(gantt)
-    for path in (out, gantt):
-        check_output(path)
+    check_output(out, instance, gantt)
+    check_output(gantt, instance)
     problem = change_instance(
         load_instance(instance),
         deadline=deadline,
@@ -79,6 +80,7 @@ def solve_command(
     )
     with busy(f"planning {problem.name} by {method}"):
         result = solve(problem, method, seed=seed, options=_parse_options(option or []))
+    warn(result.warnings)
     schedule = result.schedule
     if schedule is not None and out is not None:
         write_schedule(schedule, out, method)
@@ -88,7 +90,7 @@ def solve_command(
     if as_json:
         print_json(result.to_dict())
     else:
-        _print_result(result)
+        _print_result(result, estimated=problem.d_spot_s is None)
     if schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -106,7 +108,17 @@ def _parse_options(pairs: list[str]) -> dict[str, str]:
     return options
 
 
-def _print_result(result: Result) -> None:
+def _d_spot(result: Result, estimated: bool) -> str:
+    value = result.instance.d_spot_s
+    if value is None:
+        return "-"
+    return f"{seconds(value)} s ({'estimated' if estimated else 'given'}): spot VMs end by then"
+
+
+def _print_result(result: Result, estimated: bool) -> None:
+    from ..instances.wording import counted
+    from ..solvers import STATUS_MEANINGS
+
     instance, schedule = result.instance, result.schedule
     if schedule is None:
         print(f"{instance.name}: no plan found by {result.method}")
@@ -114,17 +126,18 @@ def _print_result(result: Result) -> None:
         return
     share = 100 * schedule.makespan_s / instance.deadline_s
     lines = [
-        ("status", f"{result.status}: a plan by {result.method}, checked"),
+        ("status", f"{result.status}: {STATUS_MEANINGS[result.status]}"),
+        ("method", result.method),
         ("cost", f"$ {schedule.cost_usd:.6f}"),
         (
             "makespan",
             f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)",
         ),
-        ("D_spot", "-" if instance.d_spot_s is None else f"{seconds(instance.d_spot_s)} s"),
+        ("D_spot", _d_spot(result, estimated)),
         ("objective", f"{schedule.objective:.6f}"),
         ("time", f"{result.runtime_s:.3f} s"),
     ]
-    print(f"{instance.name}: {instance.n_tasks:,} tasks on {len(schedule.vm_ids)} VMs")
+    print(f"{instance.name}: {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}")
     for name, text in lines:
         print(f"  {name:<10} {text}")
     print()

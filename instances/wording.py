@@ -1,0 +1,13 @@
+"""Small words for messages."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 VM``, ``2 VMs``, ``1,200 tasks``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text that is no longer than asked, cut at the end if need be."""
+    return text if len(text) <= length else text[: length - 1] + "…"
