@@ -18,7 +18,13 @@ NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name"}
 """Lists of a document whose items have an id or a name, and its key."""
 
 
-class _RecordType(type(BaseModel)):
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelType
+else:
+    _ModelType = type(BaseModel)
+
+
+class _RecordType(_ModelType):
     """Makes the constructors of records raise `InputError`; records inside others are validated by pydantic itself."""
 
     if not TYPE_CHECKING:  # keeps the typed signatures for callers

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..instances.errors import SpotbagError
 from ..instances.text_files import write_bytes
-from .gantt_layout import CATEGORIES, D_SPOT_COLOUR, DEADLINE_COLOUR, IDLE_COLOUR, GanttLayout, gantt_layout
+from .gantt_layout import (
+    BOOT_COLOUR,
+    CATEGORIES,
+    D_SPOT_COLOUR,
+    DEADLINE_COLOUR,
+    IDLE_COLOUR,
+    GanttLayout,
+    gantt_layout,
+)
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -134,7 +142,7 @@ def _draw_frame(figure: Figure, axes: Axes, layout: GanttLayout, row_in: float) 
         if index % 2 == 0:
             axes.axhspan(first - 0.5, first + rows - 0.5, color="#F1F3F6", zorder=0)
     if layout.ready_s:
-        axes.axvspan(0, layout.ready_s, color="#DDDDDD", zorder=0, label=f"booting ({layout.ready_s} s)")
+        axes.axvspan(0, layout.ready_s, color=BOOT_COLOUR, zorder=0, label=f"booting ({layout.ready_s} s)")
     limits = [(layout.deadline_s, "deadline", DEADLINE_COLOUR, "-")]
     if layout.d_spot_s is not None:
         limits.insert(0, (layout.d_spot_s, "D_spot", D_SPOT_COLOUR, "--"))
@@ -224,8 +232,8 @@ def _html(layout: GanttLayout) -> bytes:
     ]
     if layout.ready_s:
         boot = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": layout.ready_s, "layer": "below"}
-        stripes.append({**boot, "fillcolor": "#DDDDDD", "line": {"width": 0}})
-        booting = {"size": 12, "symbol": "square", "color": "#DDDDDD"}
+        stripes.append({**boot, "fillcolor": BOOT_COLOUR, "line": {"width": 0}})
+        booting = {"size": 12, "symbol": "square", "color": BOOT_COLOUR}
         name = f"booting ({layout.ready_s:,} s)"
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=booting, name=name)
     figure.update_layout(

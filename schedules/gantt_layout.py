@@ -20,6 +20,7 @@ CATEGORIES = {
 }
 """Kinds of bars and their colours."""
 
+BOOT_COLOUR = "#F4E7C5"
 IDLE_COLOUR = "#D5DAE1"
 D_SPOT_COLOUR = "#7A4FBF"
 DEADLINE_COLOUR = "#C8372D"
