@@ -29,7 +29,7 @@ class _RecordType(_ModelType):
 
     if not TYPE_CHECKING:  # keeps the typed signatures for callers
 
-        def __call__(cls, *args: Any, **fields: Any) -> Any:
+        def __call__(cls, *args: Any, **fields: Any) -> Any:  # noqa: N805
             try:
                 record = super().__call__(*args, **fields)
             except ValidationError as error:
