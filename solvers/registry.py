@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..heuristics.greedy import GreedyOptions, greedy
+from ..heuristics.iterated_local_search import IlsOptions, iterated_local_search
+from ..heuristics.lpt import LptOptions, lpt
 from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import Run
+from ..heuristics.search import SearchOptions, search
 from ..instances.errors import InputError, Issue
 from ..instances.problem import Instance
 
@@ -30,18 +34,28 @@ class Method:
     options_type : type
         Frozen dataclass of its options.
     run : callable
-        Takes an instance with D_spot set, and the options.
+        Takes an instance with D_spot set, the options, and seed, time limit and progress of the run.
     """
 
     name: str
     summary: str
     options_type: type[Any]
-    run: Callable[[Instance, Any], HeuristicOutcome]
+    run: Callable[[Instance, Any, Run], HeuristicOutcome]
 
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for method in (Method("greedy", "primary scheduling heuristic of HADS (Algorithms 2-3)", GreedyOptions, greedy),)
+    for method in (
+        Method(
+            "greedy",
+            "primary scheduling heuristic of HADS (Algorithms 2-3)",
+            GreedyOptions,
+            lambda instance, options, _: greedy(instance, options),
+        ),
+        Method("lpt", "longest task first over the best VM counts: the honest baseline", LptOptions, lpt),
+        Method("ils", "primary scheduling of Burst-HADS: iterated local search", IlsOptions, iterated_local_search),
+        Method("search", "our search, by far the best plans here, with a proven lower bound", SearchOptions, search),
+    )
 }
 """Method by name."""
 
@@ -78,7 +92,7 @@ def make_options(method: Method, given: Mapping[str, Any]) -> Any:
             continue
         try:
             values[name] = _convert(value, hints[name])
-        except ValueError:
+        except (TypeError, ValueError):
             issues.append(Issue("", f"must be {_describe(hints[name])}", name, value))
     if issues:
         raise InputError(f"options of {method.name}", issues)
@@ -99,7 +113,7 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def _convert(value: Any, hint: Any) -> Any:
-    """Convert a value to a literal or a positive whole number."""
+    """Convert a value to a literal, a positive whole number or a number from 0 to 1000."""
     for choice in _choices(hint):
         if typing.get_origin(choice) is typing.Literal and value in typing.get_args(choice):
             return value
@@ -107,6 +121,10 @@ def _convert(value: Any, hint: Any) -> Any:
             return None
         if choice is int and not isinstance(value, bool) and re.fullmatch("[1-9][0-9]{0,8}", str(value)):
             return int(value)
+        if choice is float and not isinstance(value, bool):
+            number = float(value)
+            if 0 <= number <= 1000:
+                return number
     raise ValueError
 
 
@@ -116,5 +134,6 @@ def _describe(hint: Any) -> str:
         if typing.get_origin(choice) is typing.Literal:
             names += [str(value) for value in typing.get_args(choice)]
         else:
-            names.append("none" if choice is type(None) else "a positive whole number")
+            kinds = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1000"}
+            names.append(kinds[choice])
     return " or ".join(names)

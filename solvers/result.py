@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ..heuristics.run import TracePoint
 from ..instances.problem import Instance
 from ..schedules.schedule import Schedule
 
-Status: TypeAlias = Literal["feasible", "no-plan"]
+Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]
 
 STATUS_MEANINGS: dict[Status, str] = {
-    "feasible": "a plan that the checker passed; how far it is from the optimum is not known",
+    "optimal": "a plan that the checker passed, at a proven lower bound",
+    "feasible": "a plan that the checker passed",
     "no-plan": "the method found no plan; this proves nothing about others",
+    "infeasible": "no plan exists: even tasks that may be cut do not fit the limits",
 }
 """What each status says, and how it was earned."""
 
@@ -24,7 +28,7 @@ class Result:
 
     Attributes
     ----------
-    status : {"feasible", "no-plan"}
+    status : {"optimal", "feasible", "no-plan", "infeasible"}
         See `STATUS_MEANINGS`.
     instance : Instance
         The instance as it was solved: D_spot is set if spot VMs are offered.
@@ -44,6 +48,10 @@ class Result:
         Seed of the random numbers, if the method uses any.
     stats : mapping
         Figures of the method, by name.
+    trace : tuple of TracePoint
+        How a search converged.
+    interrupted : bool
+        Whether the user ended it; the plan is the best until then.
     """
 
     status: Status
@@ -56,6 +64,8 @@ class Result:
     runtime_s: float = 0.0
     seed: int = 0
     stats: Mapping[str, float] = field(default_factory=dict)
+    trace: tuple[TracePoint, ...] = ()
+    interrupted: bool = False
 
     @property
     def objective(self) -> float | None:
@@ -75,7 +85,7 @@ class Result:
             "status": self.status,
             "method": self.method,
             "objective": self.objective,
-            "bound": self.bound,
+            "bound": None if self.bound is None or math.isinf(self.bound) else self.bound,
             "gap": self.gap,
             "cost_usd": None if schedule is None else schedule.cost_usd,
             "makespan_s": None if schedule is None else schedule.makespan_s,
@@ -87,6 +97,7 @@ class Result:
             "runtime_s": self.runtime_s,
             "seed": self.seed,
             "stats": dict(self.stats),
+            "interrupted": self.interrupted,
         }
 
 

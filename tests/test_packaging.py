@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "instances": [],
     "schedules": ["instances"],
     "models": ["instances", "schedules"],
-    "heuristics": ["instances", "schedules"],
+    "heuristics": ["instances", "schedules", "models"],
     "solvers": ["instances", "schedules", "models", "heuristics"],
     "replay": ["instances", "schedules", "models", "heuristics", "solvers"],
     "benchmarks": ROOMS,

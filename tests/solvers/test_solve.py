@@ -99,7 +99,7 @@ def test_an_unknown_method_is_refused() -> None:
 
 
 def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def both_at_once(instance: Instance, _: object) -> HeuristicOutcome:
+    def both_at_once(instance: Instance, *_: object) -> HeuristicOutcome:
         return HeuristicOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
 
     faulty = registry.Method("faulty", "", METHODS["greedy"].options_type, both_at_once)

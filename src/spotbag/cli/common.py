@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -126,6 +126,25 @@ def busy(message: str) -> Iterator[None]:
 
     with Console(stderr=True).status(message):
         yield
+
+
+@contextmanager
+def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show a bar on a terminal: what is done, the best objective, the time; gives the callback that moves it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(message, total=None, best="")
+
+        def show(point: Any, planned: int) -> None:
+            bars.update(bar, total=planned, completed=point.iteration, best=f"best {point.best:.6g}")
+
+        yield show
 
 
 def check_output(path: str | None, *others: str | None) -> None:

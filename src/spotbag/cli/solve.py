@@ -20,6 +20,7 @@ from .common import (
     make_table,
     print_json,
     print_table,
+    progress,
     seconds,
     warn,
 )
@@ -51,9 +52,17 @@ def solve_command(
         float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", metavar="S", help="Seconds after which a search returns its best plan."),
+    ] = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
     gantt: Annotated[
         str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
+    ] = None,
+    convergence: Annotated[
+        str | None,
+        typer.Option("--convergence", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,12 +72,13 @@ def solve_command(
     """
     from ..schedules import write_gantt, write_schedule
     from ..schedules.gantt import picture_format
-    from ..solvers import solve
+    from ..solvers import solve, write_convergence
 
     if gantt is not None:
         picture_format(gantt)
-    check_output(out, instance, gantt)
-    check_output(gantt, instance)
+    check_output(out, instance, gantt, convergence)
+    check_output(gantt, instance, convergence)
+    check_output(convergence, instance)
     problem = change_instance(
         load_instance(instance),
         deadline=deadline,
@@ -78,8 +88,9 @@ def solve_command(
         cost_scale=cost_scale,
         makespan_scale=makespan_scale,
     )
-    with busy(f"planning {problem.name} by {method}"):
-        result = solve(problem, method, seed=seed, options=_parse_options(option or []))
+    chosen_options = _parse_options(option or [])
+    with progress(f"planning {problem.name} by {method}") as show:
+        result = solve(problem, method, time_limit_s=time_limit, seed=seed, options=chosen_options, on_progress=show)
     warn(result.warnings)
     schedule = result.schedule
     if schedule is not None and out is not None:
@@ -87,6 +98,8 @@ def solve_command(
     if schedule is not None and gantt is not None:
         with busy(f"drawing {gantt}"):
             write_gantt(schedule, gantt, method)
+    if convergence is not None:
+        write_convergence(result, convergence)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -115,13 +128,19 @@ def _d_spot(result: Result, estimated: bool) -> str:
     return f"{seconds(value)} s ({'estimated' if estimated else 'given'}): spot VMs end by then"
 
 
+def _bound(result: Result) -> str:
+    if result.bound is None or result.gap is None:
+        return "- (the method proves none)"
+    return f"{result.bound:.6f}: at most {100 * result.gap:.3f} % of the objective above the optimum"
+
+
 def _print_result(result: Result, estimated: bool) -> None:
     from ..instances.wording import counted
     from ..solvers import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
     if schedule is None:
-        print(f"{instance.name}: no plan found by {result.method}")
+        print(f"{instance.name}: no plan found by {result.method} ({STATUS_MEANINGS[result.status]})")
         print(result.message)
         return
     share = 100 * schedule.makespan_s / instance.deadline_s
@@ -135,6 +154,7 @@ def _print_result(result: Result, estimated: bool) -> None:
         ),
         ("D_spot", _d_spot(result, estimated)),
         ("objective", f"{schedule.objective:.6f}"),
+        ("bound", _bound(result)),
         ("time", f"{result.runtime_s:.3f} s"),
     ]
     print(f"{instance.name}: {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}")

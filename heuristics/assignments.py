@@ -1,0 +1,122 @@
+"""Assignments: plans as the tasks of each VM in their order, for VMs whose memory may bind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..instances.durations import BASELINE, FULL_SPEED
+from ..instances.problem import FloatArray, Instance, IntArray
+from ..schedules.schedule import Schedule
+from ..schedules.timing import VmTimeline
+
+
+@dataclass(slots=True)
+class Assignments:
+    """VMs, and the tasks of each in the order in which they are appended. Times count from ready.
+
+    Attributes
+    ----------
+    durations : array of int, shape (n_offers, n_tasks)
+        Seconds of each task on each offer; burstable ones in baseline mode.
+    vm_offer, vm_vcpus, vm_size_kb, vm_price, vm_limit : arrays, shape (n_vms,)
+        Offer, cores, memory (-1 if it cannot bind), price of a second in units of the objective, latest end.
+    vm_tasks, vm_count, vm_end : arrays
+        Tasks of each VM (padded), their number, and its end.
+    """
+
+    instance: Instance
+    durations: IntArray
+    memory_kb: IntArray
+    vm_offer: IntArray
+    vm_vcpus: IntArray
+    vm_size_kb: IntArray
+    vm_price: FloatArray
+    vm_limit: IntArray
+    vm_tasks: IntArray
+    vm_count: IntArray
+    vm_end: IntArray
+    time_weight: float
+    penalty: float
+
+    def value(self) -> float:
+        """Objective, and the penalty for whatever ends too late."""
+        late = np.maximum(0, self.vm_end - self.vm_limit).sum()
+        ready = self.time_weight * self.instance.boot_overhead_s
+        cost = float((self.vm_price * self.vm_end).sum())
+        return cost + self.time_weight * float(self.vm_end.max()) + self.penalty * float(late) + ready
+
+    def schedule(self, vm_tasks: IntArray, vm_count: IntArray) -> Schedule | None:
+        """Make the plan of these tasks in this order; None if it ends too late."""
+        instance = self.instance
+        used = np.flatnonzero(vm_count > 0)
+        task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+        for number, vm in enumerate(used.tolist()):
+            offer = instance.offers[self.vm_offer[vm]]
+            size_kb = None if self.vm_size_kb[vm] < 0 else offer.memory_kb
+            timeline = VmTimeline(offer.vcpus, size_kb, instance.boot_overhead_s)
+            for task in vm_tasks[vm, : vm_count[vm]].tolist():
+                seconds = int(self.durations[offer.index, task])
+                need_kb = int(self.memory_kb[task])
+                start = timeline.earliest_start_s(need_kb, seconds)
+                assert start is not None, "a task with a duration on an offer fits its memory"
+                task_vm[task], start_s[task] = number, start
+                task_core[task] = timeline.append(start, need_kb, seconds)
+            if timeline.end_s - instance.boot_overhead_s > self.vm_limit[vm]:
+                return None
+        offers = self.vm_offer[used]
+        burstable = np.array([offer.burstable for offer in instance.offers])
+        return Schedule(instance, offers, task_vm, task_core, start_s, burstable[offers][task_vm])
+
+
+def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
+    """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it, as far as the limits allow.
+
+    The plan must run tasks on burstable VMs in baseline mode only.
+    """
+    instance = schedule.instance
+    usable = [offer for offer in instance.offers if offer.limit]
+    vm_offer = schedule.vm_offer.tolist()
+    for market in instance.markets:
+        cap = instance.limits.of(market)
+        rented = sum(instance.offers[index].market == market for index in vm_offer)
+        for _ in range(spare_vms):
+            for offer in usable:
+                free = cap is None or rented < cap
+                if offer.market == market and free and vm_offer.count(offer.index) < offer.limit:
+                    vm_offer.append(offer.index)
+                    rented += 1
+    offers = [instance.offers[index] for index in vm_offer]
+    modes = [BASELINE if offer.burstable else FULL_SPEED for offer in instance.offers]
+    table = instance.duration_s[:, np.arange(len(modes)), modes]
+    n_tasks = instance.n_tasks
+    vm_tasks = np.zeros((len(offers), n_tasks), dtype=np.int64)
+    vm_count = np.zeros(len(offers), dtype=np.int64)
+    for task in np.lexsort((schedule.task_core, schedule.task_start_s)).tolist():
+        vm = schedule.task_vm[task]
+        vm_tasks[vm, vm_count[vm]] = task
+        vm_count[vm] += 1
+    weight = instance.objective.cost_weight
+    prices = np.array([offer.price_usd_per_s for offer in offers]) * (weight / instance.cost_scale_usd)
+    time_weight = (1 - weight) / instance.makespan_scale_s
+    ready = instance.boot_overhead_s
+    limits = [min(instance.time_limit_s(offer.market), instance.deadline_s) - ready for offer in offers]
+    binds = ~instance.memory_never_binds
+    ends = np.zeros(len(offers), dtype=np.int64)
+    ends[: len(schedule.vm_end_s)] = schedule.vm_end_s - ready
+    return Assignments(
+        instance=instance,
+        durations=np.ascontiguousarray(table[instance.task_group].T),
+        memory_kb=instance.memory_kb[instance.task_group],
+        vm_offer=np.array(vm_offer, dtype=np.int64),
+        vm_vcpus=np.array([offer.vcpus for offer in offers], dtype=np.int64),
+        vm_size_kb=np.array([offer.memory_kb if binds[offer.type_index] else -1 for offer in offers], dtype=np.int64),
+        vm_price=prices,
+        vm_limit=np.array(limits, dtype=np.int64),
+        vm_tasks=vm_tasks,
+        vm_count=vm_count,
+        vm_end=ends,
+        time_weight=time_weight,
+        penalty=20 * (time_weight + float(prices.max()) * len(offers)),
+    )

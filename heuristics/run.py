@@ -1,0 +1,56 @@
+"""What a heuristic is told about its run, and what it tells while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    current, best : float
+        Objective of the current plan (infinite if it breaks a limit) and of the best feasible one.
+    d_spot_s : int or None
+        D_spot that the current plan was searched with; larger than the instance's while it is relaxed.
+    """
+
+    iteration: int
+    current: float
+    best: float
+    d_spot_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Seed, time limit and progress callback of a run.
+
+    Attributes
+    ----------
+    seed : int
+        Same seed and no time limit: same plan.
+    time_limit_s : float, optional
+        The best plan so far is returned when it is over.
+    on_progress : callable, optional
+        Called with each `TracePoint` and the number of iterations planned.
+    """
+
+    seed: int = 0
+    time_limit_s: float | None = None
+    on_progress: Callable[[TracePoint, int], None] | None = None
+    begin: float = field(default_factory=time.perf_counter)
+
+    def out_of_time(self) -> bool:
+        """Whether the time limit is over."""
+        return self.time_limit_s is not None and time.perf_counter() - self.begin >= self.time_limit_s
+
+    def report(self, point: TracePoint, planned: int) -> None:
+        """Tell the progress."""
+        if self.on_progress is not None:
+            self.on_progress(point, planned)
