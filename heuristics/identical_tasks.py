@@ -90,7 +90,7 @@ def _plan(instance: Instance, offers: list[RentalOffer], seconds: list[int], tak
         for index in range(offers[k].vcpus * rounds):
             position, core = divmod(index, offers[k].vcpus)
             rows.append((vm, core, instance.boot_overhead_s + position * seconds[k]))
-    vm, core, start = (np.array(column) for column in zip(*rows[: instance.n_tasks], strict=True))
+    task_vm, task_core, start_s = (np.array(column) for column in zip(*rows[: instance.n_tasks], strict=True))
     vm_offer = np.array([offers[k].index for k, _ in taken], dtype=np.int64)
     burstable = np.array([offer.burstable for offer in instance.offers])
-    return Schedule(instance, vm_offer, vm, core, start, burstable[vm_offer][vm])
+    return Schedule(instance, vm_offer, task_vm, task_core, start_s, burstable[vm_offer][task_vm])

@@ -79,7 +79,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
         return HeuristicOutcome(None, explanation, warnings)
-    search = _LocalSearch(instance, initial, options, run.seed)
+    search = LocalSearch(instance, initial, options, run.seed)
     trace, interrupted = [], False
     try:
         search.local_search()  # line 4
@@ -118,7 +118,7 @@ def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, .
     return outcome.schedule, (text,) if spot else (), outcome.explanation
 
 
-class _LocalSearch:
+class LocalSearch:
     """The plan S, the VMs selected and those left, and the best plans."""
 
     def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, seed: int) -> None:

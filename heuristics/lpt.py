@@ -108,7 +108,7 @@ class _Lpt:
             steps = sorted({0, count // 2, count - 1, count + 1, min(2 * count, most)} - {count})
             for changed in steps:
                 candidate = (*counts[:k], changed, *counts[k + 1 :])
-                if 0 <= changed <= most and sum(candidate) and self._within_market(candidate, k):
+                if 0 <= changed <= most and any(candidate) and self._within_market(candidate, k):
                     yield candidate
         for k in range(len(counts)):  # exchanges of a VM for one of another offer
             for other in range(len(counts)):

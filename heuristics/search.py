@@ -69,19 +69,20 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
     if bound.objective == np.inf:
         return HeuristicOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=np.inf)
     found = _Found(run)
+    usable = [offer.type_index for offer in instance.offers if offer.limit]
+    memory_free = bool(instance.memory_never_binds[usable].all())
     try:
-        found.take(greedy(instance).schedule)
-        memory_free = bool(
-            instance.memory_never_binds[[offer.type_index for offer in instance.offers if offer.limit]].all()
-        )
         if instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free:
+            found.take(greedy(instance).schedule)
             found.take(lpt(instance, LptOptions(), run).schedule)
         if memory_free:
             found.take(identical_tasks_plan(instance))
-        if memory_free:
             _search_core_loads(instance, bound, options, found)
         else:
             _search_assignments(instance, options, found)
+        if found.best is None:  # a large bag, and a deadline that the annealing did not meet
+            found.take(lpt(instance, LptOptions(), run).schedule)
+            found.take(greedy(instance).schedule)
     except KeyboardInterrupt:
         found.interrupted = True
     if found.best is None:
@@ -198,4 +199,4 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
 
 def _default_moves(n_tasks: int) -> int:
     """Moves that take well under a second up to 10,000 tasks."""
-    return 6_000_000 if n_tasks <= _FEW_TASKS else 8_000_000 if n_tasks <= _FEW_THOUSAND_TASKS else 1_500_000
+    return 6_000_000 if n_tasks <= _FEW_TASKS else 8_000_000 if n_tasks <= _FEW_THOUSAND_TASKS else 1_300_000

@@ -1,0 +1,1 @@
+"""Benchmarks: what the heuristics reach, and what a move costs."""

@@ -1,0 +1,188 @@
+"""The iterated local search of Burst-HADS and its burstable allocation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotbag.heuristics import IlsOptions, Run, iterated_local_search, with_d_spot
+from spotbag.heuristics.burst_allocation import burst_allocation
+from spotbag.heuristics.iterated_local_search import LocalSearch
+from spotbag.heuristics.queues import Queue, queue_times, queues_of_schedule, schedule_of_queues
+from spotbag.instances import Instance, SpotbagError, library_instance
+from spotbag.schedules import check
+from spotbag.solvers import solve, write_convergence
+
+
+def burst_instance(**fields: Any) -> Instance:
+    """Tasks of 10, 20, 30 s on one-core spot VMs; burstable VMs at half speed; on-demand VMs. D_spot 40, D 100."""
+
+    def offer(price: float, limit: int) -> dict[str, Any]:
+        return {"price_usd_per_hour": price, "limit": limit}
+
+    base: dict[str, Any] = {
+        "name": "burst",
+        "deadline_s": 100,
+        "d_spot_s": 40,
+        "vm_types": [
+            {"name": "s", "vcpus": 1, "memory_mb": 100, "gflops": 1, "offers": {"spot": offer(1, 3)}},
+            {
+                "name": "b",
+                "vcpus": 2,
+                "memory_mb": 100,
+                "offers": {"on-demand": offer(1, 2)},
+                "burstable": {"baseline_fraction": 0.5, "credits_per_hour": 60},
+            },
+            {"name": "o", "vcpus": 1, "memory_mb": 100, "offers": {"on-demand": offer(5, 2)}},
+        ],
+        "tasks": [{"id": f"t{e}", "memory_mb": 1, "runtime_s": {"s": e, "b": e, "o": e}} for e in (10, 20, 30)],
+    }
+    return Instance(**(base | fields))
+
+
+def queues(instance: Instance, *plan: tuple[int, list[int]]) -> list[Queue]:
+    return [Queue(instance.offers[offer], list(tasks)) for offer, tasks in plan]
+
+
+def test_an_idle_burstable_vm_takes_the_task_that_ends_last() -> None:
+    instance = burst_instance()
+    # 30 ends at 30 on its own VM, 20 at 30 after 10: the first of the two that end last goes, at half speed.
+    plan = burst_allocation(instance, queues(instance, (0, [2]), (0, [0, 1])), burst_rate=0.2)
+    assert plan is not None
+    assert [(queue.offer.vm_type.name, queue.tasks) for queue in plan] == [("s", []), ("s", [0, 1]), ("b", [2])]
+    schedule = schedule_of_queues(instance, plan)
+    assert check(instance, schedule).feasible
+    assert schedule.task_end_s.tolist() == [10, 30, 60]
+
+
+def test_late_tasks_go_to_burstable_vms_one_each_and_further_ones_on_demand() -> None:
+    instance = burst_instance()
+    # 30 + 20 + 10 on one VM: 20 ends at 50 and 10 at 60, after D_spot = 40. One burstable VM takes the latest.
+    plan = burst_allocation(instance, queues(instance, (0, [2, 1, 0])), burst_rate=0.2)
+    assert plan is not None
+    assert [(queue.offer.vm_type.name, queue.tasks) for queue in plan] == [("s", [2]), ("o", [1]), ("b", [0])]
+
+
+def test_burstable_vms_are_a_fraction_of_the_vms_used_rounded_up() -> None:
+    instance = burst_instance()
+    for rate, number in ((0.0, 0), (0.2, 1), (0.5, 2), (1.0, 2)):  # at most 2 by the limit
+        plan = burst_allocation(instance, queues(instance, (0, [0]), (0, [1]), (0, [2])), burst_rate=rate)
+        assert plan is not None
+        assert sum(queue.offer.burstable for queue in plan) == number
+
+
+def test_without_a_place_for_late_tasks_there_is_no_plan() -> None:
+    instance = burst_instance(markets=["spot"])
+    assert burst_allocation(instance, queues(instance, (0, [2, 1, 0])), burst_rate=1.0) is None
+
+
+def test_a_task_that_would_miss_the_deadline_at_the_baseline_stays() -> None:
+    instance = burst_instance(deadline_s=50)
+    plan = burst_allocation(instance, queues(instance, (0, [2]), (0, [0]), (0, [1])), burst_rate=0.2)
+    assert plan is not None
+    assert plan[-1].tasks == []  # 30 s at half speed end at 60
+
+
+def test_a_bag_that_does_not_fit_on_spot_vms_says_so() -> None:
+    with_on_demand = solve(library_instance("burst-hads/ED200"), "ils")
+    assert with_on_demand.warnings == ("the bag does not fit on spot VMs alone; on-demand VMs are used as well",)
+    assert with_on_demand.schedule is not None
+    spot_only = solve(library_instance("burst-hads/ED200").replace(markets=["spot"]), "ils")
+    assert spot_only.status == "no-plan"
+    assert "the bag does not fit on spot VMs alone" in spot_only.message
+
+
+def test_every_spot_vm_can_be_opened() -> None:
+    # With cost weight 0 the makespan alone counts: all 15 spot VMs are of use.
+    instance = library_instance("burst-hads/J100").replace(objective={"cost_weight": 0.0}, markets=["spot"])
+    schedule = solve(instance, "ils").schedule
+    assert schedule is not None
+    assert schedule.vm_counts() == {"c3.large spot": 5, "c4.large spot": 5, "c3.xlarge spot": 5}
+
+
+def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
+    for name in ("burst-hads/J60", "memory/m20"):
+        instance = with_d_spot(library_instance(name)).replace(markets=["spot"])
+        initial = solve(instance, "greedy").schedule
+        assert initial is not None
+        search = LocalSearch(instance, initial, IlsOptions(max_attempt=7), seed=3)
+        for _ in range(4):
+            search.select_random_spot_vm()
+            search.local_search()
+            # local_search lays the best plan out anew; its fitness must be the one that was kept up move by move.
+            assert search.current == pytest.approx(search._fitness(), rel=1e-12)
+            for vm, queue_end in enumerate(search.vm_end.tolist()):
+                tasks = search.vm_tasks[vm, : search.vm_count[vm]].tolist()
+                assert tasks == sorted(tasks)
+                times = queue_times(instance, Queue(search.offers[vm], tasks))
+                assert queue_end == max((end for _, _, end in times), default=0)
+
+
+def test_relaxing_never_goes_beyond_the_deadline_and_is_traced() -> None:
+    instance = with_d_spot(library_instance("burst-hads/J60"))
+    outcome = iterated_local_search(instance, IlsOptions(max_failed=1, max_iteration=60), Run(seed=1))
+    relaxed = [point.d_spot_s for point in outcome.trace]
+    assert relaxed == sorted(relaxed)  # type: ignore[type-var]
+    assert instance.d_spot_s is not None
+    assert relaxed[0] is not None
+    assert instance.d_spot_s <= relaxed[0]
+    assert relaxed[-1] == instance.deadline_s
+    best = [point.best for point in outcome.trace]
+    assert best == sorted(best, reverse=True)
+
+
+def test_without_relaxing_the_plan_keeps_d_spot_at_every_burst_rate() -> None:
+    instance = with_d_spot(library_instance("burst-hads/J80"))
+    for rate in (0.0, 0.2, 1.0):
+        outcome = iterated_local_search(instance, IlsOptions(burst_rate=rate, max_iteration=30), Run(seed=2))
+        assert outcome.schedule is not None
+        assert check(instance, outcome.schedule).feasible
+        burstable = sum(instance.offers[index].burstable for index in outcome.schedule.vm_offer)
+        assert (burstable == 0) == (rate == 0.0)
+
+
+def test_same_seed_same_plan_and_the_papers_scales_are_an_option() -> None:
+    instance = with_d_spot(library_instance("hads/J80"))
+    options = IlsOptions(max_iteration=40)
+    plans = [iterated_local_search(instance, options, Run(seed=seed)).schedule for seed in (5, 5, 6)]
+    assert all(plan is not None for plan in plans)
+    starts = [plan.task_start_s.tolist() for plan in plans if plan is not None]
+    assert starts[0] == starts[1] != starts[2]
+    paper = iterated_local_search(instance, IlsOptions(max_iteration=40, scales="paper"), Run(seed=5))
+    assert paper.schedule is not None
+    initial = solve(instance.replace(markets=["spot"]), "greedy").schedule
+    assert initial is not None
+    search = LocalSearch(instance, initial, IlsOptions(scales="paper"), 0)
+    # Equation 8 with the scales of decision B2: the initial plan has cost 1.
+    ends = initial.vm_end_s - instance.boot_overhead_s
+    assert search.vm_price[: len(ends)] @ ends == pytest.approx(0.5)
+
+
+def test_a_time_limit_ends_it_at_once_with_the_initial_plan() -> None:
+    result = solve(library_instance("burst-hads/J60"), "ils", time_limit_s=1e-9)
+    assert result.schedule is not None
+    assert len(result.trace) == 0
+
+
+def test_queues_of_a_plan_give_the_plan_again() -> None:
+    schedule = solve(library_instance("memory/m30"), "greedy").schedule
+    assert schedule is not None
+    again = schedule_of_queues(schedule.instance, queues_of_schedule(schedule))
+    assert again.cost_usd == pytest.approx(schedule.cost_usd)
+    assert again.makespan_s == schedule.makespan_s
+    assert np.array_equal(again.task_vm, schedule.task_vm)
+
+
+def test_the_convergence_is_drawn(tmp_path: Path) -> None:
+    result = solve(library_instance("burst-hads/J60"), "ils")
+    write_convergence(result, tmp_path / "ils.svg")
+    assert (tmp_path / "ils.svg").read_text().startswith("<?xml")
+    write_convergence(solve(library_instance("hads/J60"), "search"), tmp_path / "search.png")
+    assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SpotbagError, match="greedy keeps no trace"):
+        write_convergence(solve(library_instance("hads/J60")), tmp_path / "x.png")
+    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
+        write_convergence(result, tmp_path / "x.html")

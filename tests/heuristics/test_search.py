@@ -1,0 +1,229 @@
+"""Our search: against brute force and the simple heuristics, deterministic, within its time, interruptible."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_instances import random_instances
+from second_by_second import brute_force_objective
+
+from spotbag.heuristics import LptOptions, Run, SearchOptions, TracePoint, lpt, search, with_d_spot
+from spotbag.heuristics.core_loads import priced_start, start_from_schedule
+from spotbag.heuristics.identical_tasks import identical_tasks_plan
+from spotbag.heuristics.timeline_kernel import list_schedule_end
+from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.models import divisible_bound
+from spotbag.schedules import VmTimeline, check
+from spotbag.solvers import solve
+
+TINY = [name for name in library_names() if name.startswith("tiny/") and name != "tiny/credits"]
+
+
+@pytest.mark.parametrize("name", [name for name in library_names() if name.startswith("memory/")])
+def test_where_memory_binds_it_is_never_worse_than_greedy_or_longest_task_first(name: str) -> None:
+    instance = library_instance(name)
+    found = solve(instance, "search")
+    assert found.schedule is not None
+    for method in ("greedy", "lpt"):
+        other = solve(instance, method).objective
+        assert other is None or (found.objective is not None and found.objective <= other + 1e-12)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_hand_sized_instances_are_solved_to_the_optimum(name: str) -> None:
+    instance = library_instance(name)
+    optimum = instance.provenance.optimum if instance.provenance else None
+    assert optimum is not None
+    assert solve(instance, "search").objective == pytest.approx(optimum.objective)
+
+
+def test_same_seed_same_plan_and_another_seed_another() -> None:
+    instance = with_d_spot(generate_instance(60, seed=4))
+    options = SearchOptions(moves=40_000)
+    first, again, other = (search(instance, options, Run(seed=seed)).schedule for seed in (1, 1, 2))
+    assert first is not None
+    assert again is not None
+    assert other is not None
+    assert (first.task_vm == again.task_vm).all()
+    assert (first.task_start_s == again.task_start_s).all()
+    assert (first.task_vm != other.task_vm).any()
+
+
+def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
+    from spotbag.heuristics.annealing_kernel import anneal
+
+    instance = with_d_spot(generate_instance(20, seed=4, runtime_s="uniform:60:600"))
+    bound = divisible_bound(instance)
+    ends = []
+    for kernel in (anneal, anneal.py_func):  # type: ignore[attr-defined]
+        state = priced_start(instance, bound, 1)
+        kernel(
+            state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
+            state.time_weight, state.penalty, 1e-9, state.core_tasks, state.core_count, state.load, state.vm_end,
+            np.array([77]), 2000, 1e-3, 1e-5, False, state.core_tasks.copy(), state.core_count.copy(),
+            state.value(), 1e9,
+        )  # fmt: skip
+        ends.append(state.vm_end.tolist())
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_value_that_is_kept_up_move_by_move_is_the_value_of_the_state(seed: int) -> None:
+    from spotbag.heuristics.annealing_kernel import anneal
+
+    instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9))
+    state = priced_start(instance, divisible_bound(instance), 1)
+    value, _ = anneal(
+        state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
+        state.time_weight, state.penalty, 1e-9, state.core_tasks, state.core_count, state.load, state.vm_end,
+        np.array([seed + 1]), 20_000, 1e-2, 1e-5, False, state.core_tasks.copy(), state.core_count.copy(),
+        state.value(), 1e9,
+    )  # fmt: skip
+    assert value == pytest.approx(state.value(), rel=1e-9)
+    loads = [
+        state.durations[state.core_column[core], state.core_tasks[core, : state.core_count[core]]].sum()
+        for core in range(len(state.load))
+    ]
+    assert state.load.tolist() == loads
+    placed = sorted(
+        int(task) for core in range(len(loads)) for task in state.core_tasks[core, : state.core_count[core]]
+    )
+    assert placed == list(range(50))
+
+
+def test_a_plan_becomes_a_state_and_a_plan_again() -> None:
+    instance = with_d_spot(generate_instance(40, seed=2))
+    schedule = solve(instance, "greedy").schedule
+    assert schedule is not None
+    usable = np.array([offer.index for offer in instance.offers if offer.limit])
+    state = start_from_schedule(instance, schedule, usable, 1)
+    assert state.value() <= schedule.objective + 1e-9  # regrouping cores can only help
+    back = state.schedule()
+    assert back.cost_usd <= schedule.cost_usd + 1e-12
+    assert back.makespan_s == schedule.makespan_s
+
+
+def test_a_time_limit_ends_it_with_a_plan() -> None:
+    instance = with_d_spot(generate_instance(300, seed=1))
+    solve(instance, "search", options={"moves": 10_000})  # compiles
+    begin = time.perf_counter()
+    result = solve(instance, "search", time_limit_s=0.5, options={"moves": 500_000_000})
+    assert result.schedule is not None
+    assert time.perf_counter() - begin < 20
+
+
+@pytest.mark.parametrize("method", ["search", "ils"])
+def test_an_interrupt_ends_it_with_the_best_plan_so_far(method: str) -> None:
+    def interrupt(point: TracePoint, _: int) -> None:
+        if point.iteration > 0:
+            raise KeyboardInterrupt
+
+    for name in ("burst-hads/J60", "memory/m20"):
+        result = solve(library_instance(name), method, on_progress=interrupt)
+        assert result.schedule is not None
+        assert result.interrupted
+
+
+def test_progress_and_trace_agree_and_the_best_never_rises() -> None:
+    seen: list[TracePoint] = []
+    result = solve(library_instance("hads/J60"), "search", on_progress=lambda point, _: seen.append(point))
+    assert tuple(seen) == result.trace
+    best = [point.best for point in result.trace]
+    assert all(after <= before + 1e-12 for before, after in itertools.pairwise(best))
+    assert result.objective is not None
+    assert result.objective <= best[-1] + 1e-9
+
+
+def test_identical_tasks_are_planned_to_the_optimum() -> None:
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}}
+    dear = {"spot": {"price_usd_per_hour": 7.2, "limit": 1}}
+    instance = Instance(
+        name="identical",
+        deadline_s=100,
+        d_spot_s=60,
+        objective={"cost_scale_usd": 0.1, "makespan_scale_s": 100},
+        vm_types=[
+            {"name": "a", "vcpus": 1, "memory_mb": 10, "offers": offers},
+            {"name": "b", "vcpus": 2, "memory_mb": 10, "offers": dear},
+        ],
+        tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"a": 20, "b": 15}, "count": 4}],
+    )
+    schedule = identical_tasks_plan(instance)
+    assert schedule is not None
+    assert schedule.objective == pytest.approx(brute_force_objective(instance))
+    assert check(instance, schedule).feasible
+    assert identical_tasks_plan(library_instance("tiny/two-cores")) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.integers(1, 9)), min_size=1, max_size=25),
+    st.integers(1, 4),
+    st.sampled_from([-1, 9, 12, 20]),
+)
+@settings(max_examples=400, deadline=None)
+def test_the_compiled_list_scheduling_is_that_of_the_timeline(
+    tasks: list[tuple[int, int]], vcpus: int, size: int
+) -> None:
+    timeline = VmTimeline(vcpus, None if size < 0 else size)
+    for takes, need in tasks:
+        start = timeline.earliest_start_s(need, takes)
+        assert start is not None
+        timeline.append(start, need, takes)
+    durations, needs = (np.array(column) for column in zip(*tasks, strict=True))
+    work = np.empty((4, 30), dtype=np.int64)
+    order = np.arange(len(tasks))
+    end = list_schedule_end(order, len(tasks), durations, needs, vcpus, size, work[0], work[1], work[2], work[3])
+    assert end == timeline.end_s
+
+
+@given(random_instances(10), st.sampled_from(["lpt", "ils", "search"]), st.integers(0, 3))
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_plans_of_every_method_for_random_instances_pass_the_checker(
+    instance: Instance, method: str, seed: int
+) -> None:
+    _solve_checked(instance, method, seed)
+
+
+@pytest.mark.slow
+@given(random_instances(25), st.sampled_from(["greedy", "lpt", "ils", "search"]), st.integers(0, 9))
+@settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_plans_of_every_method_for_thousands_of_random_instances(instance: Instance, method: str, seed: int) -> None:
+    _solve_checked(instance, method, seed)
+
+
+def _solve_checked(instance: Instance, method: str, seed: int) -> None:
+    options = {"search": {"moves": 4000}, "ils": {"max_iteration": 20, "max_attempt": 5}}.get(method, {})
+    result = solve(instance, method, seed=seed, options=options)  # raises if its checker finds anything
+    if result.schedule is None:
+        assert result.message
+    elif result.bound is not None:
+        assert result.bound <= result.schedule.objective
+
+
+def test_longest_task_first_by_hand() -> None:
+    # 30 on one core; 20 and 10 on the other: 30 s on the one VM with two cores.
+    result = lpt(library_instance("tiny/two-cores"), LptOptions(), Run())
+    assert result.schedule is not None
+    assert result.schedule.makespan_s == 30
+    assert result.schedule.objective == pytest.approx(0.3)
+
+
+def test_longest_task_first_says_when_it_ends_too_late() -> None:
+    instance = library_instance("tiny/two-cores").replace(d_spot_s=29)
+    outcome = lpt(instance, LptOptions(), Run())
+    assert outcome.schedule is None
+    assert "ends too late, even on 1 a spot" in outcome.explanation
+
+
+def test_longest_task_first_keeps_the_limits_of_markets() -> None:
+    instance = with_d_spot(generate_instance(30, seed=3)).replace(limits={"max_spot": 2, "max_on_demand": 1})
+    outcome = lpt(instance.replace(deadline_s=100_000, d_spot_s=90_000), LptOptions(), Run())
+    assert outcome.schedule is not None
+    counts = outcome.schedule.vm_counts()
+    assert sum(count for name, count in counts.items() if name.endswith("spot")) <= 2
+    assert sum(count for name, count in counts.items() if name.endswith("on-demand")) <= 1

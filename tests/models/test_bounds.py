@@ -1,0 +1,146 @@
+"""Lower bounds: never above brute force or any plan, by hand where that can be, and what infeasible means."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from random_instances import random_instances
+from second_by_second import brute_force_objective
+
+from spotbag.heuristics import with_d_spot
+from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.models import divisible_bound, makespan_lower_bound_s
+from spotbag.models.kelley import maximise_concave
+from spotbag.models.makespan_bounds import usable_cores
+from spotbag.solvers import solve
+
+
+def instance(runtimes: list[int], vcpus: int = 2, limit: int = 1, **fields: Any) -> Instance:
+    """Tasks of these run times on VMs of 0.001 $/s; cost scale 1 $, makespan scale 1000 s."""
+    offer = {"price_usd_per_hour": 3.6, "limit": limit}
+    base: dict[str, Any] = {
+        "name": "bounded",
+        "deadline_s": 1000,
+        "d_spot_s": 1000,
+        "objective": {"cost_scale_usd": 1, "makespan_scale_s": 1000},
+        "vm_types": [{"name": "a", "vcpus": vcpus, "memory_mb": 1000, "offers": {"spot": offer}}],
+        "tasks": [{"id": f"t{k}", "memory_mb": 100, "runtime_s": {"a": e}} for k, e in enumerate(runtimes)],
+    }
+    return Instance(**(base | fields))
+
+
+def test_the_longest_task_bounds_the_makespan() -> None:
+    assert makespan_lower_bound_s(instance([7, 3, 50], boot_overhead_s=5)) == 55
+
+
+def test_two_of_the_longest_tasks_share_a_core() -> None:
+    # Two cores, three tasks of 30, 20, 20: two of them on one core, at least 20 + 20.
+    assert makespan_lower_bound_s(instance([30, 20, 20])) == 40
+
+
+def test_rounds_of_identical_tasks_are_counted_exactly() -> None:
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10}, "count": 7}]
+    assert makespan_lower_bound_s(instance([], tasks=tasks)) == 40  # 2 + 2 + 2 + 1
+
+
+def test_limits_of_markets_count_the_largest_vms() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 5}}
+    types = [{"name": name, "vcpus": v, "memory_mb": 1000, "offers": offers} for name, v in (("a", 2), ("b", 4))]
+    assert usable_cores(instance([1] * 50, vm_types=types, limits={"max_on_demand": 6})) == 5 * 4 + 2
+
+
+def test_the_divisible_bound_by_hand() -> None:
+    # 60 s of work on two cores: T >= 30, and 30 s of the VM: 0.5 * 0.03 + 0.5 * 0.03.
+    assert divisible_bound(instance([10, 20, 30])).objective == pytest.approx(0.03)
+    # With memory for one task at a time, 60 s.
+    assert divisible_bound(
+        instance([], tasks=[{"id": "t", "memory_mb": 1000, "runtime_s": {"a": 30}, "count": 2}])
+    ).objective == pytest.approx(0.06)
+
+
+def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() -> None:
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24}
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+    # 100 s of work at 2 * 0.2 cores: 250 s.
+    assert divisible_bound(instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
+
+
+def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
+    tight = instance([600, 600, 600, 600], deadline_s=1000)
+    assert divisible_bound(tight).objective == math.inf
+    result = solve(tight, "search")
+    assert result.status == "infeasible"
+    assert result.to_dict()["bound"] is None
+    spot_only = library_instance("burst-hads/ED200").replace(markets=["spot"])
+    assert solve(spot_only, "search").status in ("infeasible", "no-plan")
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_the_bound_is_below_every_plan(name: str) -> None:
+    problem = with_d_spot(library_instance(name))
+    bound = divisible_bound(problem).objective
+    for method in ("greedy", "lpt", "ils", "search"):
+        result = solve(problem, method)
+        assert result.objective is None or result.objective >= bound * (1 - 1e-9)
+        if result.schedule is not None:
+            assert result.schedule.makespan_s >= makespan_lower_bound_s(problem)
+    if problem.provenance is not None and problem.provenance.optimum is not None:
+        assert bound <= problem.provenance.optimum.objective * (1 + 1e-9)
+
+
+@given(random_instances(4))
+@settings(max_examples=150, deadline=None)
+def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
+    _compare_with_brute_force(problem)
+
+
+@pytest.mark.slow
+@given(random_instances(4))
+@settings(max_examples=3000, deadline=None)
+def test_the_bound_is_never_above_brute_force_on_thousands(problem: Instance) -> None:
+    _compare_with_brute_force(problem)
+
+
+def _compare_with_brute_force(problem: Instance) -> None:
+    problem = with_d_spot(problem)
+    if problem.n_tasks > 4 or sum(min(offer.limit, problem.n_tasks) for offer in problem.offers) > 5:
+        return
+    best = brute_force_objective(problem)
+    bound = divisible_bound(problem).objective
+    if best is None:
+        return
+    assert bound <= best * (1 + 1e-9)
+    result = solve(problem, "search")
+    assert result.objective is None or result.objective >= best * (1 - 1e-9)
+
+
+def test_prices_of_the_bound_are_those_of_its_offers() -> None:
+    problem = with_d_spot(generate_instance(200, seed=1))
+    bound = divisible_bound(problem)
+    prices = bound.task_price(problem)
+    assert prices.shape == (200, len(bound.offers))
+    assert (prices[np.isfinite(prices)] > 0).all()
+    # At the dual optimum the cheapest prices add up to the bound and what the VMs' time is worth.
+    assert prices.min(axis=1).sum() >= bound.objective * 0.5
+
+
+def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
+    # max min over pieces of 3 - |x - 1| - |y - 2|, and a second part that is flat.
+    def peak(theta: np.typing.NDArray[np.float64]) -> tuple[float, np.typing.NDArray[np.float64]]:
+        gap = theta - np.array([1.0, 2.0])
+        return 3 - float(np.abs(gap).sum()), -np.sign(gap)
+
+    none = np.zeros((0, 2))
+    found = maximise_concave(peak, np.array([1.0]), np.zeros((1, 2)), none, np.zeros(0), 10.0, 100, 1e-12)
+    assert found.value == pytest.approx(4.0)
+    assert found.theta == pytest.approx([1.0, 2.0])
+    # And with the constraint x >= 3.
+    bounded = maximise_concave(
+        peak, np.array([0.0]), np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.array([3.0]), 10.0, 100, 1e-12
+    )
+    assert bounded.value <= 1.0 + 1e-9 or bounded.theta[0] < 3
