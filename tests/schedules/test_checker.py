@@ -223,7 +223,8 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
 @settings(max_examples=500, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
     instance, plan, d_spot = case
-    violations = [entry for entry in check(instance, plan, d_spot_s=d_spot).violations if entry.rule != "credits"]
+    found = check(instance, plan, d_spot_s=d_spot).violations
+    violations = [entry for entry in found if entry.rule not in ("credits", "claim")]
     assert (not violations) == feasible(instance, plan, d_spot)
 
 
