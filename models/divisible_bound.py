@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import FULL_SPEED, NEVER
+from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from .kelley import Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
@@ -101,6 +101,11 @@ class _Dual:
         durations = instance.duration_s[:, indices, FULL_SPEED]
         self.able = durations < NEVER
         self.durations = np.where(self.able, durations, 0).astype(float)
+        for k, offer in enumerate(offers):
+            if offer.vm_type.burstable is not None:
+                # Rounded up once, a task at the baseline may do less work than its whole seconds at full speed.
+                at_baseline = instance.duration_s[:, offer.index, BASELINE] * offer.vm_type.burstable.baseline_fraction
+                self.durations[:, k] = np.minimum(self.durations[:, k], at_baseline)
         self.memory_kb = instance.memory_kb.astype(float)
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
         self.cores = np.array([_effective_cores(offer) for offer in offers])

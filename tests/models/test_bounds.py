@@ -70,6 +70,20 @@ def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() ->
     assert divisible_bound(instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
 
 
+def test_rounding_at_full_speed_does_not_lengthen_work_at_the_baseline() -> None:
+    # Found by a random instance: 11 s of work and a checkpoint of 0.5 s take 12 s, and at a fifth of the speed 58 s, not 60.
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 0}
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 1}}
+    problem = instance(
+        [11],
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": burstable}],
+        checkpoint={"overhead_fraction": 0.05, "dump_base_s": 0.5},
+    )
+    best = brute_force_objective(problem)
+    assert best == pytest.approx(0.5 * 0.058 + 0.5 * 0.058)
+    assert divisible_bound(problem).objective <= best * (1 + 1e-12)
+
+
 def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
     tight = instance([600, 600, 600, 600], deadline_s=1000)
     assert divisible_bound(tight).objective == math.inf
