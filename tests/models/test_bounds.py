@@ -71,7 +71,7 @@ def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() ->
 
 
 def test_rounding_at_full_speed_does_not_lengthen_work_at_the_baseline() -> None:
-    # Found by a random instance: 11 s of work and a checkpoint of 0.5 s take 12 s, and at a fifth of the speed 58 s, not 60.
+    # Found by a random instance: 11 s and a checkpoint of 0.5 s take 12 s; at a fifth of the speed 58 s, not 60.
     burstable = {"baseline_fraction": 0.2, "credits_per_hour": 0}
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 1}}
     problem = instance(
