@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..heuristics import with_d_spot
+from ..heuristics import Run, with_d_spot
 from ..heuristics.iterated_local_search import IlsOptions, LocalSearch
 from ..heuristics.queues import Queue, queue_times
 from ..instances import Instance, generate_instance, library_instance, library_names
@@ -64,7 +64,7 @@ def move_rows() -> Iterator[Sequence[str]]:
         result = solve(instance, "greedy")
         assert result.schedule is not None
         options = IlsOptions()
-        search = LocalSearch(instance, result.schedule, options, seed=1)
+        search = LocalSearch(instance, result.schedule, options, Run(seed=1))
         moves = max(int(options.swap_rate * n_tasks), 1) * options.max_attempt
         rounds = max(2, 100_000 // moves)
         begin = time.perf_counter()

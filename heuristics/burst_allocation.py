@@ -39,16 +39,15 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
     plan = _Plan(instance, [Queue(queue.offer, list(queue.tasks)) for queue in queues if queue.tasks])
     burstable = plan.rent_burstable(math.ceil(burst_rate * len(plan.queues) - 1e-9))
     idle = list(burstable)
-    for queue, task in plan.take_late_tasks():
+    for task in plan.take_late_tasks():
         taker = next((vm for vm in idle if plan.fits(vm, task)), None)
         if taker is not None:
             taker.tasks.append(task)
             idle.remove(taker)
         elif not plan.put_on_demand(task):
-            queue.tasks.append(task)
             return None
     for vm in idle:
-        last = plan.last_task(excluding=burstable)
+        last = plan.last_task()
         if last is None or not plan.fits(vm, last[1]):
             break
         queue, task = last
@@ -70,7 +69,9 @@ class _Plan:
 
     def rent_burstable(self, wanted: int) -> list[Queue]:
         """Rent burstable VMs of the cheapest type, as many as wanted and allowed."""
-        offers = [offer for offer in self.instance.offers if offer.burstable and offer.limit]
+        offers = [
+            offer for offer in self.instance.offers if offer.burstable and offer.limit and offer.market == "on-demand"
+        ]
         if offers:
             offer = min(offers, key=lambda entry: entry.price_usd_per_hour)
             while len(self.burstable) < wanted and self._may_rent(offer):
@@ -84,16 +85,16 @@ class _Plan:
         same = sum(other.index == offer.index for other in rented)
         return same < offer.limit and (cap is None or in_market < cap)
 
-    def take_late_tasks(self) -> list[tuple[Queue, int]]:
-        """Take the tasks that end too late from their VMs, the latest first."""
-        late: list[tuple[Queue, int]] = []
+    def take_late_tasks(self) -> list[int]:
+        """Take the tasks that end too late from their VMs, of each VM the latest first."""
+        late: list[int] = []
         for queue in self.queues:
             limit = queue_limit_s(self.instance, queue.offer)
             while queue.tasks:
                 ends = [end for _, _, end in queue_times(self.instance, queue)]
                 if max(ends) <= limit:
                     break
-                late.append((queue, queue.tasks.pop(ends.index(max(ends)))))
+                late.append(queue.tasks.pop(ends.index(max(ends))))
         return late
 
     def fits(self, vm: Queue, task: int) -> bool:
@@ -118,12 +119,10 @@ class _Plan:
                 return True
         return False
 
-    def last_task(self, excluding: list[Queue]) -> tuple[Queue, int] | None:
-        """Return the task that ends last, and its VM."""
+    def last_task(self) -> tuple[Queue, int] | None:
+        """Return the task that ends last, burstable VMs aside, and its VM."""
         last: tuple[int, Queue, int] | None = None
         for queue in self.queues:
-            if queue in excluding:
-                continue
             for task, (_, _, end) in zip(queue.tasks, queue_times(self.instance, queue), strict=True):
                 if last is None or end > last[0]:
                     last = end, queue, task

@@ -104,7 +104,7 @@ class CoreLoads:
         return Schedule(self.instance, vm_offer, task_vm, task_core, start, burstable[vm_offer][task_vm])
 
 
-def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads:
+def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
     """Make a first state by the prices of the bound.
 
     Tasks that have most to lose go first, to their cheapest offer that still has room until the end of the divisible
@@ -118,9 +118,16 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
         Of the instance.
     spare_vms : int
         Empty VMs of each offer that the search may open.
+
+    Returns
+    -------
+    CoreLoads or None
+        None if a task can run nowhere in this way, e.g. at the baseline of a burstable VM.
     """
     offers = [instance.offers[index] for index in bound.offers.tolist()]
     table = _durations(instance, bound.offers)
+    if (table.min(axis=1) >= NEVER).any():
+        return None
     limits = _limits_s(instance, bound.offers)
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
     vcpus = np.array([offer.vcpus for offer in offers])
@@ -131,8 +138,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     opened = np.minimum(vms, np.ceil(work / (vcpus * level) - 1e-9).astype(np.int64))
     _keep_market_limits(instance, bound, opened)
     state = _empty_state(instance, bound.offers, opened, spare_vms)
-    _longest_first(state, column, opened)
-    return state
+    return state if _longest_first(state, column, opened) else None
 
 
 def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads:
@@ -242,7 +248,7 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
     group_list = groups.tolist()
     for task in np.argsort(-regret[groups], kind="stable").tolist():
         group = group_list[task]
-        choices = [k for k in able[group] if seconds[group][k] < NEVER] or able[group]
+        choices = [k for k in able[group] if seconds[group][k] < NEVER]
         for k in choices:
             if seconds[group][k] <= left[k]:
                 break
@@ -262,8 +268,11 @@ def _keep_market_limits(instance: Instance, bound: DivisibleBound, opened: IntAr
             opened[max(members, key=lambda k: opened[k])] -= 1
 
 
-def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> None:
-    """Put the tasks of each column on the cores of its first VMs, longest first, on the least loaded core."""
+def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool:
+    """Put the tasks of each column on the cores of its first VMs, longest first, on the least loaded core.
+
+    Returns whether all tasks found one.
+    """
     tasks: list[list[int]] = [[] for _ in range(len(state.core_vm))]
     orphans: list[int] = []
     for k in range(len(state.offers)):
@@ -283,7 +292,10 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> None
             state.load[core] = load  # the orphans look at it
     for task in orphans:  # their offer lost its VMs to a limit
         ends = state.load + state.durations[state.core_column, task]
-        core = int(ends.argmin())
+        core = int(ends.argmin()) if len(ends) else -1
+        if core < 0 or ends[core] >= NEVER:
+            return False
         tasks[core].append(task)
         state.load[core] = ends[core]
     _fill(state, tasks)
+    return True

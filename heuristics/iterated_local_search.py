@@ -17,6 +17,8 @@ from .outcome import HeuristicOutcome
 from .queues import Queue, schedule_of_queues
 from .run import Run, TracePoint
 
+_MOVES_PER_CALL = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class IlsOptions:
@@ -72,14 +74,14 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     -----
     Departures, each where it happens: the relaxed D_spot is used in the local search and in the acceptance (as printed,
     lines 18-19 use D_spot, and relaxing has no effect), at most up to the deadline; the best plan under the true D_spot
-    is kept beside the best relaxed one, part 2 is applied to both, and the better plan is returned. Tasks keep the
-    order of their ids on a VM. If the bag does not fit on spot VMs alone, the initial plan takes on-demand VMs where
-    that market is allowed.
+    is kept beside the best relaxed one, part 2 is applied to both, and the better plan is returned (the initial one if
+    part 2 finds no place in either). An attempt makes at least one move. Tasks keep the order of their ids on a VM.
+    If the bag does not fit on spot VMs alone, the initial plan takes on-demand VMs where that market is allowed.
     """
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
         return HeuristicOutcome(None, explanation, warnings)
-    search = LocalSearch(instance, initial, options, run.seed)
+    search = LocalSearch(instance, initial, options, run)
     trace, interrupted = [], False
     try:
         search.local_search()  # line 4
@@ -98,8 +100,8 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
         interrupted = True
     plans = [burst_allocation(instance, queues, options.burst_rate) for queues in search.best_plans()]  # lines 25-27
     schedules = [schedule_of_queues(instance, queues) for queues in plans if queues is not None]
-    if not schedules:
-        return HeuristicOutcome(None, "burstable allocation finds no place for tasks after D_spot", warnings)
+    if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
+        schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
     return HeuristicOutcome(best, warnings=warnings, trace=tuple(trace), interrupted=interrupted)
 
@@ -121,15 +123,16 @@ def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, .
 class LocalSearch:
     """The plan S, the VMs selected and those left, and the best plans."""
 
-    def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, seed: int) -> None:
-        self.instance, self.options = instance, options
+    def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, run: Run) -> None:
+        self.instance, self.options, self.run = instance, options, run
         self.ready = instance.boot_overhead_s
         n_tasks = instance.n_tasks
         # The VMs of the plan, then all other spot VMs (M^s).
         vm_offer = initial.vm_offer.tolist()
         for offer in instance.offers:
             if offer.market == "spot" and not offer.burstable:
-                vm_offer += [offer.index] * (min(offer.limit, n_tasks) - vm_offer.count(offer.index))
+                most = min(offer.limit, n_tasks, vm_offer.count(offer.index) + options.max_iteration)
+                vm_offer += [offer.index] * (most - vm_offer.count(offer.index))
         self.offers = [instance.offers[index] for index in vm_offer]
         self.left = list(range(len(initial.vm_offer), len(vm_offer)))
         self.selected = np.arange(len(vm_offer), dtype=np.int64)
@@ -149,8 +152,8 @@ class LocalSearch:
         prices = np.array([offer.price_usd_per_s for offer in self.offers])
         self.vm_price = prices * (weight / cost_scale)
         self.time_weight = (1 - weight) / time_scale
-        self.random = np.random.default_rng(seed)
-        self.random_state = np.array([seed % 2147483646 + 1], dtype=np.int64)
+        self.random = np.random.default_rng(run.seed)
+        self.random_state = np.array([run.seed % 2147483646 + 1], dtype=np.int64)
         self.task_vm = initial.task_vm.copy()
         self.current = self.best = self.true_best = math.inf
         self.best_task_vm, self.true_task_vm = self.task_vm.copy(), self.task_vm.copy()
@@ -196,14 +199,18 @@ class LocalSearch:
 
         best_task_vm = self.task_vm.copy()
         begin = self._fitness() if self._in_time(self.relaxed_d_spot_s) else math.inf
-        moves = int(self.options.swap_rate * self.instance.n_tasks)
-        self.current, self.true_best = local_search(
-            self.durations, self.memory_kb, self.vm_column, self.vm_vcpus, self.vm_size_kb, self.vm_price,
-            self._limits(self.instance.d_spot_s), self._limits(self.relaxed_d_spot_s), self.time_weight,
-            self.selected, self.n_selected, self.task_vm, self.vm_tasks, self.vm_count, self.vm_end,
-            self.random_state, self.options.max_attempt, max(moves, 1), best_task_vm, begin, self.true_task_vm,
-            self.true_best,
-        )  # fmt: skip
+        moves = max(int(self.options.swap_rate * self.instance.n_tasks + 1e-9), 1)
+        limits, relaxed_limits = self._limits(self.instance.d_spot_s), self._limits(self.relaxed_d_spot_s)
+        self.current, left = begin, self.options.max_attempt
+        slice_of_attempts = max(_MOVES_PER_CALL // moves, 1)
+        while left > 0 and not self.run.out_of_time():
+            self.current, self.true_best = local_search(
+                self.durations, self.memory_kb, self.vm_column, self.vm_vcpus, self.vm_size_kb, self.vm_price, limits,
+                relaxed_limits, self.time_weight, self.selected, self.n_selected, self.task_vm, self.vm_tasks,
+                self.vm_count, self.vm_end, self.random_state, min(slice_of_attempts, left), moves, best_task_vm,
+                self.current, self.true_task_vm, self.true_best,
+            )  # fmt: skip
+            left -= slice_of_attempts
         self.task_vm[:] = best_task_vm
         self._lay_out()
 

@@ -15,7 +15,7 @@ from .outcome import HeuristicOutcome
 from .run import Run
 
 _MOST_TRIALS = 400
-_WORK_PER_TRIAL = 4_000_000
+_WORK = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> HeuristicOutcome:
         Time limit.
     """
     longest_first = _Lpt(instance)
-    trials = options.trials or max(20, min(_MOST_TRIALS, _WORK_PER_TRIAL // max(instance.n_tasks, 1)))
+    counts = longest_first.most()
+    trials = options.trials or max(2, min(_MOST_TRIALS, _WORK // (instance.n_tasks * (sum(counts) + 50))))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()
-    counts = longest_first.most()
     improved = True
     while improved:
         improved = False
@@ -61,7 +61,10 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> HeuristicOutcome:
             if len(seen) >= trials or (best is not None and run.out_of_time()):
                 return HeuristicOutcome(best)
             seen.add(candidate)
-            schedule = longest_first.plan(candidate)
+            try:
+                schedule = longest_first.plan(candidate)
+            except KeyboardInterrupt:
+                return HeuristicOutcome(best, "interrupted before there was a plan", interrupted=True)
             if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):
                 best, counts, improved = schedule, candidate, True
                 break
@@ -89,7 +92,7 @@ class _Lpt:
 
     def most(self) -> tuple[int, ...]:
         """All VMs that can be rented, the larger offers of a limited market first."""
-        counts = [min(offer.limit, self.instance.n_tasks) for offer in self.offers]
+        counts = [min(offer.limit, -(-self.instance.n_tasks // offer.vcpus)) for offer in self.offers]
         for market in self.instance.markets:
             cap = self.instance.limits.of(market)
             members = [k for k, offer in enumerate(self.offers) if offer.market == market]

@@ -20,6 +20,7 @@ from .run import Run, TracePoint
 _PLAIN_TASKS = 25
 _PLAIN_MOVES = 3_000
 _ROUNDS = 20
+_MOVES_PER_ROUND = 500_000
 _FEW_TASKS = 400
 _FEW_THOUSAND_TASKS = 3_000
 _SNAPSHOT_TASKS = 2_000
@@ -66,27 +67,28 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
         The best plan of the annealing, of longest task first and of the greedy, with a proven lower bound.
     """
     bound = divisible_bound(instance)
-    if bound.objective == np.inf:
-        return HeuristicOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=np.inf)
     found = _Found(run)
     usable = [offer.type_index for offer in instance.offers if offer.limit]
     memory_free = bool(instance.memory_never_binds[usable].all())
     try:
         if instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free:
-            found.take(greedy(instance).schedule)
-            found.take(lpt(instance, LptOptions(), run).schedule)
-        if memory_free:
+            found.take_outcome(greedy(instance))
+            found.take_outcome(lpt(instance, LptOptions(), run))
+        if found.interrupted or bound.objective == np.inf:
+            pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
+        elif memory_free:
             found.take(identical_tasks_plan(instance))
             _search_core_loads(instance, bound, options, found)
         else:
             _search_assignments(instance, options, found)
         if found.best is None:  # a large bag, and a deadline that the annealing did not meet
-            found.take(lpt(instance, LptOptions(), run).schedule)
-            found.take(greedy(instance).schedule)
+            found.take_outcome(lpt(instance, LptOptions(), run))
+            found.take_outcome(greedy(instance))
     except KeyboardInterrupt:
         found.interrupted = True
     if found.best is None:
-        return HeuristicOutcome(None, greedy(instance).explanation, bound=bound.objective)
+        proved = "no plan exists: even divisible tasks do not fit the limits" if bound.objective == np.inf else ""
+        return HeuristicOutcome(None, proved or greedy(instance).explanation, bound=bound.objective)
     return HeuristicOutcome(found.best, bound=bound.objective, trace=tuple(found.trace), interrupted=found.interrupted)
 
 
@@ -109,6 +111,11 @@ class _Found:
         if schedule is not None and schedule.objective < self.objective - 1e-12:
             self.best = schedule
 
+    def take_outcome(self, outcome: HeuristicOutcome) -> None:
+        """Keep the plan of another heuristic if it is the best."""
+        self.take(outcome.schedule)
+        self.interrupted = self.interrupted or outcome.interrupted
+
     def step(self, iteration: int, planned: int, current: float, best: float) -> None:
         """Note and report where the search stands."""
         self.trace.append(TracePoint(iteration, current, min(best, self.objective)))
@@ -121,10 +128,13 @@ def _search_core_loads(instance: Instance, bound: DivisibleBound, options: Searc
     plan = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
     spare = 1 if instance.n_tasks < 20_000 else 0
     for number, (from_best, hottest) in enumerate(plan):
+        state: CoreLoads | None
         if from_best and found.best is not None:
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         else:
             state = priced_start(instance, bound, spare)
+        if state is None:
+            return
         _anneal(state, options, found, number, len(plan), hottest)
 
 
@@ -136,21 +146,21 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
     plain = n_tasks <= _PLAIN_TASKS and options.moves is None
     kernel = getattr(anneal, "py_func", anneal) if plain else anneal
     moves = _PLAIN_MOVES if plain else options.moves or _default_moves(n_tasks)
-    each = moves // of // _ROUNDS
+    rounds, each = _rounds(moves // of, _MOVES_PER_ROUND)
     unit = state.time_weight + float(state.vm_price.mean())
-    cooling = (_COLDEST / hottest) ** (1 / _ROUNDS)
+    cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
     try:
-        for round_number in range(_ROUNDS + 1):
+        for round_number in range(rounds + 1):
             state.regroup()
             value = state.value()
             if value < best - 1e-12 and state.feasible():
                 best = value
                 best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
-            found.step((number * _ROUNDS + round_number) * each, moves, value, best)
-            if round_number == _ROUNDS or (run.out_of_time() and min(best, found.objective) < np.inf):
+            found.step((number * rounds + round_number) * each, moves, value, best)
+            if round_number == rounds or (run.out_of_time() and min(best, found.objective) < np.inf):
                 break
             value, best = kernel(
                 state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
@@ -174,17 +184,17 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
     if found.best is None or instance.n_tasks > _MOST_ASSIGNED_TASKS:
         return
     moves = options.moves or max(_ASSIGNED_WORK // max(instance.n_tasks, 10), 20_000)
-    each = moves // len(_ASSIGNMENT_PLAN) // _ROUNDS
+    rounds, each = _rounds(moves // len(_ASSIGNMENT_PLAN), max(_ASSIGNED_WORK // 100 // instance.n_tasks, 1))
     for number, hottest in enumerate(_ASSIGNMENT_PLAN):
         state = assignments_of(found.best, spare_vms=2)
         unit = state.time_weight + float(state.vm_price.mean())
-        cooling = (_COLDEST / hottest) ** (1 / _ROUNDS)
+        cooling = (_COLDEST / hottest) ** (1 / rounds)
         random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
         best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
         value = best = state.value()
         try:
-            for round_number in range(_ROUNDS):
-                found.step((number * _ROUNDS + round_number) * each, moves, value, found.objective)
+            for round_number in range(rounds):
+                found.step((number * rounds + round_number) * each, moves, value, found.objective)
                 if found.run.out_of_time():
                     return
                 value, best = anneal_assignments(
@@ -195,6 +205,12 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
                 )  # fmt: skip
         finally:  # also when interrupted
             found.take(state.schedule(best_tasks, best_count))
+
+
+def _rounds(moves: int, most_moves: int) -> tuple[int, int]:
+    """Number of rounds, and moves of each: few enough that the clock and the user are heard between them."""
+    rounds = max(_ROUNDS, -(-moves // most_moves))
+    return rounds, max(moves // rounds, 1)
 
 
 def _default_moves(n_tasks: int) -> int:

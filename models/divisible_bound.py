@@ -14,7 +14,7 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
 It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
 into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
 multipliers are found by Kelley's cutting planes. Whatever the cutting planes miss, the bound stays a bound: it is
-evaluated exactly at the multipliers found.
+evaluated at the multipliers found, less what rounding may have added.
 """
 
 from __future__ import annotations

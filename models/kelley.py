@@ -9,6 +9,9 @@ import numpy as np
 
 from ..instances.problem import FloatArray
 
+ROUNDING = 1e-13
+"""What the sum of some hundred thousand rounded products may be off, relative to the size of its terms."""
+
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
@@ -17,7 +20,7 @@ class Maximum:
     Attributes
     ----------
     value, theta : float and array
-        The best point, and the exact value of the function there.
+        The best point, and the value of the function there less what it may be rounded up.
     row_weights : array
         Duals of the rows of the second part in the last master problem.
     """
@@ -82,7 +85,9 @@ def maximise_concave(
     theta = np.zeros(size)
     for _ in range(max_cuts):
         value, gradient = tasks(theta)
-        whole = value + float((constants + rows @ theta).min())
+        # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
+        size_of_terms = abs(value) + float((np.abs(constants) + np.abs(rows) @ theta).max())
+        whole = value + float((constants + rows @ theta).min()) - ROUNDING * size_of_terms
         if whole > best.value:
             best = Maximum(whole, theta, weights)
         # value of the tasks <= value + gradient (theta' - theta)

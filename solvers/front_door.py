@@ -64,6 +64,8 @@ def solve(
     made_options = make_options(chosen, options or {})
     if time_limit_s is not None and not time_limit_s > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
+    if not 0 <= seed < 2**63:
+        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
     run = Run(seed, time_limit_s, on_progress)
     given = instance
     instance = with_d_spot(given)
@@ -73,6 +75,11 @@ def solve(
         violations = check(instance, schedule).violations
         if violations:
             raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
+        if bound is not None and bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
+            objective = schedule.objective
+            raise SpotbagError(
+                f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
+            )
         bound = None if bound is None else min(bound, schedule.objective)  # apart by rounding only
     return Result(
         status=_status(schedule, bound),

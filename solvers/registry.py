@@ -113,7 +113,7 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def _convert(value: Any, hint: Any) -> Any:
-    """Convert a value to a literal, a positive whole number or a number from 0 to 1000."""
+    """Convert a value to a literal, a positive whole number or a number from 0 to 1."""
     for choice in _choices(hint):
         if typing.get_origin(choice) is typing.Literal and value in typing.get_args(choice):
             return value
@@ -123,7 +123,7 @@ def _convert(value: Any, hint: Any) -> Any:
             return int(value)
         if choice is float and not isinstance(value, bool):
             number = float(value)
-            if 0 <= number <= 1000:
+            if 0 <= number <= 1:
                 return number
     raise ValueError
 
@@ -134,6 +134,6 @@ def _describe(hint: Any) -> str:
         if typing.get_origin(choice) is typing.Literal:
             names += [str(value) for value in typing.get_args(choice)]
         else:
-            kinds = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1000"}
+            kinds = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1"}
             names.append(kinds[choice])
     return " or ".join(names)

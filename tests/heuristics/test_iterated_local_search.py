@@ -108,7 +108,7 @@ def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
         instance = with_d_spot(library_instance(name)).replace(markets=["spot"])
         initial = solve(instance, "greedy").schedule
         assert initial is not None
-        search = LocalSearch(instance, initial, IlsOptions(max_attempt=7), seed=3)
+        search = LocalSearch(instance, initial, IlsOptions(max_attempt=7), Run(seed=3))
         for _ in range(4):
             search.select_random_spot_vm()
             search.local_search()
@@ -155,7 +155,7 @@ def test_same_seed_same_plan_and_the_papers_scales_are_an_option() -> None:
     assert paper.schedule is not None
     initial = solve(instance.replace(markets=["spot"]), "greedy").schedule
     assert initial is not None
-    search = LocalSearch(instance, initial, IlsOptions(scales="paper"), 0)
+    search = LocalSearch(instance, initial, IlsOptions(scales="paper"), Run())
     # Equation 8 with the scales of decision B2: the initial plan has cost 1.
     ends = initial.vm_end_s - instance.boot_overhead_s
     assert search.vm_price[: len(ends)] @ ends == pytest.approx(0.5)
@@ -186,3 +186,38 @@ def test_the_convergence_is_drawn(tmp_path: Path) -> None:
         write_convergence(solve(library_instance("hads/J60")), tmp_path / "x.png")
     with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
         write_convergence(result, tmp_path / "x.html")
+
+
+def test_a_tight_initial_plan_is_kept_where_the_order_of_ids_ends_too_late() -> None:
+    offers = {"spot": {"price_usd_per_hour": 1, "limit": 1}}
+    instance = Instance(
+        name="tight",
+        deadline_s=77,
+        d_spot_s=77,
+        vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "gflops": 1, "offers": offers}],
+        tasks=[
+            {"id": f"t{k}", "memory_mb": memory, "runtime_s": {"a": seconds}}
+            for k, (memory, seconds) in enumerate([(100, 39), (500, 30), (100, 14), (300, 47)])
+        ],
+    )
+    greedy = solve(instance, "greedy")
+    assert greedy.schedule is not None
+    found = solve(instance, "ils")
+    assert found.objective is not None
+    assert greedy.objective is not None
+    assert found.objective <= greedy.objective
+
+
+def test_burstable_vms_of_the_allocation_are_on_demand() -> None:
+    instance = burst_instance()
+    types = [vm_type.model_copy() for vm_type in instance.vm_types]
+    spot = {"spot": types[0].offers["spot"]}
+    only_spot = instance.replace(vm_types=[types[0], types[1].model_copy(update={"offers": spot}), types[2]])
+    plan = burst_allocation(only_spot, queues(only_spot, (0, [2]), (0, [0, 1])), burst_rate=1.0)
+    assert plan is not None
+    assert not any(queue.offer.burstable for queue in plan)
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with pytest.raises(SpotbagError, match="must be from 0"):
+        solve(library_instance("tiny/boot"), "ils", seed=-1)

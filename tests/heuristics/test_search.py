@@ -227,3 +227,22 @@ def test_longest_task_first_keeps_the_limits_of_markets() -> None:
     counts = outcome.schedule.vm_counts()
     assert sum(count for name, count in counts.items() if name.endswith("spot")) <= 2
     assert sum(count for name, count in counts.items() if name.endswith("on-demand")) <= 1
+
+
+def test_a_task_that_no_burstable_vm_finishes_at_the_baseline_is_no_trouble() -> None:
+    burstable = {"baseline_fraction": 0.1, "credits_per_hour": 12, "initial_credits": 200}
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 1}}
+    seconds = 110_000_000
+    instance = Instance(
+        name="slow",
+        deadline_s=10**9,
+        vm_types=[{"name": "b", "vcpus": 2, "memory_mb": 100, "offers": offers, "burstable": burstable}],
+        tasks=[{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"b": seconds - k}} for k in range(10)],
+    )
+    assert solve(instance, "search").status in ("no-plan", "infeasible")
+
+
+def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
+    instance = with_d_spot(generate_instance(300, limit=10**6, seed=1, max_on_demand=None))
+    for method in ("lpt", "ils", "search"):
+        assert solve(instance, method, options={"moves": 100_000} if method == "search" else {}).schedule is not None

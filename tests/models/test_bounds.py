@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 
 from spotbag.heuristics import with_d_spot
-from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.heuristics.outcome import HeuristicOutcome
+from spotbag.instances import Instance, SpotbagError, generate_instance, library_instance, library_names
 from spotbag.models import divisible_bound, makespan_lower_bound_s
 from spotbag.models.kelley import maximise_concave
 from spotbag.models.makespan_bounds import usable_cores
@@ -158,3 +161,41 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
         peak, np.array([0.0]), np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.array([3.0]), 10.0, 100, 1e-12
     )
     assert bounded.value <= 1.0 + 1e-9 or bounded.theta[0] < 3
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(data: st.DataObject) -> None:
+    # Rounding made the dual of such instances pass for unbounded.
+    deadline = data.draw(st.integers(20, 100_000))
+    vcpus, limit = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
+    runtimes = []
+    for _ in range(vcpus * limit):
+        cuts = sorted({deadline, *data.draw(st.lists(st.integers(1, deadline), max_size=4))})
+        runtimes += [after - before for before, after in itertools.pairwise([0, *cuts])]
+    price = data.draw(st.sampled_from([0.01, 0.2, 3.6]))
+    types = [
+        {
+            "name": "a",
+            "vcpus": vcpus,
+            "memory_mb": 1000,
+            "offers": {"on-demand": {"price_usd_per_hour": price, "limit": limit}},
+        }
+    ]
+    problem = instance(runtimes, deadline_s=deadline, d_spot_s=None, vm_types=types, objective={})
+    # Everything ends at the deadline: the cost of all VMs, and the whole makespan.
+    weight = 0.5
+    optimum = weight * price / 3600 * deadline * limit / problem.cost_scale_usd + (1 - weight)
+    assert divisible_bound(problem).objective <= optimum * (1 + 1e-12)
+
+
+def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spotbag.heuristics.greedy import greedy
+    from spotbag.solvers import METHODS, registry
+
+    def too_sure(problem: Instance, *_: object) -> HeuristicOutcome:
+        return HeuristicOutcome(greedy(problem).schedule, bound=1e9)
+
+    monkeypatch.setitem(METHODS, "sure", registry.Method("sure", "", METHODS["greedy"].options_type, too_sure))
+    with pytest.raises(SpotbagError, match="claims a bound of 1000000000 and made a plan of"):
+        solve(library_instance("tiny/boot"), "sure")

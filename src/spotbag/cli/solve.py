@@ -98,8 +98,10 @@ def solve_command(
     if schedule is not None and gantt is not None:
         with busy(f"drawing {gantt}"):
             write_gantt(schedule, gantt, method)
-    if convergence is not None:
+    if convergence is not None and result.trace:
         write_convergence(result, convergence)
+    elif convergence is not None:
+        warn([f"{convergence} is not drawn: {method} ended before there was anything to trace, or keeps no trace"])
     if as_json:
         print_json(result.to_dict())
     else:
