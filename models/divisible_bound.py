@@ -182,10 +182,12 @@ class _Dual:
             offsets[row] = -self.price[k]
         worst = float((self.price * self.vms * (self.limits_s - self.ready)).sum()) + self.time_weight * self.deadline
         box = 10.0 * float(self.price.max() + self.time_weight)
+        best: Maximum | None = None
         while True:
-            best = maximise_concave(self.tasks, constants, rows, parts, offsets, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
+            found = maximise_concave(self.tasks, constants, rows, parts, offsets, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
+            best = found if best is None or found.value > best.value else best
             infeasible = best.value > worst * (1 + 1e-6)
-            if infeasible or best.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
+            if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
                 break
             box *= 100.0
         for_cores, for_memory = self._split(best.theta)
