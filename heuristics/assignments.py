@@ -9,7 +9,7 @@ import numpy as np
 from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.problem import FloatArray, Instance, IntArray
 from ..schedules.schedule import Schedule
-from ..schedules.timing import VmTimeline
+from .queues import Queue, ends_in_time, queue_limit_s, schedule_of_queues
 
 
 @dataclass(slots=True)
@@ -49,25 +49,11 @@ class Assignments:
 
     def schedule(self, vm_tasks: IntArray, vm_count: IntArray) -> Schedule | None:
         """Make the plan of these tasks in this order; None if it ends too late."""
-        instance = self.instance
-        used = np.flatnonzero(vm_count > 0)
-        task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        for number, vm in enumerate(used.tolist()):
-            offer = instance.offers[self.vm_offer[vm]]
-            size_kb = None if self.vm_size_kb[vm] < 0 else offer.memory_kb
-            timeline = VmTimeline(offer.vcpus, size_kb, instance.boot_overhead_s)
-            for task in vm_tasks[vm, : vm_count[vm]].tolist():
-                seconds = int(self.durations[offer.index, task])
-                need_kb = int(self.memory_kb[task])
-                start = timeline.earliest_start_s(need_kb, seconds)
-                assert start is not None, "a task with a duration on an offer fits its memory"
-                task_vm[task], start_s[task] = number, start
-                task_core[task] = timeline.append(start, need_kb, seconds)
-            if timeline.end_s - instance.boot_overhead_s > self.vm_limit[vm]:
-                return None
-        offers = self.vm_offer[used]
-        burstable = np.array([offer.burstable for offer in instance.offers])
-        return Schedule(instance, offers, task_vm, task_core, start_s, burstable[offers][task_vm])
+        rows = zip(self.vm_offer.tolist(), vm_tasks, vm_count.tolist(), strict=True)
+        queues = [Queue(self.instance.offers[offer], tasks[:count].tolist()) for offer, tasks, count in rows]
+        if not all(ends_in_time(self.instance, queue) for queue in queues):
+            return None
+        return schedule_of_queues(self.instance, queues)
 
 
 def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
@@ -101,7 +87,7 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
     prices = np.array([offer.price_usd_per_s for offer in offers]) * (weight / instance.cost_scale_usd)
     time_weight = (1 - weight) / instance.makespan_scale_s
     ready = instance.boot_overhead_s
-    limits = [min(instance.time_limit_s(offer.market), instance.deadline_s) - ready for offer in offers]
+    limits = [queue_limit_s(instance, offer) - ready for offer in offers]
     binds = ~instance.memory_never_binds
     ends = np.zeros(len(offers), dtype=np.int64)
     ends[: len(schedule.vm_end_s)] = schedule.vm_end_s - ready
