@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..instances.problem import MAX_SECONDS
 from .compiled import compiled
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def anneal(
         at_a = state % core_count[a]
         i = core_tasks[a, at_a]
         va, vb, ka, kb = core_vm[a], core_vm[b], core_offer[a], core_offer[b]
-        if durations[kb, i] > 1000000000:
+        if durations[kb, i] > MAX_SECONDS:
             continue
         rest_a, rest_b = 0, 0
         for core in range(vm_first[va], vm_first[va + 1]):
@@ -150,7 +151,7 @@ def anneal(
             else:
                 at_b = (offset + step) % core_count[b]
                 j = core_tasks[b, at_b]
-                if durations[ka, j] > 1000000000:
+                if durations[ka, j] > MAX_SECONDS:
                     continue
                 new_a += durations[ka, j]
                 new_b -= durations[kb, j]

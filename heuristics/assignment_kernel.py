@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..instances.problem import MAX_SECONDS
 from .compiled import compiled
 from .timeline_kernel import list_schedule_end
 
@@ -64,7 +65,7 @@ def anneal_assignments(
         Objective of the state at the end, and of the best one.
     """
     n_vms, capacity = vm_tasks.shape
-    work = np.empty((5, max(capacity, 1)), dtype=np.int64)
+    work = np.empty((3, max(capacity, 1)), dtype=np.int64)
     new_a = np.empty(capacity, dtype=np.int64)
     new_b = np.empty(capacity, dtype=np.int64)
     cores = np.empty(vm_vcpus.max(), dtype=np.int64)
@@ -85,7 +86,7 @@ def anneal_assignments(
         exchange = state % 2 == 0 and vm_count[b] > 0
         state = (state * 48271) % 2147483647
         i = vm_tasks[a, at_a]
-        if durations[vm_column[b], i] > 1000000000:
+        if durations[vm_column[b], i] > MAX_SECONDS:
             continue
         count_a, count_b = vm_count[a], vm_count[b]
         for position in range(count_a):
@@ -104,7 +105,7 @@ def anneal_assignments(
         elif exchange:
             at_b = state % count_b
             j = vm_tasks[b, at_b]
-            if durations[vm_column[a], j] > 1000000000:
+            if durations[vm_column[a], j] > MAX_SECONDS:
                 continue
             for position in range(count_b):
                 new_b[position] = vm_tasks[b, position]

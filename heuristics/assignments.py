@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.problem import FloatArray, Instance, IntArray
+from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
-from .queues import Queue, ends_in_time, queue_limit_s, schedule_of_queues
+from .queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues
 
 
 @dataclass(slots=True)
@@ -74,26 +74,22 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
                     vm_offer.append(offer.index)
                     rented += 1
     offers = [instance.offers[index] for index in vm_offer]
-    modes = [BASELINE if offer.burstable else FULL_SPEED for offer in instance.offers]
-    table = instance.duration_s[:, np.arange(len(modes)), modes]
     n_tasks = instance.n_tasks
     vm_tasks = np.zeros((len(offers), n_tasks), dtype=np.int64)
     vm_count = np.zeros(len(offers), dtype=np.int64)
-    for task in np.lexsort((schedule.task_core, schedule.task_start_s)).tolist():
-        vm = schedule.task_vm[task]
-        vm_tasks[vm, vm_count[vm]] = task
-        vm_count[vm] += 1
-    weight = instance.objective.cost_weight
-    prices = np.array([offer.price_usd_per_s for offer in offers]) * (weight / instance.cost_scale_usd)
-    time_weight = (1 - weight) / instance.makespan_scale_s
+    for vm, queue in enumerate(queues_of_schedule(schedule)):
+        vm_count[vm] = len(queue.tasks)
+        vm_tasks[vm, : vm_count[vm]] = queue.tasks
+    cost_weight, time_weight = objective_weights(instance)
+    prices = instance.offer_price_usd_per_s[vm_offer] * cost_weight
     ready = instance.boot_overhead_s
-    limits = [queue_limit_s(instance, offer) - ready for offer in offers]
+    limits = [instance.time_limit_s(offer.market) - ready for offer in offers]
     binds = ~instance.memory_never_binds
     ends = np.zeros(len(offers), dtype=np.int64)
     ends[: len(schedule.vm_end_s)] = schedule.vm_end_s - ready
     return Assignments(
         instance=instance,
-        durations=np.ascontiguousarray(table[instance.task_group].T),
+        durations=np.ascontiguousarray(instance.sustained_s[instance.task_group].T),
         memory_kb=instance.memory_kb[instance.task_group],
         vm_offer=np.array(vm_offer, dtype=np.int64),
         vm_vcpus=np.array([offer.vcpus for offer in offers], dtype=np.int64),

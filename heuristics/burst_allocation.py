@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.problem import Instance, RentalOffer
-from .queues import Queue, ends_in_time, queue_limit_s, queue_times
+from .queues import Queue, ends_in_time, queue_times
 
 
 def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float) -> list[Queue] | None:
@@ -89,7 +88,7 @@ class _Plan:
         """Take the tasks that end too late from their VMs, of each VM the latest first."""
         late: list[int] = []
         for queue in self.queues:
-            limit = queue_limit_s(self.instance, queue.offer)
+            limit = self.instance.time_limit_s(queue.offer.market)
             while queue.tasks:
                 ends = [end for _, _, end in queue_times(self.instance, queue)]
                 if max(ends) <= limit:
@@ -130,5 +129,4 @@ class _Plan:
 
 
 def _able(instance: Instance, offer: RentalOffer, task: int) -> bool:
-    mode = BASELINE if offer.burstable else FULL_SPEED
-    return int(instance.duration_s[int(instance.task_group[task]), offer.index, mode]) <= instance.deadline_s
+    return int(instance.sustained_s[int(instance.task_group[task]), offer.index]) <= instance.deadline_s

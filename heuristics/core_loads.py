@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import NEVER
 from ..instances.problem import FloatArray, Instance, IntArray
 from ..models.divisible_bound import DivisibleBound
+from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 
 
@@ -100,8 +101,8 @@ class CoreLoads:
             task_core[tasks] = core - self.vm_first[vm]
             start[tasks] = self.instance.boot_overhead_s + ends - seconds[order]
         vm_offer = self.offers[self.vm_column[used]]
-        burstable = np.array([offer.burstable for offer in self.instance.offers])
-        return Schedule(self.instance, vm_offer, task_vm, task_core, start, burstable[vm_offer][task_vm])
+        baseline = self.instance.offer_is_burstable[vm_offer][task_vm]
+        return Schedule(self.instance, vm_offer, task_vm, task_core, start, baseline)
 
 
 def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
@@ -125,7 +126,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
         None if a task can run nowhere in this way, e.g. at the baseline of a burstable VM.
     """
     offers = [instance.offers[index] for index in bound.offers.tolist()]
-    table = _durations(instance, bound.offers)
+    table = instance.sustained_s[:, bound.offers]
     if (table.min(axis=1) >= NEVER).any():
         return None
     limits = _limits_s(instance, bound.offers)
@@ -173,16 +174,9 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     return state
 
 
-def _durations(instance: Instance, offers: IntArray) -> IntArray:
-    """Seconds of each group on each offer, burstable ones in baseline mode, shape (n_groups, n_columns)."""
-    modes = [BASELINE if instance.offers[index].burstable else FULL_SPEED for index in offers.tolist()]
-    return np.asarray(instance.duration_s[:, offers, modes])
-
-
 def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
     """Latest end on each offer, from ready."""
-    markets = [instance.offers[index].market for index in offers.tolist()]
-    ends = [min(instance.time_limit_s(market), instance.deadline_s) for market in markets]
+    ends = [instance.time_limit_s(instance.offers[index].market) for index in offers.tolist()]
     return np.array(ends, dtype=np.int64) - instance.boot_overhead_s
 
 
@@ -199,12 +193,11 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
             kept[members] = opened[members]  # a spare VM could exceed the limit of the market
     vm_column = np.repeat(np.arange(len(offers)), kept)
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
-    weight = instance.objective.cost_weight
-    prices = np.array([offer.price_usd_per_s for offer in offers]) * (weight / instance.cost_scale_usd)
-    time_weight = (1 - weight) / instance.makespan_scale_s
+    cost_weight, time_weight = objective_weights(instance)
+    prices = instance.offer_price_usd_per_s[indices] * cost_weight
     return CoreLoads(
         instance=instance,
-        durations=np.ascontiguousarray(_durations(instance, indices)[instance.task_group].T),
+        durations=np.ascontiguousarray(instance.sustained_s[:, indices][instance.task_group].T),
         offers=indices,
         core_column=vm_column[core_vm],
         core_vm=core_vm,

@@ -177,7 +177,7 @@ class _Fleet:
     # ------------------------------------------------------------------ state
 
     def _limit_s(self, offer: RentalOffer) -> int:
-        return min(self.instance.time_limit_s(offer.market), self.instance.deadline_s)
+        return self.instance.time_limit_s(offer.market)
 
     def _add_vm(self, offer: RentalOffer) -> int:
         vm = len(self.vm_offer)

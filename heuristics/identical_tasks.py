@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import NEVER
 from ..instances.problem import Instance, IntArray, RentalOffer
 from ..schedules.evaluation import objective_value
 from ..schedules.schedule import Schedule
@@ -22,13 +22,12 @@ def identical_tasks_plan(instance: Instance) -> Schedule | None:
     Burstable VMs run their tasks in baseline mode.
     """
     offers = [offer for offer in instance.offers if offer.limit]
-    modes = [BASELINE if offer.burstable else FULL_SPEED for offer in offers]
-    table = instance.duration_s[:, [offer.index for offer in offers], modes]
+    table = instance.sustained_s[:, [offer.index for offer in offers]]
     if (table != table[0]).any() or any(_market_binds(instance, offers, market) for market in instance.markets):
         return None
     n_tasks, ready = instance.n_tasks, instance.boot_overhead_s
     seconds = [int(value) for value in table[0]]
-    limits = [min(instance.time_limit_s(offer.market), instance.deadline_s) - ready for offer in offers]
+    limits = [instance.time_limit_s(offer.market) - ready for offer in offers]
     most_rounds = [
         0 if e >= NEVER else min(limit // e, -(-n_tasks // offer.vcpus))
         for e, limit, offer in zip(seconds, limits, offers, strict=True)
@@ -92,5 +91,5 @@ def _plan(instance: Instance, offers: list[RentalOffer], seconds: list[int], tak
             rows.append((vm, core, instance.boot_overhead_s + position * seconds[k]))
     task_vm, task_core, start_s = (np.array(column) for column in zip(*rows[: instance.n_tasks], strict=True))
     vm_offer = np.array([offers[k].index for k, _ in taken], dtype=np.int64)
-    burstable = np.array([offer.burstable for offer in instance.offers])
-    return Schedule(instance, vm_offer, task_vm, task_core, start_s, burstable[vm_offer][task_vm])
+    baseline = instance.offer_is_burstable[vm_offer][task_vm]
+    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline)

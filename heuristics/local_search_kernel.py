@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..instances.problem import MAX_SECONDS
 from .compiled import compiled
 from .timeline_kernel import list_schedule_end
 
@@ -77,7 +78,7 @@ def local_search(
             state = (state * 48271) % 2147483647
             task = state % n_tasks  # line 8
             source = task_vm[task]
-            if source == target or durations[vm_column[target], task] > 1000000000:
+            if source == target or durations[vm_column[target], task] > MAX_SECONDS:
                 continue
             # Line 9: the task moves, whether that is good or not. Only the two VMs are scheduled anew.
             count = vm_count[source]

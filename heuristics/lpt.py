@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import NEVER
 from ..instances.problem import Instance, IntArray
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
@@ -81,14 +81,11 @@ class _Lpt:
         self.instance = instance
         self.ready = instance.boot_overhead_s
         self.offers = [offer for offer in instance.offers if offer.limit]
-        modes = [BASELINE if offer.burstable else FULL_SPEED for offer in self.offers]
         indices = [offer.index for offer in self.offers]
-        self.durations = instance.duration_s[:, indices, modes]
+        self.durations = instance.sustained_s[:, indices]
         shortest = self.durations.min(axis=1)
         self.order = np.argsort(-shortest[instance.task_group], kind="stable")
-        self.limits_s = np.array(
-            [min(instance.time_limit_s(offer.market), instance.deadline_s) for offer in self.offers]
-        )
+        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers])
 
     def most(self) -> tuple[int, ...]:
         """All VMs that can be rented, the larger offers of a limited market first."""
@@ -155,8 +152,7 @@ class _Lpt:
             free[vm] = timelines[vm].earliest_core_s
         used, renumbered = np.unique(task_vm, return_inverse=True)
         offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
-        burstable = np.array([offer.burstable for offer in instance.offers])
-        baseline = burstable[offers][renumbered]
+        baseline = instance.offer_is_burstable[offers][renumbered]
         return Schedule(instance, offers, renumbered, task_core, start_s, baseline)
 
     @staticmethod

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.problem import Instance, RentalOffer
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
@@ -29,21 +28,15 @@ class Queue:
     tasks: list[int]
 
 
-def queue_limit_s(instance: Instance, offer: RentalOffer) -> int:
-    """Latest end of the tasks of a VM."""
-    return min(instance.time_limit_s(offer.market), instance.deadline_s)
-
-
 def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
     """Core, start and end of each task of a queue, by list scheduling."""
     offer = queue.offer
     binds = not instance.memory_never_binds[offer.type_index]
     timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, instance.boot_overhead_s)
-    mode = BASELINE if offer.burstable else FULL_SPEED
     times = []
     for task in queue.tasks:
         group = int(instance.task_group[task])
-        need_kb, seconds = int(instance.memory_kb[group]), int(instance.duration_s[group, offer.index, mode])
+        need_kb, seconds = int(instance.memory_kb[group]), int(instance.sustained_s[group, offer.index])
         start = timeline.earliest_start_s(need_kb, seconds)
         assert start is not None, "a task of a queue fits the memory of its VM"
         times.append((timeline.append(start, need_kb, seconds), start, start + seconds))
@@ -58,8 +51,8 @@ def schedule_of_queues(instance: Instance, queues: Sequence[Queue]) -> Schedule:
         for task, (core, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
             task_vm[task], task_core[task], start_s[task] = vm, core, start
     vm_offer = np.array([queue.offer.index for queue in used], dtype=np.int64)
-    burstable = np.array([offer.burstable for offer in instance.offers])
-    return Schedule(instance, vm_offer, task_vm, task_core, start_s, burstable[vm_offer][task_vm])
+    baseline = instance.offer_is_burstable[vm_offer][task_vm]
+    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline)
 
 
 def queues_of_schedule(schedule: Schedule) -> list[Queue]:
@@ -72,4 +65,4 @@ def queues_of_schedule(schedule: Schedule) -> list[Queue]:
 
 def ends_in_time(instance: Instance, queue: Queue) -> bool:
     """Whether all tasks of a queue end by the limit of its VM."""
-    return all(end <= queue_limit_s(instance, queue.offer) for _, _, end in queue_times(instance, queue))
+    return all(end <= instance.time_limit_s(queue.offer.market) for _, _, end in queue_times(instance, queue))

@@ -64,7 +64,8 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
     Returns
     -------
     HeuristicOutcome
-        The best plan of the annealing, of longest task first and of the greedy, with a proven lower bound.
+        The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
+        memory may bind or there are at most 3,000 tasks.
     """
     bound = divisible_bound(instance)
     found = _Found(run)

@@ -78,6 +78,16 @@ def duration_table(instance: Instance) -> IntArray:
     return table
 
 
+def sustained_table(instance: Instance) -> IntArray:
+    """Seconds a task of each group occupies a core whatever the credits, shape (n_groups, n_offers).
+
+    Burstable VMs at the baseline, all others at full speed.
+    """
+    return np.where(
+        instance.offer_is_burstable, instance.duration_s[:, :, BASELINE], instance.duration_s[:, :, FULL_SPEED]
+    )
+
+
 def memory_never_binds(instance: Instance) -> BoolArray:
     """Types whose memory holds their largest tasks, one on each core, shape (n_types,)."""
     result = np.zeros(len(instance.vm_types), dtype=bool)

@@ -462,6 +462,18 @@ class Instance(Record):
         return _read_only(duration_table(self))
 
     @cached_property
+    def sustained_s(self) -> IntArray:
+        """How long a task occupies a core whatever the credits, shape (n_groups, n_offers); see `sustained_table`."""
+        from .durations import sustained_table
+
+        return _read_only(sustained_table(self))
+
+    @cached_property
+    def offer_is_burstable(self) -> BoolArray:
+        """Which offers are of burstable types, shape (n_offers,)."""
+        return _read_only(np.array([offer.burstable for offer in self.offers]))
+
+    @cached_property
     def offer_price_usd_per_s(self) -> FloatArray:
         """Price of a VM of each offer for a second, shape (n_offers,)."""
         return _read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
@@ -479,7 +491,7 @@ class Instance(Record):
         return _read_only(memory_never_binds(self))
 
     def time_limit_s(self, market: Market) -> int:
-        """Latest end of a task on a VM of a market.
+        """Latest end of a task on a VM of a market; never after the deadline.
 
         Raises
         ------

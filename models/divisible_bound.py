@@ -26,6 +26,7 @@ import numpy as np
 
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..schedules.evaluation import objective_weights
 from .kelley import Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
 
@@ -70,16 +71,12 @@ def divisible_bound(instance: Instance) -> DivisibleBound:
     """Compute the divisible bound of an instance with D_spot set; see the module."""
     least_s = makespan_lower_bound_s(instance)
     ready = instance.boot_overhead_s
-    offers = [offer for offer in instance.offers if offer.limit and _limit_s(instance, offer) > ready]
+    offers = [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
     indices = np.array([offer.index for offer in offers], dtype=np.int64)
     if least_s > instance.deadline_s or not offers:
         nothing = np.zeros(len(offers))
         return DivisibleBound(math.inf, least_s, indices, nothing, nothing, 0.0)
     return _Dual(instance, offers, least_s).solve()
-
-
-def _limit_s(instance: Instance, offer: RentalOffer) -> int:
-    return min(instance.time_limit_s(offer.market), instance.deadline_s)
 
 
 class _Dual:
@@ -91,9 +88,7 @@ class _Dual:
     def __init__(self, instance: Instance, offers: list[RentalOffer], least_s: int) -> None:
         self.least_s = least_s
         self.offers = offers
-        weight = instance.objective.cost_weight
-        self.cost_weight = weight / instance.cost_scale_usd
-        self.time_weight = (1 - weight) / instance.makespan_scale_s
+        self.cost_weight, self.time_weight = objective_weights(instance)
         self.ready = instance.boot_overhead_s
         self.deadline = instance.deadline_s
         self.counts = instance.group_size.astype(float)
@@ -110,7 +105,7 @@ class _Dual:
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
         self.cores = np.array([_effective_cores(offer) for offer in offers])
         self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
-        self.limits_s = np.array([_limit_s(instance, offer) for offer in offers], dtype=float)
+        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
         self.vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
         self.markets = [
             (np.array([offer.market == market for offer in offers], dtype=float), float(cap))

@@ -18,6 +18,12 @@ def makespan_s(task_end_s: IntArray) -> int:
     return int(task_end_s.max(initial=0))
 
 
+def objective_weights(instance: Instance) -> tuple[float, float]:
+    """Value of a dollar and of a second of makespan, in units of the objective."""
+    weight = instance.objective.cost_weight
+    return weight / instance.cost_scale_usd, (1 - weight) / instance.makespan_scale_s
+
+
 def objective_value(instance: Instance, cost_usd: float, makespan_s: float) -> float:
     """Weighted sum of cost and makespan, both in units of their scales (Burst-HADS eq. 1 and 8)."""
     weight = instance.objective.cost_weight

@@ -13,6 +13,20 @@ from ..schedules.gantt import picture_format
 from .result import Result
 
 
+def convergence_format(path: str | os.PathLike[str]) -> str:
+    """Format of a picture of the convergence, by the ending of its file.
+
+    Raises
+    ------
+    SpotbagError
+        If it is not ``.png``, ``.svg`` or ``.pdf``.
+    """
+    kind = picture_format(path)
+    if kind == "html":
+        raise SpotbagError(f"{path}: a picture of the convergence is .png, .svg or .pdf")
+    return kind
+
+
 def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
     """Draw the objective of the current and of the best plan over the iterations, with the bound and D_spot if known.
 
@@ -28,9 +42,7 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
     SpotbagError
         If the method keeps no trace, the format is unknown, or the plotting library is missing.
     """
-    kind = picture_format(path)
-    if kind == "html":
-        raise SpotbagError(f"{path}: a picture of the convergence is .png, .svg or .pdf")
+    kind = convergence_format(path)
     if not result.trace:
         raise SpotbagError(f"{result.method} keeps no trace of its convergence; ils and search do")
     try:

@@ -91,6 +91,7 @@ def solve(
         bound=bound,
         runtime_s=time.perf_counter() - run.begin,
         seed=seed,
+        stats={"iterations": outcome.trace[-1].iteration} if outcome.trace else {},
         trace=outcome.trace,
         interrupted=outcome.interrupted,
     )

@@ -78,7 +78,7 @@ def check_command(
             rows = [
                 (entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]
             ]
-            print_table(make_table("", columns, rows))
+            print_table(make_table(columns, rows))
             if len(report.violations) > _SHOWN:
                 print(f"... and {len(report.violations) - _SHOWN} more (--json lists all)")
     if not report.feasible:

@@ -102,13 +102,13 @@ def print_table(table: Table) -> None:
     console.print(table)
 
 
-def make_table(title: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
+def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
     """Make a table; a column is its heading and whether it holds numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, numeric in columns:
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in rows:

@@ -80,7 +80,7 @@ def list_command(as_json: JsonOption = False) -> None:
         ]
         for row in rows
     ]
-    print_table(make_table("", columns, cells))
+    print_table(make_table(columns, cells))
 
 
 @app.command(

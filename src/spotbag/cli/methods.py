@@ -28,4 +28,4 @@ def methods_command(as_json: JsonOption = False) -> None:
     for method in METHODS.values():
         print(f"{method.name}: {method.summary}")
         columns = [("option", False), ("values", False), ("default", False)]
-        print_table(make_table("", columns, describe_options(method)))
+        print_table(make_table(columns, describe_options(method)))

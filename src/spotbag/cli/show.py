@@ -198,7 +198,7 @@ def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Any:
         ("baseline (%)", True),
         ("run time min / mean / max (s)", True),
     ]
-    return make_table("", columns, rows)
+    return make_table(columns, rows)
 
 
 def _limit(limit: int | None) -> str:
@@ -242,4 +242,4 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
         [vm.id, vm.type, vm.market, str(len(ends[vm.id])), seconds(max(ends[vm.id], default=0))] for vm in document.vms
     ]
     columns = [("VM", False), ("type", False), ("market", False), ("tasks", True), ("last end (s)", True)]
-    print_table(make_table("", columns, rows))
+    print_table(make_table(columns, rows))

@@ -73,9 +73,12 @@ def solve_command(
     from ..schedules import write_gantt, write_schedule
     from ..schedules.gantt import picture_format
     from ..solvers import solve, write_convergence
+    from ..solvers.convergence import convergence_format
 
     if gantt is not None:
         picture_format(gantt)
+    if convergence is not None:
+        convergence_format(convergence)
     check_output(out, instance, gantt, convergence)
     check_output(gantt, instance, convergence)
     check_output(convergence, instance)
@@ -202,4 +205,4 @@ def print_rented(schedule: Schedule) -> None:
         ("price ($/h)", True),
         ("cost ($)", True),
     ]
-    print_table(make_table("", columns, rows))
+    print_table(make_table(columns, rows))
