@@ -63,6 +63,7 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
     if result.bound is not None:
         axes.axhline(result.bound, color="#3FA66B", linestyle="--", label=f"lower bound ({result.bound:.6g})")
     axes.set_xlabel("iteration")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_ylabel("objective (1)")
     lines, labels = axes.get_legend_handles_labels()
     d_spots = [point.d_spot_s for point in result.trace if point.d_spot_s is not None]
@@ -71,9 +72,13 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
         beside.step(iterations, d_spots, where="post", color="#7A4FBF", linestyle=":", label="relaxed D_spot")
         beside.set_ylabel("relaxed D_spot (s)")
         lines, labels = [*lines, *beside.get_lines()], [*labels, "relaxed D_spot"]
-    axes.legend(lines, labels, fontsize=8)
+    figure.legend(lines, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     axes.grid(color="#DDDDDD", linewidth=0.5)
     objective = "no plan" if result.objective is None else f"objective {result.objective:.6g}"
+    schedule = result.schedule
+    burstable = schedule is not None and bool(result.instance.offer_is_burstable[schedule.vm_offer].any())
+    if burstable and schedule is not None and schedule.objective > best[-1] + 1e-9:
+        objective += " with its burstable VMs"  # they are added after the search that is drawn
     title = f"{result.instance.name[:60]}, {result.method}, seed {result.seed}: {objective}"
     axes.set_title(title, fontsize=11, fontweight="bold", parse_math=False)
     buffer = io.BytesIO()
