@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..schedules.schedule import Schedule
+
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
@@ -39,11 +41,20 @@ class Run:
         The best plan so far is returned when it is over.
     on_progress : callable, optional
         Called with each `TracePoint` and the number of iterations planned.
+    target_gap : float
+        Relative gap to the bound that is good enough.
+    threads : int
+        Threads of a solver.
+    initial : Schedule, optional
+        A plan to start from; nothing worse is returned.
     """
 
     seed: int = 0
     time_limit_s: float | None = None
     on_progress: Callable[[TracePoint, int], None] | None = None
+    target_gap: float = 0.0
+    threads: int = 1
+    initial: Schedule | None = None
     begin: float = field(default_factory=time.perf_counter)
 
     def out_of_time(self) -> bool:
