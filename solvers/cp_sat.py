@@ -1,0 +1,137 @@
+"""CP-SAT as a back end: for models of its own, and for integer programmes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ..instances.errors import SpotbagError
+from ..instances.problem import IntArray
+from ..models.integer_program import INFINITE, IntegerProgram
+from .backend import SolverAnswer, SolverLimits
+from .interruptible import run_interruptibly
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+Values = TypeVar("Values")
+
+_LARGEST_OBJECTIVE = 2**50
+_LARGEST_COEFFICIENT = 2**40
+
+
+def integer_costs(costs: list[float], largest_value: float) -> tuple[list[int], float]:
+    """Costs as integers, rounded down, and the factor they were multiplied by.
+
+    Rounded down, they keep every bound of the integer objective a bound of the true one: variables are not negative.
+
+    Parameters
+    ----------
+    costs : list of float
+        Nonnegative.
+    largest_value : float
+        An upper limit of the objectives that matter.
+    """
+    highest = max((abs(cost) for cost in costs), default=0.0) or 1.0
+    factor = min(_LARGEST_COEFFICIENT / highest, _LARGEST_OBJECTIVE / largest_value if largest_value > 0 else math.inf)
+    # A power of two changes no digit of a cost.
+    factor = 2.0 ** math.floor(math.log2(factor))
+    return [math.floor(cost * factor) for cost in costs], factor
+
+
+def solve_cp_model(
+    model: cp_model.CpModel,
+    limits: SolverLimits,
+    read: Callable[[Callable[[cp_model.IntVar], int]], Values],
+    factor: float,
+    constant: float = 0.0,
+) -> SolverAnswer[Values]:
+    """Solve a CP-SAT model whose objective is ``factor`` times the true one less a constant.
+
+    Parameters
+    ----------
+    model : CpModel
+        With hints, if there is a solution to start from.
+    limits : SolverLimits
+        When to stop.
+    read : callable
+        Makes the values of the answer; it is given a function from variables to their values.
+    factor, constant : float
+        The true objective is that of the model divided by ``factor``, plus ``constant``.
+    """
+    from ortools.sat.python import cp_model
+
+    problem = model.validate()
+    if problem:
+        raise SpotbagError(f"CP-SAT refuses a model; please report this: {problem}")
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = limits.threads
+    parameters.random_seed = limits.seed
+    parameters.relative_gap_limit = limits.target_gap
+    parameters.catch_sigint_signal = False
+    left = limits.seconds_left()
+    if left is not None:
+        parameters.max_time_in_seconds = left
+
+    class Report(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            if limits.on_progress is not None:
+                limits.on_progress(
+                    self.objective_value / factor + constant, self.best_objective_bound / factor + constant
+                )
+
+    report = Report()
+    statuses: list[int] = []
+    interrupted = run_interruptibly(lambda: statuses.append(solver.solve(model, report)), solver.stop_search)
+    status = statuses[0]
+    if status == cp_model.MODEL_INVALID:
+        raise SpotbagError("CP-SAT calls a model invalid; please report this")
+    if status == cp_model.INFEASIBLE:
+        return SolverAnswer("infeasible", None, math.inf, interrupted)
+    bound = solver.best_objective_bound / factor + constant
+    if status == cp_model.UNKNOWN:
+        return SolverAnswer("unknown", None, bound, interrupted)
+    values = read(solver.value)
+    return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", values, bound, interrupted)
+
+
+def solve_with_cp_sat(
+    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
+) -> SolverAnswer[IntArray]:
+    """Solve an integer programme with CP-SAT; see `solvers.highs.solve_with_highs`."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    columns = [
+        model.new_int_var(low, high, f"x{index}")
+        for index, (low, high) in enumerate(zip(program.lower, program.upper, strict=True))
+    ]
+    for (members, coefficients), low, high in zip(program.rows, program.row_lower, program.row_upper, strict=True):
+        expression = cp_model.LinearExpr.weighted_sum([columns[k] for k in members], coefficients)
+        if low <= -INFINITE:
+            model.add(expression <= high)
+        elif high >= INFINITE:
+            model.add(expression >= low)
+        else:
+            model.add_linear_constraint(expression, low, high)
+    largest = (
+        program.value(start) - program.constant
+        if start is not None
+        else sum(max(cost, 0.0) * high for cost, high in zip(program.costs, program.upper, strict=True))
+    )
+    costs, factor = integer_costs(program.costs, largest)
+    model.minimize(cp_model.LinearExpr.weighted_sum(columns, costs))
+    if start is not None:
+        for column, value in zip(columns, start.tolist(), strict=True):
+            model.add_hint(column, value)
+    return solve_cp_model(
+        model,
+        limits,
+        lambda value: np.array([value(column) for column in columns], dtype=np.int64),
+        factor,
+        program.constant,
+    )

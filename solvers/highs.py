@@ -1,0 +1,139 @@
+"""HiGHS as a back end for integer programmes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..instances.problem import IntArray
+from ..models.integer_program import INFINITE, IntegerProgram
+from .backend import SolverAnswer, SolverLimits, SolverStatus
+from .interruptible import run_interruptibly
+
+_LARGEST_OBJECTIVE = 1e7
+"""HiGHS compares reduced costs with absolute tolerances: objectives are brought up to about this size."""
+
+_MARGIN = 1e-10
+"""What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
+
+
+def set_threads(solver: Any, threads: int) -> None:
+    """Set the threads of a HiGHS solver.
+
+    Its scheduler is one for the process: with another number of threads than before, ``run`` fails and leaves an
+    objective of 0 behind, so the scheduler is made anew.
+    """
+    import highspy
+
+    highspy.Highs.resetGlobalScheduler(True)
+    solver.setOptionValue("threads", threads)
+
+
+def solve_with_highs(
+    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
+) -> SolverAnswer[IntArray]:
+    """Solve an integer programme with HiGHS.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+        The programme.
+    limits : SolverLimits
+        When to stop.
+    start : array of int, optional
+        A solution to start from.
+
+    Returns
+    -------
+    SolverAnswer
+        Values are those of the columns.
+    """
+    import highspy
+
+    factor = _scale(program, start)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    set_threads(solver, limits.threads)
+    solver.setOptionValue("random_seed", limits.seed)
+    solver.setOptionValue("mip_rel_gap", limits.target_gap)
+    solver.setOptionValue("mip_abs_gap", 0.0)
+    solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    solver.passModel(_highs_model(program, factor))
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = start.astype(float).tolist()
+        solver.setSolution(solution)
+    left = limits.seconds_left()
+    if left is not None:
+        solver.setOptionValue("time_limit", left)
+    stopped = False
+
+    def watch(event: Any) -> None:
+        event.interrupt(stopped)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def improved(event: Any) -> None:
+        if limits.on_progress is not None:
+            found = event.data_out
+            limits.on_progress(found.objective_function_value / factor, found.mip_dual_bound / factor)
+
+    solver.cbMipInterrupt.subscribe(watch)
+    solver.cbSimplexInterrupt.subscribe(watch)
+    solver.cbMipImprovingSolution.subscribe(improved)
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+
+    interrupted = run_interruptibly(solver.run, stop)
+    return _answer(solver, program, factor, interrupted)
+
+
+def _scale(program: IntegerProgram, start: IntArray | None) -> float:
+    """Factor of the objective under which its smallest coefficient is 1, unless the objective then gets too large."""
+    factor = 1.0 / program.smallest_cost()
+    size = abs(program.value(start)) if start is not None else 0.0
+    return min(factor, _LARGEST_OBJECTIVE / size) if size > 0 else factor
+
+
+def _highs_model(program: IntegerProgram, factor: float) -> Any:
+    import highspy
+
+    infinity = highspy.kHighsInf
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = program.n_columns, len(program.rows)
+    model.offset_ = program.constant * factor
+    model.col_cost_ = np.array(program.costs) * factor
+    model.col_lower_ = np.array(program.lower, dtype=float)
+    model.col_upper_ = np.array(program.upper, dtype=float)
+    model.row_lower_ = np.array([-infinity if low <= -INFINITE else float(low) for low in program.row_lower])
+    model.row_upper_ = np.array([infinity if high >= INFINITE else float(high) for high in program.row_upper])
+    starts, columns, coefficients = program.row_arrays()
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = starts.astype(np.int32)
+    model.a_matrix_.index_ = columns.astype(np.int32)
+    model.a_matrix_.value_ = coefficients
+    model.integrality_ = [highspy.HighsVarType.kInteger] * program.n_columns
+    return model
+
+
+def _answer(solver: Any, program: IntegerProgram, factor: float, interrupted: bool) -> SolverAnswer[IntArray]:
+    import highspy
+
+    kinds = highspy.HighsModelStatus
+    status = solver.getModelStatus()
+    if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):  # no programme here is unbounded
+        return SolverAnswer("infeasible", None, math.inf, interrupted)
+    information = solver.getInfo()
+    bound = information.mip_dual_bound / factor
+    bound = bound - _MARGIN * abs(bound) if math.isfinite(bound) else -math.inf
+    values = None
+    if information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+        values = np.rint(np.array(solver.getSolution().col_value)).astype(np.int64)
+        if not program.satisfied_by(values):
+            values = None  # feasible within tolerances only
+    found: SolverStatus = "unknown" if values is None else "optimal" if status == kinds.kOptimal else "feasible"
+    return SolverAnswer(found, values, bound, interrupted)
