@@ -21,12 +21,15 @@ class TracePoint:
         Objective of the current plan (infinite if it breaks a limit) and of the best feasible one.
     d_spot_s : int or None
         D_spot that the current plan was searched with; larger than the instance's while it is relaxed.
+    bound : float or None
+        Proven lower bound so far.
     """
 
     iteration: int
     current: float
     best: float
     d_spot_s: int | None = None
+    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
         memory may bind or there are at most 3,000 tasks.
     """
     bound = divisible_bound(instance)
-    found = _Found(run)
+    found = _Found(run, bound.objective)
     usable = [offer.type_index for offer in instance.offers if offer.limit]
     memory_free = bool(instance.memory_never_binds[usable].all())
     try:
@@ -96,11 +96,12 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
 class _Found:
     """The best plan so far, and how the search came there."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, bound: float) -> None:
         self.run = run
-        self.best: Schedule | None = None
+        self.best = run.initial
         self.trace: list[TracePoint] = []
         self.interrupted = False
+        self.bound = bound
 
     @property
     def objective(self) -> float:
@@ -119,7 +120,7 @@ class _Found:
 
     def step(self, iteration: int, planned: int, current: float, best: float) -> None:
         """Note and report where the search stands."""
-        self.trace.append(TracePoint(iteration, current, min(best, self.objective)))
+        self.trace.append(TracePoint(iteration, current, min(best, self.objective), bound=self.bound))
         self.run.report(self.trace[-1], planned)
 
 

@@ -8,24 +8,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..heuristics.d_spot import d_spot_warning, with_d_spot
+from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run, TracePoint
 from ..instances.errors import InputError, Issue, SpotbagError
 from ..instances.problem import Instance
+from ..models.divisible_bound import divisible_bound
+from ..models.infeasibility import explain_infeasibility
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from .registry import find_method, make_options
-from .result import Result, Status, relative_gap
-
-OPTIMALITY_TOLERANCE = 1e-9
-"""Relative gap below which a plan counts as optimal."""
+from .result import OPTIMALITY_TOLERANCE, Result, Status, closes_gap
 
 
 def solve(
     instance: Instance,
-    method: str = "greedy",
+    method: str = "auto",
     *,
     time_limit_s: float | None = None,
+    target_gap: float = 0.0,
     seed: int = 0,
+    threads: int = 1,
+    initial: Schedule | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Callable[[TracePoint, int], None] | None = None,
 ) -> Result:
@@ -41,24 +44,32 @@ def solve(
     method : str
         One of `spotbag.solvers.METHODS`.
     time_limit_s : float, optional
-        A search returns the best plan so far when it is over.
+        Searches and solvers return the best plan and bound so far when it is over.
+    target_gap : float
+        Relative gap between plan and bound at which they stop; 0 to go on until the optimum is proved.
     seed : int
-        For methods that use random numbers: same seed and no time limit, same plan.
+        For methods that use random numbers: same seed, one thread and no time limit, same plan.
+    threads : int
+        Threads of a solver.
+    initial : Schedule, optional
+        A plan of the instance to start from; nothing worse is returned.
     options : mapping, optional
         Options of the method, by name.
     on_progress : callable, optional
-        Called by a search with a `TracePoint` and the iterations planned.
+        Called by searches and solvers with a `TracePoint` and the iterations planned (0 if nobody knows).
 
     Returns
     -------
     Result
-        Also if no plan was found: then its message says why. An interrupt (Ctrl-C) during a search ends it with the
-        best plan so far.
+        Also if no plan was found: then its message says why. An interrupt (Ctrl-C) ends searches and solvers with the
+        best plan so far. Every result has a proven bound.
 
     Raises
     ------
     InputError
-        If the method or an option is unknown, or D_spot can be neither read nor estimated.
+        If the method or an option is unknown, D_spot can be neither read nor estimated, or ``initial`` breaks a rule.
+    ModelRefusal
+        If the method is an exact model that is not valid for the instance, or too large.
     """
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
@@ -66,27 +77,37 @@ def solve(
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
     if not 0 <= seed < 2**63:
         raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
-    run = Run(seed, time_limit_s, on_progress)
+    if not 0 <= target_gap < 1:
+        raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
+    if not 1 <= threads <= 1024:
+        raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
     given = instance
+    begin = time.perf_counter()
     instance = with_d_spot(given)
+    if initial is not None:
+        initial = _start_of(instance, initial)
+    run = Run(seed, time_limit_s, on_progress, target_gap, threads, initial, begin)
     outcome = chosen.run(instance, made_options, run)
-    schedule, bound = outcome.schedule, outcome.bound
+    schedule = outcome.schedule
+    if initial is not None and (schedule is None or initial.objective < schedule.objective):
+        schedule = initial
+    bound = _proven_bound(instance, outcome)
     if schedule is not None:
         violations = check(instance, schedule).violations
         if violations:
             raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
-        if bound is not None and bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
+        if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
             objective = schedule.objective
             raise SpotbagError(
                 f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
             )
-        bound = None if bound is None else min(bound, schedule.objective)  # apart by rounding only
+        bound = min(bound, schedule.objective)  # apart by rounding only
     return Result(
         status=_status(schedule, bound),
         instance=instance,
         method=method,
         schedule=schedule,
-        message=outcome.explanation,
+        message=_message(instance, outcome, schedule, bound),
         warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
         bound=bound,
         runtime_s=time.perf_counter() - run.begin,
@@ -97,9 +118,39 @@ def solve(
     )
 
 
-def _status(schedule: Schedule | None, bound: float | None) -> Status:
+def _start_of(instance: Instance, initial: Schedule) -> Schedule:
+    """Return the plan to start from as one of the instance with D_spot; refuse one that breaks a rule."""
+    try:
+        start = Schedule(
+            instance, initial.vm_offer, initial.task_vm, initial.task_core, initial.task_start_s, initial.task_baseline
+        )
+    except ValueError as error:
+        raise InputError("initial plan", [Issue("", f"does not fit the instance: {error}")]) from None
+    violations = check(instance, start).violations
+    if violations:
+        raise InputError("initial plan", [Issue("", f"breaks a rule: {violation}") for violation in violations])
+    return start
+
+
+def _proven_bound(instance: Instance, outcome: HeuristicOutcome) -> float:
+    """Bound of the method, or the divisible bound if it proved none."""
+    if outcome.bound is not None:
+        return outcome.bound
+    return divisible_bound(instance).objective
+
+
+def _message(instance: Instance, outcome: HeuristicOutcome, schedule: Schedule | None, bound: float) -> str:
+    """Why there is no plan: proved if it is, else what the method says."""
+    if schedule is not None:
+        return ""
+    if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
+        reason = explain_infeasibility(instance)
+        return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
+    return outcome.explanation
+
+
+def _status(schedule: Schedule | None, bound: float) -> Status:
     """Say what was found, and what is proved."""
     if schedule is None:
-        return "infeasible" if bound is not None and math.isinf(bound) else "no-plan"
-    gap = relative_gap(schedule.objective, bound)
-    return "optimal" if gap is not None and gap <= OPTIMALITY_TOLERANCE else "feasible"
+        return "infeasible" if math.isinf(bound) else "no-plan"
+    return "optimal" if closes_gap(schedule.objective, bound) else "feasible"

@@ -19,6 +19,9 @@ from ..heuristics.run import Run
 from ..heuristics.search import SearchOptions, search
 from ..instances.errors import InputError, Issue
 from ..instances.problem import Instance
+from .auto import AutoOptions, auto
+from .patterns_method import PatternOptions, patterns
+from .time_indexed_method import TimeIndexedOptions, time_indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +38,79 @@ class Method:
         Frozen dataclass of its options.
     run : callable
         Takes an instance with D_spot set, the options, and seed, time limit and progress of the run.
+    exact : bool
+        Whether it proves the optimum of the instances that it takes, given time.
+    takes : str
+        What it can do: which instances it takes, and what its bound is.
     """
 
     name: str
     summary: str
     options_type: type[Any]
     run: Callable[[Instance, Any, Run], HeuristicOutcome]
+    exact: bool
+    takes: str
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
+            "auto",
+            "bound, search, and the exact model that fits: what to use",
+            AutoOptions,
+            auto,
+            True,
+            "any instance; proves optima of small ones and of few classes of identical tasks",
+        ),
+        Method(
             "greedy",
             "primary scheduling heuristic of HADS (Algorithms 2-3)",
             GreedyOptions,
             lambda instance, options, _: greedy(instance, options),
+            False,
+            "any instance",
         ),
-        Method("lpt", "longest task first over the best VM counts: the honest baseline", LptOptions, lpt),
-        Method("ils", "primary scheduling of Burst-HADS: iterated local search", IlsOptions, iterated_local_search),
-        Method("search", "our search, by far the best plans here, with a proven lower bound", SearchOptions, search),
+        Method(
+            "lpt",
+            "longest task first over the best VM counts: the honest baseline",
+            LptOptions,
+            lpt,
+            False,
+            "any instance",
+        ),
+        Method(
+            "ils",
+            "primary scheduling of Burst-HADS: iterated local search",
+            IlsOptions,
+            iterated_local_search,
+            False,
+            "any instance",
+        ),
+        Method(
+            "search",
+            "our search: simulated annealing from the prices of the bound",
+            SearchOptions,
+            search,
+            False,
+            "any instance; burstable VMs at the baseline only",
+        ),
+        Method(
+            "patterns",
+            "nested-Hall pattern model: integer programme of what cores run",
+            PatternOptions,
+            patterns,
+            True,
+            "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
+        ),
+        Method(
+            "time-indexed",
+            "the integer programme of Burst-HADS (section III-C), corrected",
+            TimeIndexedOptions,
+            time_indexed,
+            True,
+            "tiny instances without burstable VMs; others on a coarser grid, without proof",
+        ),
     )
 }
 """Method by name."""

@@ -16,8 +16,8 @@ Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]
 STATUS_MEANINGS: dict[Status, str] = {
     "optimal": "a plan that the checker passed, at a proven lower bound",
     "feasible": "a plan that the checker passed",
-    "no-plan": "the method found no plan; this proves nothing about others",
-    "infeasible": "no plan exists: even tasks that may be cut do not fit the limits",
+    "no-plan": "no plan was found, by this method and in this time; this proves nothing about others",
+    "infeasible": "proved: no plan exists",
 }
 """What each status says, and how it was earned."""
 
@@ -99,6 +99,16 @@ class Result:
             "stats": dict(self.stats),
             "interrupted": self.interrupted,
         }
+
+
+OPTIMALITY_TOLERANCE = 1e-9
+"""Relative gap below which a plan counts as optimal."""
+
+
+def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
+    """Whether a bound proves a plan good enough: optimal, or within a target gap."""
+    gap = relative_gap(objective, bound)
+    return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE)
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:

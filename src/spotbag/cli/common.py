@@ -130,7 +130,7 @@ def busy(message: str) -> Iterator[None]:
 
 @contextmanager
 def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show a bar on a terminal: what is done, the best objective, the time; gives the callback that moves it."""
+    """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -142,7 +142,10 @@ def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
         bar = bars.add_task(message, total=None, best="")
 
         def show(point: Any, planned: int) -> None:
-            bars.update(bar, total=planned, completed=point.iteration, best=f"best {point.best:.6g}")
+            text = f"best {point.best:.6g}"
+            if point.bound is not None and 0 < point.best < float("inf"):
+                text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
+            bars.update(bar, total=planned or None, completed=point.iteration, best=text)
 
         yield show
 

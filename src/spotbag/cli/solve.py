@@ -34,7 +34,7 @@ EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json
 
 def solve_command(
     instance: InstanceArgument,
-    method: Annotated[str, typer.Option("--method", "-m", help="See 'spotbag methods'.")] = "greedy",
+    method: Annotated[str, typer.Option("--method", "-m", help="See 'spotbag methods'.")] = "auto",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method; may be given again."),
@@ -54,7 +54,14 @@ def solve_command(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", metavar="S", help="Seconds after which a search returns its best plan."),
+        typer.Option("--time-limit", metavar="S", help="Seconds after which the best plan so far is returned."),
+    ] = None,
+    target_gap: Annotated[
+        float, typer.Option("--target-gap", metavar="G", help="Stop at this relative gap to the bound, e.g. 0.01.")
+    ] = 0.0,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")] = 1,
+    initial: Annotated[
+        str | None, typer.Option("--initial", metavar="PLAN", help="A plan to start from; nothing worse is returned.")
     ] = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
     gantt: Annotated[
@@ -70,7 +77,8 @@ def solve_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
     """
-    from ..schedules import write_gantt, write_schedule
+    from ..heuristics import with_d_spot
+    from ..schedules import read_schedule, write_gantt, write_schedule
     from ..schedules.gantt import picture_format
     from ..solvers import solve, write_convergence
     from ..solvers.convergence import convergence_format
@@ -79,9 +87,9 @@ def solve_command(
         picture_format(gantt)
     if convergence is not None:
         convergence_format(convergence)
-    check_output(out, instance, gantt, convergence)
-    check_output(gantt, instance, convergence)
-    check_output(convergence, instance)
+    check_output(out, instance, initial, gantt, convergence)
+    check_output(gantt, instance, initial, convergence)
+    check_output(convergence, instance, initial)
     problem = change_instance(
         load_instance(instance),
         deadline=deadline,
@@ -92,8 +100,19 @@ def solve_command(
         makespan_scale=makespan_scale,
     )
     chosen_options = _parse_options(option or [])
+    start = None if initial is None else read_schedule(initial, with_d_spot(problem))
     with progress(f"planning {problem.name} by {method}") as show:
-        result = solve(problem, method, time_limit_s=time_limit, seed=seed, options=chosen_options, on_progress=show)
+        result = solve(
+            problem,
+            method,
+            time_limit_s=time_limit,
+            target_gap=target_gap,
+            seed=seed,
+            threads=threads,
+            initial=start,
+            options=chosen_options,
+            on_progress=show,
+        )
     warn(result.warnings)
     schedule = result.schedule
     if schedule is not None and out is not None:
@@ -134,9 +153,10 @@ def _d_spot(result: Result, estimated: bool) -> str:
 
 
 def _bound(result: Result) -> str:
-    if result.bound is None or result.gap is None:
-        return "- (the method proves none)"
-    return f"{result.bound:.6f}: at most {100 * result.gap:.3f} % of the objective above the optimum"
+    assert result.gap is not None, "every result with a plan has a gap"
+    if result.status == "optimal":
+        return f"{result.bound:.6f}"
+    return f"{result.bound:.6f}: the plan is at most {100 * result.gap:.3f} % of its objective above the optimum"
 
 
 def _print_result(result: Result, estimated: bool) -> None:

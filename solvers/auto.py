@@ -1,0 +1,127 @@
+"""The route that `solve` takes by itself: bound, search, and the exact model that fits the bag."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import Run, TracePoint
+from ..heuristics.search import SearchOptions, search
+from ..instances.problem import Instance
+from ..models.infeasibility import explain_infeasibility
+from ..models.refusal import ModelRefusal
+from ..models.task_classes import task_classes, usable_offers
+from ..schedules.schedule import Schedule
+from .patterns_method import PatternOptions, patterns
+from .result import closes_gap
+
+_PATIENCE_S = 30.0
+"""Seconds that the exact steps take at most if there is no time limit."""
+
+_FEW_CLASSES = 12
+_MOVES_BEFORE_PATTERNS = 600_000
+_FEWEST_SECONDS = 0.05
+
+_Step = Callable[[Run], HeuristicOutcome]
+
+
+@dataclass(frozen=True, slots=True)
+class AutoOptions:
+    """The route has no options."""
+
+
+def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
+
+    Every step gets the best plan so far; the best plan and the best bound of all steps are returned.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : AutoOptions
+        None.
+    run : Run
+        Limits. Without a time limit, the exact steps take 30 s at most.
+    """
+    route = _Route(instance, run)
+    try:
+        classes = task_classes(instance)
+        memory_free = all(instance.memory_never_binds[offer.type_index] for offer in usable_offers(instance))
+        few = memory_free and len(classes) <= _FEW_CLASSES
+        moves = SearchOptions(moves=_MOVES_BEFORE_PATTERNS if few and instance.n_tasks > 1 else None)
+        route.take(lambda part: search(instance, moves, part), patient=True)
+        if memory_free:
+            route.take(lambda part: patterns(instance, PatternOptions(), part))
+    except KeyboardInterrupt:
+        route.interrupted = True
+    return route.outcome()
+
+
+class _Route:
+    """The best plan and bound so far, handed from step to step."""
+
+    def __init__(self, instance: Instance, run: Run) -> None:
+        self.instance = instance
+        self.run = run
+        self.best: Schedule | None = run.initial
+        self.bound = -math.inf
+        self.trace: list[TracePoint] = []
+        self.explanation = ""
+        self.warnings: tuple[str, ...] = ()
+        self.interrupted = False
+        self._iterations_before = 0
+
+    def finished(self) -> bool:
+        """Whether nothing is left to be done."""
+        if self.interrupted or self.run.out_of_time() or self.bound == math.inf:
+            return True
+        return self.best is not None and closes_gap(self.best.objective, self.bound, self.run.target_gap)
+
+    def take(self, step: _Step, patient: bool = False) -> None:
+        """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only."""
+        if self.finished():
+            return
+        limit = self.run.time_limit_s
+        if limit is None and not patient:
+            limit = time.perf_counter() - self.run.begin + _PATIENCE_S
+        before = len(self.trace)
+        self._iterations_before = self.trace[-1].iteration if self.trace else 0
+        part = replace(self.run, time_limit_s=limit, initial=self.best, on_progress=self._progress)
+        try:
+            outcome = step(part)
+        except ModelRefusal:
+            return
+        if len(self.trace) == before:  # a step that tells its trace at the end only
+            self.trace += [replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace]
+        if outcome.schedule is not None and (self.best is None or outcome.schedule.objective < self.best.objective):
+            self.best = outcome.schedule
+        if outcome.bound is not None:
+            self.bound = max(self.bound, outcome.bound)
+        self.explanation = outcome.explanation or self.explanation
+        self.warnings = outcome.warnings
+        self.interrupted = self.interrupted or outcome.interrupted
+
+    def _progress(self, point: TracePoint, planned: int) -> None:
+        """Pass on where a step stands, with what the steps before it have found."""
+        best = point.best if self.best is None else min(point.best, self.best.objective)
+        bound = max(self.bound, -math.inf if point.bound is None else point.bound)
+        after = self._iterations_before + point.iteration
+        self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
+        self.run.report(self.trace[-1], planned)
+
+    def outcome(self) -> HeuristicOutcome:
+        """What all steps came to."""
+        if self.best is None and self.bound == math.inf:
+            self.explanation = explain_infeasibility(self.instance)
+        return HeuristicOutcome(
+            self.best,
+            self.explanation if self.best is None else "",
+            self.warnings,
+            None if self.bound == -math.inf else self.bound,
+            tuple(self.trace),
+            self.interrupted,
+        )
