@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..instances.problem import MAX_SECONDS
-from .compiled import compiled
+from ..models.compiled import compiled
 
 if TYPE_CHECKING:
     from ..instances.problem import FloatArray, IntArray

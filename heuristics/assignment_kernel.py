@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..instances.problem import MAX_SECONDS
-from .compiled import compiled
+from ..models.compiled import compiled
 from .timeline_kernel import list_schedule_end
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .compiled import compiled
+from ..models.compiled import compiled
 
 if TYPE_CHECKING:
     from ..instances.problem import IntArray

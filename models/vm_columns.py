@@ -1,0 +1,216 @@
+"""VM columns: sets of tasks for one VM of an offer, with the least time in which it can run them.
+
+A plan is a choice of columns. Exact for memory that binds and for bags of distinct tasks, as long as there are few tasks
+to a VM. Burstable VMs are not columns; they are there as a relaxation (`RelaxedTask`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..schedules.evaluation import objective_weights
+from ..schedules.schedule import Schedule
+from .divisible_bound import DivisibleBound, effective_cores
+from .task_classes import TaskClasses
+from .vm_columns_kernel import find_columns, least_end, quick_bound
+
+MOST_TASKS_OF_A_VM = 24
+_MOST_TRIALS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class VmColumn:
+    """What one VM of an offer runs.
+
+    Attributes
+    ----------
+    offer : int
+        Position of the offer among those that the columns are made for.
+    counts : array of int, shape (n_classes,)
+        Tasks of each class.
+    end_s : int
+        Least time they take together, from ready; a lower bound of it if finding it would take too long.
+    """
+
+    offer: int
+    counts: IntArray
+    end_s: int
+
+
+class ColumnFinder:
+    """Finds columns of one offer by their reduced cost.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    classes : TaskClasses
+        Its classes.
+    offer : RentalOffer
+        Not burstable.
+    bound : DivisibleBound
+        Its prices say how the price of a VM is split between its cores and its memory.
+    """
+
+    def __init__(self, instance: Instance, classes: TaskClasses, offer: RentalOffer, bound: DivisibleBound) -> None:
+        self.offer = offer
+        self.n_classes = len(classes)
+        self.vms = min(offer.limit, instance.n_tasks)
+        self.limit_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+        self.rate = objective_weights(instance)[0] * offer.price_usd_per_s
+        seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
+        self.able = np.flatnonzero(seconds <= self.limit_s)
+        self.seconds = seconds[self.able]
+        self.size = classes.size[self.able]
+        free = bool(instance.memory_never_binds[offer.type_index])
+        self.memory_kb = np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
+        self.room_kb = 1 if free else offer.memory_kb
+        position = int(np.flatnonzero(bound.offers == offer.index)[0])
+        for_memory = float(bound.memory_price[position]) * offer.memory_kb
+        whole = for_memory + float(bound.core_price[position]) * offer.vcpus
+        self._memory_share = for_memory / whole if whole > 0 and not free else 0.0
+
+    def share_s(self) -> FloatArray:
+        """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""
+        by_cores = self.seconds * ((1 - self._memory_share) / self.offer.vcpus)
+        return by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
+
+    def find(
+        self,
+        duals: FloatArray,
+        fixed: float,
+        most_end_s: int,
+        threshold: float,
+        *,
+        most_columns: int,
+        most_nodes: int,
+        narrowing: bool,
+    ) -> tuple[list[IntArray], IntArray, FloatArray, bool]:
+        """Find columns whose reduced cost is at most a threshold; see `find_columns`.
+
+        Parameters
+        ----------
+        duals : array of float, shape (n_classes,)
+            Price of a task of each class.
+        fixed : float
+            Price of having a VM of the offer.
+        most_end_s : int
+            Latest end, from ready.
+        threshold : float
+            Largest reduced cost.
+        most_columns, most_nodes : int
+            Limits of the search.
+        narrowing : bool
+            Keep the best columns only.
+
+        Returns
+        -------
+        counts, ends, reduced costs, complete
+            Of the columns found; counts by class.
+        """
+        mine = duals[self.able]
+        surplus = self.rate * self.share_s() - mine
+        order = np.argsort(surplus / self.seconds, kind="stable")
+        counts = np.zeros((most_columns, len(order)), dtype=np.int64)
+        ends = np.zeros(most_columns, dtype=np.int64)
+        reduced = np.zeros(most_columns)
+        most_end = min(most_end_s, self.limit_s)
+        most_tasks = int(min(MOST_TASKS_OF_A_VM, self.size.sum()))
+        if not len(order):
+            return [], ends[:0], reduced[:0], True
+        # Sets with more tasks than are looked at could exist: then the search is not complete.
+        room_s = self.offer.vcpus * most_end
+        too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
+        cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
+        found, complete = find_columns(
+            self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order],
+            self.offer.vcpus, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
+            most_nodes, _MOST_TRIALS, counts, ends, reduced,
+        )  # fmt: skip
+        whole = np.zeros((found, self.n_classes), dtype=np.int64)
+        whole[:, self.able[order]] = counts[:found]
+        return list(whole), ends[:found], reduced[:found], complete and not cut
+
+    def place(self, counts: IntArray, below_s: int) -> list[tuple[int, int]] | None:
+        """Class and start of each task of a column, in an order of starts; None if no plan ends before a moment."""
+        position = {int(index): place for place, index in enumerate(self.able.tolist())}
+        rows = sorted(
+            ((int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g) for g in np.flatnonzero(counts).tolist()),
+            reverse=True,
+        )
+        tasks = [row for row in rows for _ in range(int(counts[row[2]]))]
+        seconds = np.array([row[0] for row in tasks], dtype=np.int64)
+        memory = np.array([row[1] for row in tasks], dtype=np.int64)
+        same = np.array([k > 0 and tasks[k][:2] == tasks[k - 1][:2] for k in range(len(tasks))])
+        starts = np.zeros(len(tasks), dtype=np.int64)
+        n, cores = len(tasks), self.offer.vcpus
+        goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
+        end, complete = least_end(
+            seconds, memory, same, n, cores, self.room_kb, goal, below_s, 100 * _MOST_TRIALS, starts
+        )
+        if not complete or end >= below_s:
+            return None
+        return sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda placed: placed[1])
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedTask:
+    """A task of a class on a burstable offer, by what it takes at least.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        The offer.
+    group_class : int
+        The class.
+    seconds : float
+        Seconds of a VM that it takes up at least.
+    """
+
+    offer: RentalOffer
+    group_class: int
+    seconds: float
+
+
+def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) -> list[RelaxedTask]:
+    """What each class takes of a burstable offer at least: see `divisible_bound.effective_cores`."""
+    burstable = offer.vm_type.burstable
+    assert burstable is not None, "only burstable offers are relaxed"
+    full = instance.duration_s[classes.group, offer.index, FULL_SPEED]
+    slow = instance.duration_s[classes.group, offer.index, BASELINE]
+    limit = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+    work = np.where(slow < NEVER, np.minimum(full, slow * burstable.baseline_fraction), full)
+    return [
+        RelaxedTask(offer, index, float(work[index]) / effective_cores(offer))
+        for index in np.flatnonzero(full <= limit).tolist()
+    ]
+
+
+def schedule_of_columns(
+    instance: Instance, classes: TaskClasses, vms: Sequence[tuple[RentalOffer, list[tuple[int, int]]]]
+) -> Schedule:
+    """Make the plan of VMs, each with class and start of its tasks; tasks beyond those of a class are dropped."""
+    left = [mine.tolist() for mine in classes.tasks]
+    ready = instance.boot_overhead_s
+    vm_offer: list[int] = []
+    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+    for offer, placed in vms:
+        free_from = [0] * offer.vcpus
+        used = False
+        for index, start in placed:
+            if not left[index]:
+                continue
+            task = left[index].pop(0)
+            core = next(core for core, free in enumerate(free_from) if free <= start)
+            free_from[core] = start + int(instance.duration_s[classes.group[index], offer.index, FULL_SPEED])
+            task_vm[task], task_core[task], start_s[task] = len(vm_offer), core, ready + start
+            used = True
+        if used:
+            vm_offer.append(offer.index)
+    baseline = np.zeros(instance.n_tasks, dtype=bool)
+    return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, baseline)

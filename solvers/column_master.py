@@ -1,0 +1,188 @@
+"""The linear programme over VM columns, its duals, and the bound that any duals give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..instances.problem import FloatArray, Instance, IntArray
+from ..models.divisible_bound import DivisibleBound
+from ..models.task_classes import TaskClasses, usable_offers
+from ..models.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
+from ..schedules.evaluation import objective_weights
+
+_ROUNDING = 1e-12
+_COLUMNS_A_CALL = 12
+_MOST_NODES = 3_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What duals prove.
+
+    Attributes
+    ----------
+    cost : float
+        Lower bound of the cost of all tasks, in units of the objective; minus infinity if a search was cut short.
+    columns : list of VmColumn
+        Columns that the linear programme lacks.
+    """
+
+    cost: float
+    columns: list[VmColumn]
+
+
+class ColumnMaster:
+    """Least cost of running all tasks by a moment, over fractions of columns.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    classes : TaskClasses
+        Its classes.
+    bound : DivisibleBound
+        Its prices are the first duals, and its value the unit of the programme's objective.
+    """
+
+    def __init__(self, instance: Instance, classes: TaskClasses, bound: DivisibleBound) -> None:
+        import highspy
+
+        self.instance = instance
+        self.classes = classes
+        offers = usable_offers(instance)
+        self.finders = [ColumnFinder(instance, classes, offer, bound) for offer in offers if not offer.burstable]
+        burstable = [offer for offer in offers if offer.burstable]
+        self.relaxed: list[list[RelaxedTask]] = [relaxed_tasks(instance, classes, offer) for offer in burstable]
+        self._cost_weight = objective_weights(instance)[0]
+        self._burstable_vms = [min(offer.limit, instance.n_tasks) for offer in burstable]
+        self._burstable_limit_s = [instance.time_limit_s(offer.market) - instance.boot_overhead_s for offer in burstable]
+        self._relaxed_price = [self._cost_weight * offer.price_usd_per_s for offer in burstable]
+        self.markets = [
+            ([k for k, finder in enumerate(self.finders) if finder.offer.market == market], cap)
+            for market in instance.markets
+            if (cap := instance.limits.of(market)) is not None
+            and cap < sum(finder.vms for finder in self.finders if finder.offer.market == market)
+        ]
+        prices = bound.task_price(instance)[classes.group].min(axis=1)
+        self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
+        self._unit = 1e4 / max(bound.objective, 1e-12)
+        self.columns: list[VmColumn] = []
+        self._known: set[tuple[int, bytes]] = set()
+        self._solver = highspy.Highs()
+        self._solver.setOptionValue("output_flag", False)
+        self._solver.setOptionValue("threads", 1)
+        self._infinity = highspy.kHighsInf
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._add_rows()
+
+    def _add_rows(self) -> None:
+        """Rows: tasks of each class, VMs of each offer, VMs of each limited market, seconds of burstable VMs."""
+        nothing = np.array([], dtype=np.int32), np.array([])
+        solver, infinity = self._solver, self._infinity
+        for size in self.classes.size.tolist():
+            solver.addRow(float(size), infinity, 0, *nothing)
+        for finder in self.finders:
+            solver.addRow(-infinity, float(finder.vms), 0, *nothing)
+        for _, cap in self.markets:
+            solver.addRow(-infinity, float(cap), 0, *nothing)
+        for _ in self.relaxed:
+            solver.addRow(-infinity, 0.0, 0, *nothing)
+        n_classes, n_offers = len(self.classes), len(self.finders)
+        dear = 1e3 * float(self.first_duals.max(initial=0.0)) * self._unit + 1.0
+        for index in range(n_classes):  # tasks that are not run, at a price that no plan pays
+            solver.addCol(dear, 0.0, infinity, 1, np.array([index], dtype=np.int32), np.ones(1))
+        first = n_classes + n_offers + len(self.markets)
+        for position, tasks in enumerate(self.relaxed):
+            for task in tasks:
+                rows = np.array([task.group_class, first + position], dtype=np.int32)
+                cost = self._relaxed_price[position] * task.seconds * self._unit
+                solver.addCol(cost, 0.0, infinity, 2, rows, np.array([1.0, task.seconds]))
+        self._n_fixed = n_classes + sum(map(len, self.relaxed))
+
+    def cost_of(self, column: VmColumn) -> float:
+        """Cost of a column in units of the objective."""
+        return self.finders[column.offer].rate * column.end_s
+
+    def add(self, column: VmColumn) -> bool:
+        """Add a column unless it is known."""
+        key = (column.offer, column.counts.tobytes())
+        if key in self._known:
+            return False
+        self._known.add(key)
+        rows = np.flatnonzero(column.counts)
+        extra = [len(self.classes) + column.offer]
+        extra += [
+            len(self.classes) + len(self.finders) + k
+            for k, (members, _) in enumerate(self.markets)
+            if column.offer in members
+        ]
+        values = np.concatenate([column.counts[rows].astype(float), np.ones(len(extra))])
+        indices = np.concatenate([rows, extra]).astype(np.int32)
+        cost = self.cost_of(column) * self._unit
+        self._solver.addCol(cost, 0.0, self._infinity, len(indices), indices, values)
+        self.columns.append(column)
+        return True
+
+    def restrict(self, latest_s: int) -> None:
+        """Allow only columns that end by a moment."""
+        for position, column in enumerate(self.columns):
+            highest = self._infinity if column.end_s <= latest_s else 0.0
+            self._solver.changeColBounds(self._n_fixed + position, 0.0, highest)
+        first = len(self.classes) + len(self.finders) + len(self.markets)
+        for position, vms in enumerate(self._burstable_vms):
+            seconds = float(vms * min(latest_s, self._burstable_limit_s[position]))
+            self._solver.changeRowBounds(first + position, -self._infinity, seconds)
+
+    def solve(self) -> tuple[float, FloatArray, FloatArray]:
+        """Solve; return the cost, the duals of the classes, and the prices of having a VM of each offer."""
+        self._solver.run()
+        if self._solver.getModelStatus() != self._optimal:
+            return np.inf, self.first_duals, np.zeros(len(self.finders))
+        duals = np.array(self._solver.getSolution().row_dual) / self._unit
+        n_classes, n_offers = len(self.classes), len(self.finders)
+        fixed = np.maximum(-duals[n_classes : n_classes + n_offers], 0.0)
+        for k, (members, _) in enumerate(self.markets):
+            fixed[members] += max(-duals[n_classes + n_offers + k], 0.0)
+        return self._solver.getObjectiveValue() / self._unit, np.maximum(duals[:n_classes], 0.0), fixed
+
+    def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int) -> Priced:
+        """Bound the cost by duals, and find columns that would lower it.
+
+        Lagrangian bound: all tasks at their duals, less what the best columns save, for as many VMs as there are. For
+        offers without a column better than ``-fixed``, that is what the best can save at most.
+        """
+        saving = np.zeros(len(self.finders))
+        columns: list[VmColumn] = []
+        complete = True
+        for k, finder in enumerate(self.finders):
+            counts, ends, reduced, whole = finder.find(
+                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
+                most_nodes=_MOST_NODES, narrowing=True,
+            )  # fmt: skip
+            complete = complete and whole
+            saving[k] = min(float(reduced.min(initial=0.0)), -float(fixed[k]))
+            columns += [VmColumn(k, count, int(end)) for count, end in zip(counts, ends, strict=True)]
+        cost = float(duals @ self.classes.size) + self._most_saved(saving)
+        for position, tasks in enumerate(self.relaxed):
+            price = self._relaxed_price[position]
+            best = min((price - duals[task.group_class] / task.seconds for task in tasks), default=0.0)
+            seconds = self._burstable_vms[position] * min(latest_s, self._burstable_limit_s[position])
+            cost += seconds * min(best, 0.0)
+        cost -= _ROUNDING * (abs(cost) + float(duals @ self.classes.size))
+        return Priced(cost if complete else -np.inf, columns)
+
+    def _most_saved(self, saving: FloatArray) -> float:
+        """Sum of the savings of all VMs, at most as many as a limited market allows."""
+        left = np.array([finder.vms for finder in self.finders])
+        for members, cap in self.markets:
+            room = cap
+            for k in sorted(members, key=lambda k: saving[k]):
+                left[k] = min(left[k], room)
+                room -= int(left[k])
+        return float(saving @ left)
+
+    def counts_matrix(self, columns: list[VmColumn]) -> IntArray:
+        """Counts of columns, shape (n_columns, n_classes)."""
+        return np.array([column.counts for column in columns], dtype=np.int64).reshape(len(columns), len(self.classes))

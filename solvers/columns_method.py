@@ -1,0 +1,299 @@
+"""Plans by VM columns: branching on the makespan, column generation, enumeration of all columns within the gap.
+
+For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over fractions
+of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the gap is small
+enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of them: a plan
+better than the best so far can have no other columns.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import Run, TracePoint
+from ..instances.problem import FloatArray, Instance, IntArray
+from ..models.divisible_bound import divisible_bound
+from ..models.integer_program import IntegerProgram
+from ..models.makespan_window import makespan_window
+from ..models.refusal import ModelRefusal
+from ..models.task_classes import task_classes, usable_offers
+from ..models.vm_columns import VmColumn, schedule_of_columns
+from ..schedules.evaluation import objective_weights
+from ..schedules.schedule import Schedule
+from .backend import SolverLimits
+from .column_master import ColumnMaster
+from .highs import solve_with_highs
+from .result import closes_gap
+from .starting_plan import starting_plan
+
+_MOST_CLASSES = 120
+_MOST_LISTED = 150_000
+_MOST_LISTING_NODES = 8_000_000
+_MOST_ROUNDS = 300
+_SMOOTHING = 0.5
+_CONVERGED = 1e-6
+_BETTER = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """Options of the column method.
+
+    Attributes
+    ----------
+    bound_only : {"no", "yes"}
+        Only bound the optimum; list no columns.
+    """
+
+
+@dataclass(order=True, slots=True)
+class _Part:
+    """A part of the window of makespans, with its bound, and the cost by its end if that is known."""
+
+    bound: float
+    first_s: int
+    last_s: int = field(compare=False)
+    cost: float | None = field(compare=False, default=None)
+    duals: FloatArray | None = field(compare=False, default=None)
+    fixed: FloatArray | None = field(compare=False, default=None)
+
+
+def columns(instance: Instance, options: ColumnOptions, run: Run) -> HeuristicOutcome:
+    """Plan by VM columns.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : ColumnOptions
+        None.
+    run : Run
+        Limits, and perhaps a plan to start from.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are too many classes of tasks.
+    """
+    search = _ColumnSearch(instance, run)
+    try:
+        search.go()
+    except KeyboardInterrupt:
+        search.interrupted = True
+    return search.outcome()
+
+
+class _ColumnSearch:
+    """Best plan, parts that are open, and the linear programme."""
+
+    def __init__(self, instance: Instance, run: Run) -> None:
+        self.instance = instance
+        self.run = run
+        self.classes = task_classes(instance)
+        if len(self.classes) > _MOST_CLASSES:
+            raise ModelRefusal(
+                f"columns take up to {_MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
+                f"'search' takes any number"
+            )
+        self.best = starting_plan(instance, run)
+        self.trace: list[TracePoint] = []
+        self.interrupted = False
+        self.ready = instance.boot_overhead_s
+        self.time_weight = objective_weights(instance)[1]
+        window = makespan_window(instance, self.at_most)
+        bound = divisible_bound(instance)
+        self.open: list[_Part] = []
+        self.stuck: list[_Part] = []  # parts that nothing more can be done about
+        if not window.empty and math.isfinite(bound.objective):
+            self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
+            self.master = ColumnMaster(instance, self.classes, bound)
+
+    @property
+    def at_most(self) -> float:
+        """Objective of the best plan; infinite without one."""
+        return math.inf if self.best is None else self.best.objective
+
+    @property
+    def bound(self) -> float:
+        """Proven bound: outside of the open parts no plan is better than the best."""
+        return min([part.bound for part in (*self.open, *self.stuck)], default=self.at_most)
+
+    def go(self) -> None:
+        """Work on the part with the least bound until none is left, or the gap or the time is."""
+        while self.open and not self.run.out_of_time():
+            if self.best is not None and closes_gap(self.at_most, min(self.bound, self.at_most), self.run.target_gap):
+                return
+            part = heapq.heappop(self.open)
+            if part.bound >= self.at_most * (1 - _BETTER):
+                continue
+            try:
+                self._work_on(part)
+            except BaseException:
+                heapq.heappush(self.open, part)  # it stays open
+                raise
+            self._report()
+
+    def _work_on(self, part: _Part) -> None:
+        """Bound a part; then close it by enumeration, or split it."""
+        if part.cost is None:
+            self._generate(part)
+            if part.bound >= self.at_most * (1 - _BETTER):
+                return
+        if self._solved_by_listing(part):
+            return
+        if part.first_s == part.last_s or self.run.out_of_time() or part.cost == -math.inf:
+            self.stuck.append(part)
+            return
+        middle = (part.first_s + part.last_s) // 2
+        heapq.heappush(self.open, _Part(part.bound, part.first_s, middle, duals=part.duals, fixed=part.fixed))
+        later = part.bound + self.time_weight * (middle + 1 - part.first_s)
+        heapq.heappush(
+            self.open, replace(part, bound=max(later, part.bound), first_s=middle + 1)
+        )
+
+    def _generate(self, part: _Part) -> None:
+        """Column generation for plans that end by the end of a part; raises its bound."""
+        master, latest = self.master, part.last_s
+        master.restrict(latest)
+        at_first = self.time_weight * (part.first_s + self.ready)
+        center = master.first_duals if part.duals is None else part.duals
+        best_cost, best_duals, best_fixed = -math.inf, center, np.zeros(len(master.finders))
+        for _ in range(_MOST_ROUNDS):
+            value, duals, fixed = master.solve()
+            added = False
+            for smoothed in (True, False):
+                at = _SMOOTHING * center + (1 - _SMOOTHING) * duals if smoothed else duals
+                priced = master.price(at, fixed, latest)
+                if priced.cost > best_cost:
+                    best_cost, best_duals, best_fixed, center = priced.cost, at, fixed, at
+                for column in priced.columns:
+                    added = master.add(column) or added
+                if added or self.run.out_of_time():
+                    break
+            done = not added or value - best_cost <= _CONVERGED * abs(value)
+            if done or at_first + best_cost >= self.at_most or self.run.out_of_time():
+                break
+        part.cost, part.duals, part.fixed = best_cost, best_duals, best_fixed
+        part.bound = max(part.bound, at_first + best_cost)
+
+    def _solved_by_listing(self, part: _Part) -> bool:
+        """List all columns that a better plan of a part can have, and let an integer programme choose."""
+        if self.best is None or part.duals is None or part.cost is None or part.cost == -math.inf:
+            return False
+        at_first = self.time_weight * (part.first_s + self.ready)
+        slack = self.at_most - (at_first + part.cost)
+        saving = self.master.price(part.duals, np.zeros(len(self.master.finders)), part.last_s)
+        listed: list[VmColumn] = []
+        for k, finder in enumerate(self.master.finders):
+            least = min((0.0, *(self._reduced(c, part.duals) for c in saving.columns if c.offer == k)))
+            counts, ends, _, complete = finder.find(
+                part.duals, -least, part.last_s, slack, most_columns=_MOST_LISTED - len(listed),
+                most_nodes=_MOST_LISTING_NODES, narrowing=False,
+            )  # fmt: skip
+            if not complete:
+                return False
+            listed += [VmColumn(k, count, int(end)) for count, end in zip(counts, ends, strict=True)]
+        return self._choose(part, listed)
+
+    def _reduced(self, column: VmColumn, duals: FloatArray) -> float:
+        return self.master.cost_of(column) - float(duals @ column.counts)
+
+    def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
+        """Best plan of the listed columns with a makespan in a part; whether that was proved."""
+        program, picked = self._program(part, listed)
+        answer = solve_with_highs(program, SolverLimits.of_run(self.run))
+        self.interrupted = self.interrupted or answer.interrupted
+        if answer.values is not None:
+            self._take(listed, answer.values[picked])
+        if answer.status == "infeasible":
+            return True
+        part.bound = max(part.bound, answer.bound)
+        return part.bound >= self.at_most * (1 - _BETTER)
+
+    def _program(self, part: _Part, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
+        """Integer programme of a part: each class is run, limits are kept, the makespan is the last end."""
+        program = IntegerProgram(constant=self.time_weight * (part.first_s + self.ready))
+        finders = self.master.finders
+        picked = np.array(
+            [program.add_column(self.master.cost_of(c), upper=finders[c.offer].vms) for c in listed], dtype=np.int64
+        )
+        counts = self.master.counts_matrix(listed)
+        relaxed = [
+            (task, program.add_column(price * task.seconds, upper=int(self.classes.size[task.group_class])))
+            for tasks in self.master.relaxed
+            for task in tasks
+            for price in [objective_weights(self.instance)[0] * task.offer.price_usd_per_s]
+        ]
+        for index, size in enumerate(self.classes.size.tolist()):
+            rows = np.flatnonzero(counts[:, index])
+            extra = [column for task, column in relaxed if task.group_class == index]
+            program.add_row(
+                [*picked[rows].tolist(), *extra], [*counts[rows, index].tolist(), *([1] * len(extra))], lower=size
+            )
+        offer_of = np.array([c.offer for c in listed], dtype=np.int64)
+        for k, finder in enumerate(finders):
+            mine = picked[offer_of == k].tolist()
+            if mine:
+                program.add_row(mine, [1] * len(mine), upper=finder.vms)
+        for members, cap in self.master.markets:
+            mine = picked[np.isin(offer_of, members)].tolist()
+            if mine:
+                program.add_row(mine, [1] * len(mine), upper=cap)
+        self._add_makespan(program, part, picked, np.array([c.end_s for c in listed], dtype=np.int64), offer_of)
+        return program, picked
+
+    def _add_makespan(
+        self, program: IntegerProgram, part: _Part, picked: IntArray, ends: IntArray, offer_of: IntArray
+    ) -> None:
+        """Steps of the makespan beyond the first moment of a part; a column that ends later needs all up to its end."""
+        moments = sorted({int(end) for end in ends if end > part.first_s})
+        steps = [
+            program.add_column(self.time_weight * (moment - previous))
+            for moment, previous in zip(moments, [part.first_s, *moments], strict=False)
+        ]
+        for earlier, later in zip(steps, steps[1:], strict=False):
+            program.add_row([earlier, later], [1, -1], lower=0)
+        for moment, step in zip(moments, steps, strict=True):
+            for k, finder in enumerate(self.master.finders):
+                mine = picked[(ends == moment) & (offer_of == k)].tolist()
+                if mine:
+                    program.add_row([*mine, step], [*([1] * len(mine)), -finder.vms], upper=0)
+
+    def _take(self, listed: list[VmColumn], picked: IntArray) -> None:
+        """Keep the plan of the picked columns if it is one and better."""
+        vms = []
+        for position in np.flatnonzero(picked).tolist():
+            column = listed[position]
+            finder = self.master.finders[column.offer]
+            placed = finder.place(column.counts, column.end_s + 1)
+            if placed is None:
+                return
+            vms += [(finder.offer, placed)] * int(picked[position])
+        try:
+            plan = schedule_of_columns(self.instance, self.classes, vms)
+        except (IndexError, ValueError):
+            return
+        if plan.objective < self.at_most:
+            self.best = plan
+
+    def _report(self) -> None:
+        bound = min(self.bound, self.at_most)
+        if not self.trace or (self.trace[-1].best, self.trace[-1].bound) != (self.at_most, bound):
+            self.trace.append(TracePoint(len(self.trace) + 1, self.at_most, self.at_most, bound=bound))
+            self.run.report(self.trace[-1], 0)
+
+    def outcome(self) -> HeuristicOutcome:
+        """What came out."""
+        bound = min(self.bound, self.at_most)
+        explanation = ""
+        if self.best is None:
+            explanation = "no plan exists: no columns cover the tasks" if math.isinf(bound) else "no plan was found in time"
+        return HeuristicOutcome(
+            self.best, explanation, bound=bound, trace=tuple(self.trace), interrupted=self.interrupted
+        )
