@@ -1,0 +1,387 @@
+"""The true optimum of a tiny instance over all plans that start tasks at whole seconds, waiting included.
+
+Shares nothing with the package but the reading of instances. With CPU credits it can pay to wait, so the least end of
+a burstable VM is searched second by second; without them a task that can start earlier may as well, and it is enough
+to start tasks when the VM is ready or another task ends.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from second_by_second import duration_s
+from tiny_instances import FAMILIES, tiny_instance
+
+from spotbag.instances import Burstable, Instance, Market
+from spotbag.schedules import PlacedTask, RentedVm, ScheduleDocument
+
+Counts: TypeAlias = tuple[int, ...]
+"""How many tasks of each group."""
+
+Started: TypeAlias = "tuple[int, bool, int, int, Started] | None"
+"""What was started on a VM, latest first: group, whether at the baseline, start, end, and what came before."""
+
+Running: TypeAlias = tuple[tuple[int, bool, int], ...]
+"""Tasks that run, sorted: seconds left, whether at full speed on credits, memory in KB."""
+
+
+class Way(NamedTuple):
+    """One way to run a task of a group on a VM of an offer."""
+
+    group: int
+    baseline: bool
+    spends_as_full: bool
+    seconds: int
+    need_kb: int
+
+
+class VmPlan(NamedTuple):
+    """Least end of a VM that runs given tasks, and how it is done."""
+
+    end_s: int
+    started: Started
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """CPU credits in whole units, so that no balance is rounded."""
+
+    earned: int  # by the VM in a second
+    full: int  # spent by a task in a second
+    baseline: int
+    initial: int
+    cap: int
+
+
+@dataclass(frozen=True, slots=True)
+class TinyOffer:
+    """An offer, worked out from the instance as it is written."""
+
+    type_name: str
+    market: Market
+    price_usd_per_s: float
+    vms: int
+    vcpus: int
+    memory_kb: int
+    ready_s: int
+    limit_s: int
+    ways: tuple[Way, ...]
+    credits: Credits | None
+
+
+class Choice(NamedTuple):
+    """Cost and end of some VMs, and what each of them runs."""
+
+    cost_usd: float
+    end_s: int
+    vms: tuple[tuple[TinyOffer, VmPlan], ...]
+
+
+def exhaustive_objective(instance: Instance) -> float | None:
+    """Optimum over all plans; None if there is none."""
+    best = _best_choice(instance)
+    return None if best is None else _objective(instance, best)
+
+
+def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
+    """Plan of the optimum, with what it claims to come to; None if there is none."""
+    best = _best_choice(instance)
+    if best is None:
+        return None
+    ids = [_ids(task.id, task.count) for task in instance.tasks]
+    vms, placed = [], []
+    for number, (offer, plan) in enumerate(best.vms):
+        vms.append(RentedVm(id=f"vm{number}", type=offer.type_name, market=offer.market))
+        cores = [0] * offer.vcpus  # until when each is busy
+        for group, baseline, start, end in _in_order(plan.started):
+            core = next(core for core, busy_until in enumerate(cores) if busy_until <= start)
+            cores[core] = end
+            mode = None if offer.credits is None else "baseline" if baseline else "burst"
+            placed.append(
+                PlacedTask(id=ids[group].pop(), vm=f"vm{number}", core=core, start_s=start, end_s=end, mode=mode)
+            )
+    return ScheduleDocument(
+        instance=instance.name,
+        cost_usd=best.cost_usd,
+        makespan_s=best.end_s,
+        objective=_objective(instance, best),
+        vms=tuple(vms),
+        tasks=tuple(placed),
+    )
+
+
+@cache
+def tiny_optimum(family: str, seed: int) -> ScheduleDocument | None:
+    """Best plan of a tiny instance, worked out once for all tests."""
+    return exhaustive_plan(tiny_instance(seed, **FAMILIES[family]))
+
+
+def _ids(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}#{copy}" for copy in range(1, count + 1)]
+
+
+def _in_order(started: Started) -> list[tuple[int, bool, int, int]]:
+    entries = []
+    while started is not None:
+        group, baseline, start, end, started = started
+        entries.append((group, baseline, start, end))
+    return sorted(entries, key=lambda entry: entry[2])
+
+
+# ------------------------------------------------------------------------ objective
+
+
+def _objective(instance: Instance, choice: Choice) -> float:
+    weight = instance.objective.cost_weight
+    cost_scale = instance.objective.cost_scale_usd
+    if cost_scale is None:
+        cost_scale = _ideal_cost_usd(instance)
+    makespan_scale = instance.objective.makespan_scale_s
+    if makespan_scale is None:
+        makespan_scale = instance.deadline_s
+    return weight * choice.cost_usd / cost_scale + (1 - weight) * choice.end_s / makespan_scale
+
+
+def _ideal_cost_usd(instance: Instance) -> float:
+    """Each task on its cheapest on-demand core, without checkpoints; spot only where no on-demand VM can run it."""
+    total = 0.0
+    for task in instance.tasks:
+        prices: dict[str, list[float]] = {"on-demand": [], "spot": []}
+        for vm_type in instance.vm_types:
+            seconds = duration_s(instance, task, vm_type, "on-demand", False)
+            if seconds is not None:
+                for market, offer in vm_type.offers.items():
+                    prices[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
+        total += task.count * min(prices["on-demand"] or prices["spot"])
+    return total
+
+
+# --------------------------------------------------------------------- choice of VMs
+
+
+def _best_choice(instance: Instance) -> Choice | None:
+    bag = tuple(task.count for task in instance.tasks)
+    choices = _all_choices(instance, bag)
+    return min(choices, key=lambda choice: _objective(instance, choice), default=None)
+
+
+def _all_choices(instance: Instance, bag: Counts) -> list[Choice]:
+    """All ways to run the whole bag that no other one beats in both cost and end.
+
+    VM by VM: each runs some of the tasks that are left, or is not rented. What counts of the VMs so far is which
+    tasks they run, and how many of a market with a limit they are.
+    """
+    caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
+    states: dict[tuple[Counts, int, int], list[Choice]] = {(tuple(0 for _ in bag), 0, 0): [Choice(0.0, 0, ())]}
+    for offer in tiny_offers(instance):
+        plans = least_ends(offer, bag)
+        cap = caps[offer.market]
+        for _ in range(min(offer.vms, sum(bag))):
+            wider = {state: list(choices) for state, choices in states.items()}
+            for (done, spot, on_demand), choices in states.items():
+                if cap is not None:
+                    spot, on_demand = spot + (offer.market == "spot"), on_demand + (offer.market == "on-demand")
+                    if (spot if offer.market == "spot" else on_demand) > cap:
+                        continue
+                for tasks, plan in plans.items():
+                    both = tuple(map(int.__add__, done, tasks))
+                    if any(map(int.__gt__, both, bag)):
+                        continue
+                    cost = offer.price_usd_per_s * (plan.end_s - offer.ready_s)
+                    known = wider.setdefault((both, spot, on_demand), [])
+                    for choice in choices:
+                        _add_unless_beaten(known, choice, cost, offer, plan)
+            states = wider
+    return [choice for (done, _, _), choices in states.items() if done == bag for choice in choices]
+
+
+def _add_unless_beaten(known: list[Choice], choice: Choice, cost_usd: float, offer: TinyOffer, plan: VmPlan) -> None:
+    cost, end = choice.cost_usd + cost_usd, max(choice.end_s, plan.end_s)
+    if not any(other.cost_usd <= cost and other.end_s <= end for other in known):
+        known[:] = [other for other in known if other.cost_usd < cost or other.end_s < end]
+        known.append(Choice(cost, end, (*choice.vms, (offer, plan))))
+
+
+# ---------------------------------------------------------------------------- offers
+
+
+def tiny_offers(instance: Instance) -> list[TinyOffer]:
+    """Offers that may be used, and how each task runs there."""
+    offers = []
+    for vm_type in instance.vm_types:
+        for market, offer in vm_type.offers.items():
+            if market not in instance.markets:
+                continue
+            limit = instance.deadline_s
+            if market == "spot":
+                if instance.d_spot_s is None:
+                    raise ValueError("d_spot_s is needed where spot VMs are offered")
+                limit = min(limit, instance.d_spot_s)
+            ways = []
+            for group, task in enumerate(instance.tasks):
+                need = math.ceil(task.memory_mb * 1024)
+                full = duration_s(instance, task, vm_type, market, False)
+                if full is None:
+                    continue
+                if vm_type.burstable is None:
+                    ways.append(Way(group, False, False, full, need))
+                    continue
+                slow = duration_s(instance, task, vm_type, market, True)
+                assert slow is not None
+                ways.append(Way(group, True, False, slow, need))
+                if full < slow:  # else the baseline takes as long, spends no more, and needs no credits
+                    ways.append(Way(group, False, True, full, need))
+            offers.append(
+                TinyOffer(
+                    type_name=vm_type.name,
+                    market=market,
+                    price_usd_per_s=offer.price_usd_per_hour / 3600,
+                    vms=offer.limit,
+                    vcpus=vm_type.vcpus,
+                    memory_kb=math.floor(vm_type.memory_mb * 1024),
+                    ready_s=instance.boot_overhead_s,
+                    limit_s=limit,
+                    ways=tuple(ways),
+                    credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
+                )
+            )
+    return offers
+
+
+def _credits(rules: Burstable) -> Credits:
+    """Credits of a burstable type, in the largest unit of which all its figures are multiples."""
+    per_hour = Fraction(repr(rules.credits_per_hour))  # the decimal number that was written
+    amounts = [
+        per_hour / 3600,
+        Fraction(1, 60),
+        Fraction(repr(rules.baseline_fraction)) / 60,
+        Fraction(repr(rules.initial_credits)),
+        24 * per_hour if rules.max_credits is None else Fraction(repr(rules.max_credits)),
+    ]
+    parts = math.lcm(*(amount.denominator for amount in amounts))
+    return Credits(*(int(amount * parts) for amount in amounts))
+
+
+# --------------------------------------------------------------------- least ends of a VM
+
+
+def least_ends(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
+    """Least end of a VM for every part of the bag that it can run by the offer's limit."""
+    return ends_by_seconds(offer, bag) if offer.credits is not None else ends_by_events(offer, bag)
+
+
+def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
+    """Without credits: tasks start when the VM is ready or a task ends; whoever is somewhere first, wins."""
+    ends: dict[Counts, VmPlan] = {}
+    nothing = tuple(0 for _ in bag)
+    heap: list[tuple[int, int, Counts, Running, Started]] = [(offer.ready_s, 0, nothing, (), None)]
+    seen: set[tuple[Counts, Running]] = set()
+    serial = 0  # so that equal times are not told apart by their histories
+    while heap:
+        now, _, counts, running, started = heapq.heappop(heap)
+        if (counts, running) in seen:
+            continue
+        seen.add((counts, running))
+        if not running and any(counts):
+            ends[counts] = VmPlan(now, started)
+        for way in _ways_to_start(offer, bag, counts, running, now):
+            serial += 1
+            heapq.heappush(heap, (now, serial, *_start(way, counts, running, started, now)))
+        if running:
+            passed = running[0][0]
+            left = tuple((seconds - passed, full, need) for seconds, full, need in running if seconds > passed)
+            serial += 1
+            heapq.heappush(heap, (now + passed, serial, counts, left, started))
+    return ends
+
+
+def ends_by_seconds(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
+    """With or without credits: at every second, any tasks may start. Of two equal states, more credits are better."""
+    credits = offer.credits or Credits(0, 0, 0, 0, 0)
+    runs_here = {way.group for way in offer.ways if offer.ready_s + way.seconds <= offer.limit_s}
+    everything = tuple(count if group in runs_here else 0 for group, count in enumerate(bag))
+    ends: dict[Counts, VmPlan] = {}
+    nothing = tuple(0 for _ in bag)
+    states: dict[tuple[Counts, Running], tuple[int, Started]] = {(nothing, ()): (credits.initial, None)}
+    for now in range(offer.ready_s, offer.limit_s + 1):
+        for (counts, running), (_, started) in states.items():
+            if not running and any(counts):
+                ends.setdefault(counts, VmPlan(now, started))
+        if everything in ends or now == offer.limit_s:
+            break  # any part of the bag ends no later than all of it
+        states = _a_second_later(credits, _with_starts(offer, bag, states, now))
+        # All that is left of these runs at the baseline: they will end, and nothing need end later than they do.
+        certain = [
+            running[-1][0]
+            for counts, running in states
+            if counts == everything and running and not any(full for _, full, _ in running)
+        ]
+        if certain:
+            latest = min(certain)
+            states = {
+                (counts, running): value
+                for (counts, running), value in states.items()
+                if not running or running[-1][0] <= latest
+            }
+    return ends
+
+
+def _with_starts(
+    offer: TinyOffer, bag: Counts, states: dict[tuple[Counts, Running], tuple[int, Started]], now: int
+) -> dict[tuple[Counts, Running], tuple[int, Started]]:
+    """States that can be had by starting any tasks now, or none."""
+    result = dict(states)
+    latest = states
+    while latest:
+        one_more: dict[tuple[Counts, Running], tuple[int, Started]] = {}
+        for (counts, running), (balance, started) in latest.items():
+            for way in _ways_to_start(offer, bag, counts, running, now):
+                new_counts, new_running, new_started = _start(way, counts, running, started, now)
+                key = (new_counts, new_running)
+                if key not in result or result[key][0] < balance:
+                    result[key] = one_more[key] = (balance, new_started)
+        latest = one_more
+    return result
+
+
+def _a_second_later(
+    credits: Credits, states: dict[tuple[Counts, Running], tuple[int, Started]]
+) -> dict[tuple[Counts, Running], tuple[int, Started]]:
+    later: dict[tuple[Counts, Running], tuple[int, Started]] = {}
+    for (counts, running), (balance, started) in states.items():
+        at_full = sum(full for _, full, _ in running)
+        spent = at_full * credits.full + (len(running) - at_full) * credits.baseline
+        left = min(balance + credits.earned - spent, credits.cap)
+        if left < 0:
+            if at_full:
+                continue  # full speed without credits
+            left = 0  # the baseline needs none
+        key = (counts, tuple((seconds - 1, full, need) for seconds, full, need in running if seconds > 1))
+        if key not in later or later[key][0] < left:
+            later[key] = (left, started)
+    return later
+
+
+def _ways_to_start(offer: TinyOffer, bag: Counts, counts: Counts, running: Running, now: int) -> list[Way]:
+    """Ways to start one more task now: a core, the memory and the time it takes are there."""
+    if len(running) == offer.vcpus:
+        return []
+    free_kb = offer.memory_kb - sum(need for _, _, need in running)
+    return [
+        way
+        for way in offer.ways
+        if counts[way.group] < bag[way.group] and way.need_kb <= free_kb and now + way.seconds <= offer.limit_s
+    ]
+
+
+def _start(
+    way: Way, counts: Counts, running: Running, started: Started, now: int
+) -> tuple[Counts, Running, tuple[int, bool, int, int, Started]]:
+    more = (*counts[: way.group], counts[way.group] + 1, *counts[way.group + 1 :])
+    entry = (way.seconds, way.spends_as_full, way.need_kb)
+    return more, tuple(sorted((*running, entry))), (way.group, way.baseline, now, now + way.seconds, started)

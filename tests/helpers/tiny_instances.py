@@ -1,0 +1,119 @@
+"""Tiny instances of every shape, the same ones for a seed everywhere: small enough for the exhaustive oracle."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from spotbag.instances import InputError, Instance
+
+FAMILIES: dict[str, dict[str, bool]] = {
+    "cores": {},
+    "memory": {"memory": True},
+    "burstable": {"burstable": True},
+}
+"""What to ask of `tiny_instance`, by name."""
+
+
+def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False) -> Instance:
+    """Draw a valid instance of 1 to 5 tasks of 1 to 8 s at full speed on 1 to 3 types of VM.
+
+    Parameters
+    ----------
+    seed : int
+        Same seed, same instance.
+    burstable : bool
+        Whether at least one type is burstable; the memory of about half of these instances may bind.
+    memory : bool
+        Whether the memory of VMs may bind, and keep tasks off some types.
+    """
+    rng = random.Random(f"tiny {seed} {burstable} {memory}")
+    while True:
+        document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
+        try:
+            return Instance.from_document(document, "tiny")
+        except InputError:  # a task that fits nowhere, or markets without an offer: draw again
+            continue
+
+
+def _document(rng: random.Random, name: str, burstable: bool, memory: bool) -> dict[str, Any]:
+    names = [f"type{number}" for number in range(rng.randint(1, 3))]
+    vm_types = [
+        _vm_type(rng, type_name, burstable and (number == 0 or rng.random() < 0.3), memory)
+        for number, type_name in enumerate(names)
+    ]
+    rng.shuffle(vm_types)
+    deadline = rng.randint(12 if burstable else 8, 30)
+    document: dict[str, Any] = {
+        "format": "spotbag.instance/1",
+        "name": name,
+        "deadline_s": deadline,
+        "boot_overhead_s": rng.choice([0, 0, 1, 3]),
+        "objective": {"cost_weight": rng.choice([0, 0.3, 0.5, 0.5, 1])},
+        "vm_types": vm_types,
+        "tasks": _tasks(rng, names, memory),
+    }
+    if rng.random() < 0.4:
+        document["objective"] |= {"cost_scale_usd": rng.choice([0.001, 0.01]), "makespan_scale_s": rng.choice([10, 50])}
+    if any("spot" in vm_type["offers"] for vm_type in vm_types):
+        document["d_spot_s"] = rng.randint(deadline // 3, deadline)
+    if rng.random() < 0.4:
+        document["checkpoint"] = {
+            "overhead_fraction": rng.choice([0.1, 0.25, 0.5]),
+            "dump_base_s": rng.choice([0.3, 0.5, 1.0]),
+            "dump_s_per_mb": rng.choice([0.0, 0.001]),
+        }
+    limits = {key: rng.randint(0, 3) for key in ("max_spot", "max_on_demand") if rng.random() < 0.35}
+    if limits:
+        document["limits"] = limits
+    if rng.random() < 0.2:
+        document["markets"] = [rng.choice(["spot", "on-demand"])]
+    return document
+
+
+def _vm_type(rng: random.Random, name: str, burstable: bool, memory: bool) -> dict[str, Any]:
+    markets = rng.choice([["spot"], ["on-demand"], ["on-demand"], ["spot", "on-demand"], ["spot", "on-demand"]])
+    price = rng.choice([0.36, 0.5, 0.9, 1.0, 1.8, 3.6])
+    offers = {
+        market: {
+            "price_usd_per_hour": price * (rng.choice([0.3, 0.5, 1.0]) if market == "spot" else 1.0),
+            "limit": rng.choice([1, 1, 2, 3]),
+        }
+        for market in markets
+    }
+    vm_type: dict[str, Any] = {
+        "name": name,
+        "vcpus": rng.choice([1, 2, 2, 3] if burstable else [1, 2, 2, 3, 4]),
+        "memory_mb": rng.choice([512, 700, 1024, 1500.5]) if memory else 8192,
+        "offers": offers,
+        "speed": rng.choice([0.5, 1.0, 1.0, 1.7]),
+    }
+    if burstable:
+        # A second at full speed is 1/60 credit; a VM earns 0.1 to 1.5 such seconds in a second.
+        vm_type["burstable"] = {
+            "baseline_fraction": rng.choice([0.2, 0.25, 0.4, 0.5, 1.0]),
+            "credits_per_hour": rng.choice([6, 12, 24, 36, 48, 90]),
+            "initial_credits": rng.choice([0, 0, 0.02, 0.05, 0.1]),
+            "max_credits": rng.choice([0.1, 0.15, 100]),
+        }
+    return vm_type
+
+
+def _tasks(rng: random.Random, type_names: list[str], memory: bool) -> list[dict[str, Any]]:
+    tasks: list[dict[str, Any]] = []
+    left = rng.choice([1, 2, 3, 4, 4, 5, 5])
+    while left:
+        task: dict[str, Any] = {
+            "id": f"t{len(tasks)}",
+            "memory_mb": rng.choice([100, 300.3, 300.3, 512, 512, 700, 1024]) if memory else rng.choice([10, 100.7]),
+        }
+        if rng.random() < 0.3:
+            task["base_runtime_s"] = rng.choice([0.5, 1, 2, 3, 3.4, 4])
+        else:
+            runs_on = [name for name in type_names if rng.random() < 0.85] or type_names
+            task["runtime_s"] = {name: rng.choice([1, 2, 3, 4, 5, 5.5, 6, 7, 8]) for name in runs_on}
+        if left > 1 and rng.random() < 0.3:
+            task["count"] = rng.randint(2, left)
+        left -= task.get("count", 1)
+        tasks.append(task)
+    return tasks

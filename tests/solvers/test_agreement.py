@@ -1,0 +1,79 @@
+"""Exact methods find the optimum of the exhaustive oracle, or refuse; nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import pytest
+from exhaustive import tiny_optimum
+from tiny_instances import FAMILIES, tiny_instance
+
+from spotbag.instances import SpotbagError
+from spotbag.models.refusal import ModelRefusal
+from spotbag.schedules import check
+from spotbag.solvers import METHODS, solve
+
+EXACT_METHODS = [name for name, method in METHODS.items() if getattr(method, "exact", False)]
+FAST_SEEDS = 60
+SEEDS_OF_A_BLOCK = 100
+BLOCKS = 17  # with three families 5,100 instances
+TOLERANCE = 1e-7
+REFUSED = "refused"
+
+
+@cache
+def outcome(method: str, family: str, seed: int) -> str:
+    """What is wrong with the answer of a method; empty if nothing is, `REFUSED` if it gave none."""
+    instance = tiny_instance(seed, **FAMILIES[family])
+    plan = tiny_optimum(family, seed)
+    best = None if plan is None else plan.objective
+    try:
+        result = solve(instance, method)
+    except ModelRefusal:
+        return REFUSED
+    except SpotbagError as error:
+        return str(error)
+    if best is None:
+        return "" if result.status == "infeasible" else f"{result.status} {result.objective}, but there is no plan"
+    if result.status != "optimal" or result.objective is None or result.schedule is None:
+        return f"{result.status} {result.objective}, but the optimum is {best}: {result.message}"
+    if abs(result.objective - best) > TOLERANCE * best:
+        return f"claims the optimum {result.objective}, but it is {best}"
+    if result.bound is None or result.bound > best * (1 + TOLERANCE):
+        return f"claims the bound {result.bound}, but the optimum is {best}"
+    violations = check(instance, result.schedule).violations
+    return str(violations[0]) if violations else ""
+
+
+def disagreements(method: str, family: str, seeds: range) -> dict[int, str]:
+    """What is wrong, by seed."""
+    outcomes = {seed: outcome(method, family, seed) for seed in seeds}
+    return {seed: said for seed, said in outcomes.items() if said not in ("", REFUSED)}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("method", EXACT_METHODS)
+def test_exact_methods_find_the_optimum_or_refuse(method: str, family: str) -> None:
+    assert disagreements(method, family, range(FAST_SEEDS)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("method", EXACT_METHODS)
+def test_exact_methods_find_the_optimum_or_refuse_on_thousands(method: str, family: str, block: int) -> None:
+    first = FAST_SEEDS + block * SEEDS_OF_A_BLOCK
+    assert disagreements(method, family, range(first, first + SEEDS_OF_A_BLOCK)) == {}
+
+
+@pytest.mark.parametrize("method", EXACT_METHODS)
+def test_exact_methods_do_not_refuse_most_of_what_they_are_for(method: str) -> None:
+    outcomes = [outcome(method, family, seed) for family, seed in itertools.product(FAMILIES, range(FAST_SEEDS // 2))]
+    assert outcomes.count(REFUSED) <= 0.8 * len(outcomes)
+
+
+def test_a_method_that_is_not_exact_would_be_found_out() -> None:
+    # The greedy proves nothing: not even its optimal plans are called optimal, nor is an instance called infeasible.
+    wrong = disagreements("greedy", "cores", range(20))
+    assert sorted(wrong) == list(range(20))
