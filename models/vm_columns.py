@@ -7,7 +7,7 @@ to a VM. Burstable VMs are not columns; they are there as a relaxation (`Relaxed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .task_classes import TaskClasses
 from .vm_columns_kernel import find_columns, least_end, quick_bound
 
 MOST_TASKS_OF_A_VM = 24
-_MOST_TRIALS = 20_000
+_TRIALS_TO_PLACE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,31 @@ class VmColumn:
         Tasks of each class.
     end_s : int
         Least time they take together, from ready; a lower bound of it if finding it would take too long.
+    exact : bool
+        Whether it is the least time.
     """
 
     offer: int
     counts: IntArray
     end_s: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundColumns:
+    """Columns with their reduced costs, and whether there are no others below the threshold."""
+
+    columns: list[VmColumn]
+    reduced: FloatArray
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedColumn:
+    """A column with its end as far as it is known, and class and start of each task in an order of starts if exact."""
+
+    column: VmColumn
+    tasks: list[tuple[int, int]]
 
 
 class ColumnFinder:
@@ -47,6 +67,8 @@ class ColumnFinder:
 
     Parameters
     ----------
+    position : int
+        What `VmColumn.offer` says for this offer.
     instance : Instance
         With D_spot set.
     classes : TaskClasses
@@ -57,7 +79,10 @@ class ColumnFinder:
         Its prices say how the price of a VM is split between its cores and its memory.
     """
 
-    def __init__(self, instance: Instance, classes: TaskClasses, offer: RentalOffer, bound: DivisibleBound) -> None:
+    def __init__(
+        self, position: int, instance: Instance, classes: TaskClasses, offer: RentalOffer, bound: DivisibleBound
+    ) -> None:
+        self.position = position
         self.offer = offer
         self.n_classes = len(classes)
         self.vms = min(offer.limit, instance.n_tasks)
@@ -70,9 +95,9 @@ class ColumnFinder:
         free = bool(instance.memory_never_binds[offer.type_index])
         self.memory_kb = np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
         self.room_kb = 1 if free else offer.memory_kb
-        position = int(np.flatnonzero(bound.offers == offer.index)[0])
-        for_memory = float(bound.memory_price[position]) * offer.memory_kb
-        whole = for_memory + float(bound.core_price[position]) * offer.vcpus
+        priced = int(np.flatnonzero(bound.offers == offer.index)[0])
+        for_memory = float(bound.memory_price[priced]) * offer.memory_kb
+        whole = for_memory + float(bound.core_price[priced]) * offer.vcpus
         self._memory_share = for_memory / whole if whole > 0 and not free else 0.0
 
     def share_s(self) -> FloatArray:
@@ -89,8 +114,9 @@ class ColumnFinder:
         *,
         most_columns: int,
         most_nodes: int,
+        most_trials: int,
         narrowing: bool,
-    ) -> tuple[list[IntArray], IntArray, FloatArray, bool]:
+    ) -> FoundColumns:
         """Find columns whose reduced cost is at most a threshold; see `find_columns`.
 
         Parameters
@@ -103,15 +129,11 @@ class ColumnFinder:
             Latest end, from ready.
         threshold : float
             Largest reduced cost.
-        most_columns, most_nodes : int
-            Limits of the search.
+        most_columns, most_nodes, most_trials : int
+            Limits of the search: columns, sets of tasks looked at, nodes for the least end of one of them.
         narrowing : bool
             Keep the best columns only.
 
-        Returns
-        -------
-        counts, ends, reduced costs, complete
-            Of the columns found; counts by class.
         """
         mine = duals[self.able]
         surplus = self.rate * self.share_s() - mine
@@ -119,10 +141,11 @@ class ColumnFinder:
         counts = np.zeros((most_columns, len(order)), dtype=np.int64)
         ends = np.zeros(most_columns, dtype=np.int64)
         reduced = np.zeros(most_columns)
+        exact = np.zeros(most_columns, dtype=bool)
         most_end = min(most_end_s, self.limit_s)
         most_tasks = int(min(MOST_TASKS_OF_A_VM, self.size.sum()))
         if not len(order):
-            return [], ends[:0], reduced[:0], True
+            return FoundColumns([], reduced[:0], True)
         # Sets with more tasks than are looked at could exist: then the search is not complete.
         room_s = self.offer.vcpus * most_end
         too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
@@ -130,14 +153,17 @@ class ColumnFinder:
         found, complete = find_columns(
             self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order],
             self.offer.vcpus, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
-            most_nodes, _MOST_TRIALS, counts, ends, reduced,
+            most_nodes, most_trials, counts, ends, reduced, exact,
         )  # fmt: skip
         whole = np.zeros((found, self.n_classes), dtype=np.int64)
         whole[:, self.able[order]] = counts[:found]
-        return list(whole), ends[:found], reduced[:found], complete and not cut
+        rows = zip(whole, ends[:found].tolist(), exact[:found].tolist(), strict=True)
+        made = [VmColumn(self.position, row, end, sure) for row, end, sure in rows]
+        return FoundColumns(made, reduced[:found], complete and not cut)
 
-    def place(self, counts: IntArray, below_s: int) -> list[tuple[int, int]] | None:
-        """Class and start of each task of a column, in an order of starts; None if no plan ends before a moment."""
+    def place(self, column: VmColumn, most_trials: int = _TRIALS_TO_PLACE) -> PlacedColumn:
+        """Find the least end of a column, and the starts of its tasks."""
+        counts = column.counts
         position = {int(index): place for place, index in enumerate(self.able.tolist())}
         rows = sorted(
             ((int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g) for g in np.flatnonzero(counts).tolist()),
@@ -150,12 +176,10 @@ class ColumnFinder:
         starts = np.zeros(len(tasks), dtype=np.int64)
         n, cores = len(tasks), self.offer.vcpus
         goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
-        end, complete = least_end(
-            seconds, memory, same, n, cores, self.room_kb, goal, below_s, 100 * _MOST_TRIALS, starts
-        )
-        if not complete or end >= below_s:
-            return None
-        return sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda placed: placed[1])
+        below = int(seconds.sum()) + 1
+        end, complete = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
+        placed = sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda row: row[1])
+        return PlacedColumn(replace(column, end_s=max(int(end), column.end_s), exact=bool(complete)), placed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +215,13 @@ def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) 
     ]
 
 
-def schedule_of_columns(
+def plan_of_columns(
     instance: Instance, classes: TaskClasses, vms: Sequence[tuple[RentalOffer, list[tuple[int, int]]]]
-) -> Schedule:
-    """Make the plan of VMs, each with class and start of its tasks; tasks beyond those of a class are dropped."""
+) -> Schedule | None:
+    """Make the plan of VMs, each with class and start of its tasks; None if tasks are missing.
+
+    Tasks beyond those of a class are dropped.
+    """
     left = [mine.tolist() for mine in classes.tasks]
     ready = instance.boot_overhead_s
     vm_offer: list[int] = []
@@ -212,5 +239,7 @@ def schedule_of_columns(
             used = True
         if used:
             vm_offer.append(offer.index)
+    if any(left):
+        return None
     baseline = np.zeros(instance.n_tasks, dtype=bool)
     return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, baseline)

@@ -172,6 +172,7 @@ def find_columns(
     counts: IntArray,
     ends: IntArray,
     reduced: FloatArray,
+    exact: BoolArray,
 ) -> tuple[int, bool]:
     """Find columns of an offer whose reduced cost ``fixed + rate * end - duals`` is below a threshold.
 
@@ -190,13 +191,13 @@ def find_columns(
         Keep the best columns only: once the arrays are full, the worst of them is the threshold.
     most_tasks, most_nodes, most_trials : int
         Most tasks of a column; most sets looked at; most nodes of the search for one least end.
-    counts, ends, reduced : arrays
-        Receive the columns found.
+    counts, ends, reduced, exact : arrays
+        Receive the columns found. An end whose search was cut short is a lower bound, and not exact.
 
     Returns
     -------
     (int, bool)
-        How many, and whether the search was complete. An end whose search was cut short is a lower bound.
+        How many, and whether the search was complete.
     """
     n_classes = len(seconds)
     most_columns = len(ends)
@@ -291,7 +292,7 @@ def find_columns(
                 and sorted_seconds[place] == sorted_seconds[place - 1]
                 and sorted_memory[place] == sorted_memory[place - 1]
             )
-        end, _ = least_end(
+        end, whole = least_end(
             sorted_seconds, sorted_memory, same, n, cores, room, least, limit + 1, most_trials, starts
         )
         if end > limit:
@@ -310,6 +311,7 @@ def find_columns(
             counts[place, position] = taken[position]
         ends[place] = end
         reduced[place] = cost
+        exact[place] = whole
         if narrowing and found == most_columns:
             worst = np.argmax(reduced)
             threshold = min(threshold, reduced[worst])

@@ -14,7 +14,7 @@ from ..schedules.evaluation import objective_weights
 
 _ROUNDING = 1e-12
 _COLUMNS_A_CALL = 12
-_MOST_NODES = 3_000_000
+_MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ class ColumnMaster:
         self.instance = instance
         self.classes = classes
         offers = usable_offers(instance)
-        self.finders = [ColumnFinder(instance, classes, offer, bound) for offer in offers if not offer.burstable]
+        regular = [offer for offer in offers if not offer.burstable]
+        self.finders = [ColumnFinder(k, instance, classes, offer, bound) for k, offer in enumerate(regular)]
         burstable = [offer for offer in offers if offer.burstable]
         self.relaxed: list[list[RelaxedTask]] = [relaxed_tasks(instance, classes, offer) for offer in burstable]
         self._cost_weight = objective_weights(instance)[0]
@@ -69,7 +70,7 @@ class ColumnMaster:
         self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
         self._unit = 1e4 / max(bound.objective, 1e-12)
         self.columns: list[VmColumn] = []
-        self._known: set[tuple[int, bytes]] = set()
+        self._known: dict[tuple[int, bytes], int] = {}
         self._solver = highspy.Highs()
         self._solver.setOptionValue("output_flag", False)
         self._solver.setOptionValue("threads", 1)
@@ -106,11 +107,11 @@ class ColumnMaster:
         return self.finders[column.offer].rate * column.end_s
 
     def add(self, column: VmColumn) -> bool:
-        """Add a column unless it is known."""
+        """Add a column, or raise the end of a known one; return whether anything changed."""
         key = (column.offer, column.counts.tobytes())
         if key in self._known:
-            return False
-        self._known.add(key)
+            return self._replace(self._known[key], column)
+        self._known[key] = len(self.columns)
         rows = np.flatnonzero(column.counts)
         extra = [len(self.classes) + column.offer]
         extra += [
@@ -124,6 +125,20 @@ class ColumnMaster:
         self._solver.addCol(cost, 0.0, self._infinity, len(indices), indices, values)
         self.columns.append(column)
         return True
+
+    def _replace(self, position: int, column: VmColumn) -> bool:
+        known = self.columns[position]
+        if column.end_s < known.end_s or (column.end_s == known.end_s and known.exact):
+            return False
+        self.columns[position] = column
+        self._solver.changeColCost(self._n_fixed + position, self.cost_of(column) * self._unit)
+        return column.end_s > known.end_s
+
+    def make_exact(self, most_trials: int) -> None:
+        """Find the least ends of the columns where they are not known."""
+        for column in self.columns.copy():
+            if not column.exact:
+                self.add(self.finders[column.offer].place(column, most_trials).column)
 
     def restrict(self, latest_s: int) -> None:
         """Allow only columns that end by a moment."""
@@ -147,7 +162,7 @@ class ColumnMaster:
             fixed[members] += max(-duals[n_classes + n_offers + k], 0.0)
         return self._solver.getObjectiveValue() / self._unit, np.maximum(duals[:n_classes], 0.0), fixed
 
-    def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int) -> Priced:
+    def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int, most_trials: int) -> Priced:
         """Bound the cost by duals, and find columns that would lower it.
 
         Lagrangian bound: all tasks at their duals, less what the best columns save, for as many VMs as there are. For
@@ -157,13 +172,13 @@ class ColumnMaster:
         columns: list[VmColumn] = []
         complete = True
         for k, finder in enumerate(self.finders):
-            counts, ends, reduced, whole = finder.find(
+            found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
-                most_nodes=_MOST_NODES, narrowing=True,
+                most_nodes=_MOST_NODES, most_trials=most_trials, narrowing=True,
             )  # fmt: skip
-            complete = complete and whole
-            saving[k] = min(float(reduced.min(initial=0.0)), -float(fixed[k]))
-            columns += [VmColumn(k, count, int(end)) for count, end in zip(counts, ends, strict=True)]
+            complete = complete and found.complete
+            saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))
+            columns += found.columns
         cost = float(duals @ self.classes.size) + self._most_saved(saving)
         for position, tasks in enumerate(self.relaxed):
             price = self._relaxed_price[position]

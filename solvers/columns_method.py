@@ -23,9 +23,9 @@ from ..models.integer_program import IntegerProgram
 from ..models.makespan_window import makespan_window
 from ..models.refusal import ModelRefusal
 from ..models.task_classes import task_classes, usable_offers
-from ..models.vm_columns import VmColumn, schedule_of_columns
+from ..models.vm_columns import VmColumn, plan_of_columns
 from ..schedules.evaluation import objective_weights
-from ..schedules.schedule import Schedule
+from ..schedules.checker import check
 from .backend import SolverLimits
 from .column_master import ColumnMaster
 from .highs import solve_with_highs
@@ -33,8 +33,9 @@ from .result import closes_gap
 from .starting_plan import starting_plan
 
 _MOST_CLASSES = 120
-_MOST_LISTED = 150_000
-_MOST_LISTING_NODES = 8_000_000
+_MOST_LISTED = 6_000
+_MOST_LISTING_NODES = 3_000_000
+_TRIALS = (200, 5_000)
 _MOST_ROUNDS = 300
 _SMOOTHING = 0.5
 _CONVERGED = 1e-6
@@ -43,13 +44,7 @@ _BETTER = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
-    """Options of the column method.
-
-    Attributes
-    ----------
-    bound_only : {"no", "yes"}
-        Only bound the optimum; list no columns.
-    """
+    """The column method has no options."""
 
 
 @dataclass(order=True, slots=True)
@@ -61,7 +56,6 @@ class _Part:
     last_s: int = field(compare=False)
     cost: float | None = field(compare=False, default=None)
     duals: FloatArray | None = field(compare=False, default=None)
-    fixed: FloatArray | None = field(compare=False, default=None)
 
 
 def columns(instance: Instance, options: ColumnOptions, run: Run) -> HeuristicOutcome:
@@ -151,7 +145,7 @@ class _ColumnSearch:
             self.stuck.append(part)
             return
         middle = (part.first_s + part.last_s) // 2
-        heapq.heappush(self.open, _Part(part.bound, part.first_s, middle, duals=part.duals, fixed=part.fixed))
+        heapq.heappush(self.open, _Part(part.bound, part.first_s, middle, duals=part.duals))
         later = part.bound + self.time_weight * (middle + 1 - part.first_s)
         heapq.heappush(
             self.open, replace(part, bound=max(later, part.bound), first_s=middle + 1)
@@ -159,28 +153,36 @@ class _ColumnSearch:
 
     def _generate(self, part: _Part) -> None:
         """Column generation for plans that end by the end of a part; raises its bound."""
-        master, latest = self.master, part.last_s
-        master.restrict(latest)
         at_first = self.time_weight * (part.first_s + self.ready)
-        center = master.first_duals if part.duals is None else part.duals
-        best_cost, best_duals, best_fixed = -math.inf, center, np.zeros(len(master.finders))
+        part.cost, part.duals = -math.inf, self.master.first_duals if part.duals is None else part.duals
+        for trials in _TRIALS:  # with rough ends first: most of the way is then fast
+            if trials > _TRIALS[0]:
+                self.master.make_exact(trials)
+            self.master.restrict(part.last_s)
+            self._converge(part, at_first, trials)
+            part.bound = max(part.bound, at_first + part.cost)
+            if part.bound >= self.at_most or self.run.out_of_time():
+                return
+
+    def _converge(self, part: _Part, at_first: float, trials: int) -> None:
+        """Add columns until the linear programme over all of them is solved; its bound is the cost of the part."""
+        master = self.master
+        assert part.cost is not None and part.duals is not None, "a part starts from some duals"
         for _ in range(_MOST_ROUNDS):
             value, duals, fixed = master.solve()
             added = False
-            for smoothed in (True, False):
-                at = _SMOOTHING * center + (1 - _SMOOTHING) * duals if smoothed else duals
-                priced = master.price(at, fixed, latest)
-                if priced.cost > best_cost:
-                    best_cost, best_duals, best_fixed, center = priced.cost, at, fixed, at
+            for weight in (_SMOOTHING, 0.0):
+                at = weight * part.duals + (1 - weight) * duals
+                priced = master.price(at, fixed, part.last_s, trials)
+                if priced.cost > part.cost:
+                    part.cost, part.duals = priced.cost, at
                 for column in priced.columns:
                     added = master.add(column) or added
                 if added or self.run.out_of_time():
                     break
-            done = not added or value - best_cost <= _CONVERGED * abs(value)
-            if done or at_first + best_cost >= self.at_most or self.run.out_of_time():
-                break
-        part.cost, part.duals, part.fixed = best_cost, best_duals, best_fixed
-        part.bound = max(part.bound, at_first + best_cost)
+            done = not added or value - part.cost <= _CONVERGED * abs(value)
+            if done or at_first + part.cost >= self.at_most or self.run.out_of_time():
+                return
 
     def _solved_by_listing(self, part: _Part) -> bool:
         """List all columns that a better plan of a part can have, and let an integer programme choose."""
@@ -188,33 +190,41 @@ class _ColumnSearch:
             return False
         at_first = self.time_weight * (part.first_s + self.ready)
         slack = self.at_most - (at_first + part.cost)
-        saving = self.master.price(part.duals, np.zeros(len(self.master.finders)), part.last_s)
+        nothing = np.zeros(len(self.master.finders))
+        priced = self.master.price(part.duals, nothing, part.last_s, _TRIALS[-1])
         listed: list[VmColumn] = []
         for k, finder in enumerate(self.master.finders):
-            least = min((0.0, *(self._reduced(c, part.duals) for c in saving.columns if c.offer == k)))
-            counts, ends, _, complete = finder.find(
-                part.duals, -least, part.last_s, slack, most_columns=_MOST_LISTED - len(listed),
-                most_nodes=_MOST_LISTING_NODES, narrowing=False,
+            least = min((self._reduced(c, part.duals) for c in priced.columns if c.offer == k), default=0.0)
+            found = finder.find(
+                part.duals, -min(least, 0.0), part.last_s, slack, most_columns=_MOST_LISTED + 1 - len(listed),
+                most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
             )  # fmt: skip
-            if not complete:
+            listed += found.columns
+            if not found.complete or len(listed) > _MOST_LISTED:
                 return False
-            listed += [VmColumn(k, count, int(end)) for count, end in zip(counts, ends, strict=True)]
-        return self._choose(part, listed)
+        listed = [c if c.exact else self.master.finders[c.offer].place(c, _TRIALS[-1]).column for c in listed]
+        return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
 
     def _reduced(self, column: VmColumn, duals: FloatArray) -> float:
         return self.master.cost_of(column) - float(duals @ column.counts)
 
     def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
-        program, picked = self._program(part, listed)
-        answer = solve_with_highs(program, SolverLimits.of_run(self.run))
-        self.interrupted = self.interrupted or answer.interrupted
-        if answer.values is not None:
-            self._take(listed, answer.values[picked])
-        if answer.status == "infeasible":
-            return True
-        part.bound = max(part.bound, answer.bound)
-        return part.bound >= self.at_most * (1 - _BETTER)
+        while True:
+            program, picked = self._program(part, listed)
+            answer = solve_with_highs(program, SolverLimits.of_run(self.run))
+            self.interrupted = self.interrupted or answer.interrupted
+            longer = False
+            if answer.values is not None:
+                longer = self._take(listed, answer.values[picked])
+            if answer.status == "infeasible":
+                return True
+            part.bound = max(part.bound, answer.bound)
+            if part.bound >= self.at_most * (1 - _BETTER):
+                return True
+            if not longer or self.run.out_of_time() or self.interrupted:
+                return False
+            listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
 
     def _program(self, part: _Part, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
         """Integer programme of a part: each class is run, limits are kept, the makespan is the last end."""
@@ -265,22 +275,23 @@ class _ColumnSearch:
                 if mine:
                     program.add_row([*mine, step], [*([1] * len(mine)), -finder.vms], upper=0)
 
-    def _take(self, listed: list[VmColumn], picked: IntArray) -> None:
-        """Keep the plan of the picked columns if it is one and better."""
+    def _take(self, listed: list[VmColumn], picked: IntArray) -> bool:
+        """Keep the plan of the picked columns if it is better; say whether one takes longer than was known."""
         vms = []
+        longer = False
         for position in np.flatnonzero(picked).tolist():
             column = listed[position]
             finder = self.master.finders[column.offer]
-            placed = finder.place(column.counts, column.end_s + 1)
-            if placed is None:
-                return
-            vms += [(finder.offer, placed)] * int(picked[position])
-        try:
-            plan = schedule_of_columns(self.instance, self.classes, vms)
-        except (IndexError, ValueError):
-            return
-        if plan.objective < self.at_most:
+            placed = finder.place(column)
+            if not placed.column.exact:
+                return False
+            longer = longer or placed.column.end_s > column.end_s
+            listed[position] = placed.column
+            vms += [(finder.offer, placed.tasks)] * int(picked[position])
+        plan = plan_of_columns(self.instance, self.classes, vms)
+        if plan is not None and plan.objective < self.at_most and check(self.instance, plan).feasible:
             self.best = plan
+        return longer
 
     def _report(self) -> None:
         bound = min(self.bound, self.at_most)
