@@ -103,7 +103,7 @@ class _Dual:
                 self.durations[:, k] = np.minimum(self.durations[:, k], at_baseline)
         self.memory_kb = instance.memory_kb.astype(float)
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
-        self.cores = np.array([_effective_cores(offer) for offer in offers])
+        self.cores = np.array([effective_cores(offer) for offer in offers])
         self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
         self.vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
@@ -202,7 +202,7 @@ class _Dual:
         return (float(weights @ np.array(self.moments)) / total if total > 0 else self.deadline) - self.ready
 
 
-def _effective_cores(offer: RentalOffer) -> float:
+def effective_cores(offer: RentalOffer) -> float:
     """Cores that a VM can keep at full speed for good.
 
     Every second of work at full speed spends 1/60 credit, in whatever mode it is done. A burstable VM that starts
