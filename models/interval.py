@@ -266,6 +266,7 @@ class IntervalModel:
         self.markets_are_limited()
         if self.switches.energy_cuts:
             self.energy_fits_the_paid_time()
+            self.cores_hold_few_long_tasks()
         if self.switches.symmetry:
             self.identical_vms_are_ordered()
             self.identical_tasks_are_ordered()
@@ -404,9 +405,32 @@ class IntervalModel:
                 self.model.add(vm.offer.memory_kb * vm.paid_s >= used)
             weightings = () if self.bound is None else self.bound.weightings.get(vm.offer.index, ())
             for cut in weightings:
-                weights = cut.weights
-                used = sum(int(weights[groups[p.task]]) * p.seconds * p.present for p in places)
-                self.model.add(cut.capacity * vm.paid_s >= used)
+                weights = cut.weights[groups].tolist()
+                weighted = _weighted(places, [weights[place.task] * place.seconds for place in places])
+                self.model.add(cut.capacity * vm.paid_s >= weighted)
+
+    def cores_hold_few_long_tasks(self) -> None:
+        """A VM is paid for its longest task, and in the time that is left a core takes one long task (own).
+
+        For every length h up to half of the time H of a VM, tasks longer than H - h fill a core, and of those of at
+        least h and above a third of H, a core takes two: the threshold functions of Martello and Toth, over time.
+        """
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.one_at_a_time or vm.credits == "to be planned":
+                continue
+            for place in places:
+                self.model.add(vm.paid_s >= place.seconds * place.present)
+            lengths = {place.seconds for place in places if 3 * place.seconds > vm.limit_s >= 2 * place.seconds}
+            for shortest in sorted({*lengths, vm.limit_s // 2 + 1}):
+                halves = [
+                    (2 if place.seconds > vm.limit_s - shortest else 1, place)
+                    for place in places
+                    if place.seconds >= shortest
+                ]
+                if 2 * shortest > vm.limit_s:
+                    halves = [(2, place) for _, place in halves]
+                if sum(half for half, _ in halves) > 2 * vm.offer.vcpus:
+                    self.model.add(sum(half * place.present for half, place in halves) <= 2 * vm.offer.vcpus)
 
     def identical_vms_are_ordered(self) -> None:
         """VMs of the same offer by falling end."""
@@ -598,10 +622,27 @@ class IntervalModel:
         return int(self.instance.memory_kb[self.instance.task_group[place.task]])
 
 
-def _sum(places: list[_Place], coefficient: Callable[[_Place], int]) -> cp_model.LinearExprT:
+def refuse_too_many_tasks(instance: Instance) -> None:
+    """Refuse at once a bag of which even one place for each task would be too many.
+
+    Raises
+    ------
+    ModelRefusal
+        With the numbers.
+    """
+    if instance.n_tasks > MAX_PLACES:
+        raise _too_many(instance, f"more than {MAX_PLACES:,} intervals for {counted(instance.n_tasks, 'task')}")
+
+
+def _sum(places: list[_Place], coefficient: Callable[[_Place], int]) -> cp_model.LinearExpr:
+    """Sum of the coefficients of the places that are taken."""
+    return _weighted(places, [coefficient(place) for place in places])
+
+
+def _weighted(places: list[_Place], coefficients: list[int]) -> cp_model.LinearExpr:
     from ortools.sat.python import cp_model
 
-    return cp_model.LinearExpr.weighted_sum([p.present for p in places], [coefficient(p) for p in places])
+    return cp_model.LinearExpr.weighted_sum([place.present for place in places], coefficients)
 
 
 def _latest_makespan_s(
@@ -651,8 +692,12 @@ def _refuse_too_many_places(instance: Instance, vm_counts: list[int], modes: Boo
     """Refuse an instance with too many pairs of task and VM."""
     places = int(((modes.sum(axis=2) * instance.group_size[:, None]).sum(axis=0) * np.array(vm_counts)).sum())
     if places > MAX_PLACES:
-        raise ModelRefusal(
-            f"the interval model would need {places:,} intervals for {counted(instance.n_tasks, 'task')} on "
-            f"{counted(sum(vm_counts), 'VM')}; its limit is {MAX_PLACES:,}. Lower the limits of the offers or split "
-            "the bag, or use the search, which also gives a bound"
-        )
+        vms = counted(sum(vm_counts), "VM")
+        raise _too_many(instance, f"{places:,} intervals for {counted(instance.n_tasks, 'task')} on {vms}")
+
+
+def _too_many(instance: Instance, need: str) -> ModelRefusal:
+    return ModelRefusal(
+        f"{instance.name}: the interval model would need {need}; its limit is {MAX_PLACES:,}. Lower the limits of the "
+        "offers or split the bag, or use the search, which also gives a bound"
+    )

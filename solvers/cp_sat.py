@@ -69,7 +69,7 @@ def solve_cp_model(
                 )
 
     report = Report()
-    statuses: list[int] = []
+    statuses: list[cp_model.CpSolverStatus] = []
     interrupted = run_interruptibly(lambda: statuses.append(solver.solve(model, report)), solver.stop_search)
     status = statuses[0]
     if status == cp_model.MODEL_INVALID:

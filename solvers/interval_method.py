@@ -11,7 +11,7 @@ from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run, TracePoint
 from ..instances.problem import Instance
 from ..models.configuration_bound import ConfigurationBound, configuration_bound
-from ..models.interval import IntervalModel, IntervalSwitches
+from ..models.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
 from ..schedules.schedule import Schedule
 from .backend import SolverLimits
 from .cp_sat import solve_cp_model
@@ -63,6 +63,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Heuristi
     ModelRefusal
         If the model would be too large.
     """
+    refuse_too_many_tasks(instance)
     bound = configuration_bound(instance)
     if math.isinf(bound.objective):
         return HeuristicOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)

@@ -182,12 +182,12 @@ def random_problem(seed: int) -> Instance:
         left -= count
         task = {"memory_mb": draw.choice([100, 400, 500, 501, 700]), "base_runtime_s": draw.randint(1, 8)}
         tasks.append({"id": f"t{left}", "count": count} | task)
-    fields: dict[str, Any] = {"deadline_s": draw.randint(12, 40)}
+    fields: dict[str, Any] = {"deadline_s": draw.randint(15, 40)}
     fields["d_spot_s"] = draw.randint(8, fields["deadline_s"])
     if draw.random() < 0.3:
         fields["boot_overhead_s"] = 3
     if draw.random() < 0.3:
-        fields["limits"] = {"max_on_demand": 1, "max_spot": draw.randint(0, 2)}
+        fields["limits"] = {"max_on_demand": 1, "max_spot": draw.randint(1, 2)}
     if draw.random() < 0.3:
         fields["checkpoint"] = {"overhead_fraction": 0.3, "dump_base_s": 0.7}
     if draw.random() < 0.6:
@@ -287,6 +287,9 @@ def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
         ModelRefusal, match=r"would need 120,000 intervals for 3,000 tasks on 35 VMs; its limit is 40,000"
     ):
         interval(problem, IntervalOptions(), Run())
+    tasks = [{"id": "t", "memory_mb": 1, "base_runtime_s": 1, "count": 50_000}]
+    with pytest.raises(ModelRefusal, match=r"more than 40,000 intervals for 50,000 tasks"):
+        interval(instance([], tasks=tasks, vm_types=[vm_type(limit=2000)]), IntervalOptions(), Run())
 
 
 def test_too_many_seconds_of_credits_are_refused_unless_the_offer_is_left_out() -> None:
