@@ -10,6 +10,7 @@ import numpy as np
 
 from ..instances.errors import SpotbagError
 from ..instances.problem import IntArray
+from ..models.integer_costs import integer_costs
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits
 from .interruptible import run_interruptibly
@@ -19,28 +20,6 @@ if TYPE_CHECKING:
 
 Values = TypeVar("Values")
 
-_LARGEST_OBJECTIVE = 2**50
-_LARGEST_COEFFICIENT = 2**40
-
-
-def integer_costs(costs: list[float], largest_value: float) -> tuple[list[int], float]:
-    """Costs as integers, rounded down, and the factor they were multiplied by.
-
-    Rounded down, they keep every bound of the integer objective a bound of the true one: variables are not negative.
-
-    Parameters
-    ----------
-    costs : list of float
-        Nonnegative.
-    largest_value : float
-        An upper limit of the objectives that matter.
-    """
-    highest = max((abs(cost) for cost in costs), default=0.0) or 1.0
-    factor = min(_LARGEST_COEFFICIENT / highest, _LARGEST_OBJECTIVE / largest_value if largest_value > 0 else math.inf)
-    # A power of two changes no digit of a cost.
-    factor = 2.0 ** math.floor(math.log2(factor))
-    return [math.floor(cost * factor) for cost in costs], factor
-
 
 def solve_cp_model(
     model: cp_model.CpModel,
@@ -48,6 +27,7 @@ def solve_cp_model(
     read: Callable[[Callable[[cp_model.IntVar], int]], Values],
     factor: float,
     constant: float = 0.0,
+    linearization_level: int | None = None,
 ) -> SolverAnswer[Values]:
     """Solve a CP-SAT model whose objective is ``factor`` times the true one less a constant.
 
@@ -61,6 +41,8 @@ def solve_cp_model(
         Makes the values of the answer; it is given a function from variables to their values.
     factor, constant : float
         The true objective is that of the model divided by ``factor``, plus ``constant``.
+    linearization_level : int, optional
+        How much of the model its linear relaxation sees, 0 to 2; CP-SAT's own choice if absent.
     """
     from ortools.sat.python import cp_model
 
@@ -73,6 +55,8 @@ def solve_cp_model(
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.target_gap
     parameters.catch_sigint_signal = False
+    if linearization_level is not None:
+        parameters.linearization_level = linearization_level
     left = limits.seconds_left()
     if left is not None:
         parameters.max_time_in_seconds = left
@@ -85,7 +69,7 @@ def solve_cp_model(
                 )
 
     report = Report()
-    statuses: list[int] = []
+    statuses: list[cp_model.CpSolverStatus] = []
     interrupted = run_interruptibly(lambda: statuses.append(solver.solve(model, report)), solver.stop_search)
     status = statuses[0]
     if status == cp_model.MODEL_INVALID:

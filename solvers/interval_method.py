@@ -1,0 +1,110 @@
+"""The method ``interval``: the CP-SAT interval model, from the best plan at hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ..heuristics.lpt import LptOptions, lpt
+from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import Run, TracePoint
+from ..instances.problem import Instance
+from ..models.configuration_bound import ConfigurationBound, configuration_bound
+from ..models.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
+from ..schedules.schedule import Schedule
+from .backend import SolverLimits
+from .cp_sat import solve_cp_model
+
+Switch = Literal["on", "off"]
+
+_BETTER = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOptions:
+    """What the model contains; nothing of it changes the optimum.
+
+    Attributes
+    ----------
+    energy_cuts : {"on", "off"}
+        Cuts for core seconds, memory seconds and tasks that cannot run together.
+    symmetry : {"on", "off"}
+        Order of identical VMs and identical tasks.
+    fixing : {"on", "off"}
+        Leave out what no plan better than the start does.
+    """
+
+    energy_cuts: Switch = "on"
+    symmetry: Switch = "on"
+    fixing: Switch = "on"
+
+
+def interval(instance: Instance, options: IntervalOptions, run: Run) -> HeuristicOutcome:
+    """Solve the interval model, from ``run.initial`` or from longest task first.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set if spot VMs are offered.
+    options : IntervalOptions
+        What the model contains.
+    run : Run
+        Seed, time limit, target gap, threads, progress and the plan to start from, which must be feasible.
+
+    Returns
+    -------
+    HeuristicOutcome
+        A plan no worse than the start, and the larger of CP-SAT's bound and the configuration bound; the bound is
+        infinite if the instance is proved infeasible.
+
+    Raises
+    ------
+    ModelRefusal
+        If the model would be too large.
+    """
+    refuse_too_many_tasks(instance)
+    bound = configuration_bound(instance)
+    if math.isinf(bound.objective):
+        return HeuristicOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
+    switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
+    start = run.initial or lpt(instance, LptOptions(), Run()).schedule
+    model = IntervalModel(instance, bound, start, switches=switches)
+    trace: list[TracePoint] = []
+
+    def progress(objective: float, _: float) -> None:
+        trace.append(TracePoint(len(trace) + 1, objective, objective))
+        run.report(trace[-1], len(trace))
+
+    answer = solve_cp_model(
+        model.model, SolverLimits.of_run(run, progress), model.schedule, model.factor, model.constant
+    )
+    plan = _better(start, answer.values)
+    proved = _proved(bound, model, answer.bound, plan)
+    explanation = "" if plan is not None else _explain(model, answer.status, run)
+    return HeuristicOutcome(plan, explanation, bound=proved, trace=tuple(trace), interrupted=answer.interrupted)
+
+
+def _better(initial: Schedule | None, found: Schedule | None) -> Schedule | None:
+    """The better of two plans; the first one unless the other is better."""
+    if initial is None or found is None:
+        return initial if found is None else found
+    return found if found.objective < initial.objective - _BETTER else initial
+
+
+def _proved(bound: ConfigurationBound, model: IntervalModel, solver_bound: float, plan: Schedule | None) -> float:
+    """Bound of the instance: what the model leaves out is no better than the plan it started from."""
+    if plan is None:
+        return max(bound.objective, solver_bound)
+    return min(max(bound.objective, solver_bound), plan.objective)
+
+
+def _explain(model: IntervalModel, status: str, run: Run) -> str:
+    """Say why there is no plan."""
+    if model.placeless is not None:
+        name = model.instance.task_ids[model.placeless]
+        return f"no plan exists: task {name!r} ends in time on no VM that may be rented"
+    if status == "infeasible":
+        return "no plan exists: the tasks do not fit the VMs that may be rented before the deadlines"
+    limit = "" if run.time_limit_s is None else f" within {run.time_limit_s:g} s"
+    return f"CP-SAT found no plan{limit}; this proves nothing"
