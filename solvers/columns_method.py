@@ -161,6 +161,7 @@ class _ColumnSearch:
             self.master.restrict(part.last_s)
             self._converge(part, at_first, trials)
             part.bound = max(part.bound, at_first + part.cost)
+            print(f'gen [{part.first_s},{part.last_s}] trials {trials} gap {1-part.bound/self.at_most:.4f} cols {len(self.master.columns)} t {time.perf_counter()-self.run.begin:.1f}')
             if part.bound >= self.at_most or self.run.out_of_time():
                 return
 
@@ -202,6 +203,7 @@ class _ColumnSearch:
             listed += found.columns
             if not found.complete or len(listed) > _MOST_LISTED:
                 return False
+        print(f'list [{part.first_s},{part.last_s}] slack {slack/self.at_most:.4f} n {len(listed)} t {time.perf_counter()-self.run.begin:.1f}')
         listed = [c if c.exact else self.master.finders[c.offer].place(c, _TRIALS[-1]).column for c in listed]
         return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
 
@@ -212,7 +214,7 @@ class _ColumnSearch:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
         while True:
             program, picked = self._program(part, listed)
-            answer = solve_with_highs(program, SolverLimits.of_run(self.run))
+            answer = solve_with_highs(program, SolverLimits.of_run(self.run), better_than=self.at_most * (1 - _BETTER))
             self.interrupted = self.interrupted or answer.interrupted
             longer = False
             if answer.values is not None:

@@ -32,7 +32,10 @@ def set_threads(solver: Any, threads: int) -> None:
 
 
 def solve_with_highs(
-    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
+    program: IntegerProgram,
+    limits: SolverLimits,
+    start: IntArray | None = None,
+    better_than: float = math.inf,
 ) -> SolverAnswer[IntArray]:
     """Solve an integer programme with HiGHS.
 
@@ -44,6 +47,8 @@ def solve_with_highs(
         When to stop.
     start : array of int, optional
         A solution to start from.
+    better_than : float
+        Look only for solutions with a smaller objective; "infeasible" then means that there is none.
 
     Returns
     -------
@@ -52,7 +57,7 @@ def solve_with_highs(
     """
     import highspy
 
-    factor = _scale(program, start)
+    factor = _scale(program, program.value(start) if start is not None else better_than)
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     set_threads(solver, limits.threads)
@@ -66,6 +71,8 @@ def solve_with_highs(
         solution = highspy.HighsSolution()
         solution.col_value = start.astype(float).tolist()
         solver.setSolution(solution)
+    if math.isfinite(better_than):
+        solver.setOptionValue("objective_bound", better_than * factor)
     left = limits.seconds_left()
     if left is not None:
         solver.setOptionValue("time_limit", left)
@@ -91,11 +98,10 @@ def solve_with_highs(
     return _answer(solver, program, factor, interrupted)
 
 
-def _scale(program: IntegerProgram, start: IntArray | None) -> float:
+def _scale(program: IntegerProgram, objective: float) -> float:
     """Factor of the objective under which its smallest coefficient is 1, unless the objective then gets too large."""
     factor = 1.0 / program.smallest_cost()
-    size = abs(program.value(start)) if start is not None else 0.0
-    return min(factor, _LARGEST_OBJECTIVE / size) if size > 0 else factor
+    return min(factor, _LARGEST_OBJECTIVE / abs(objective)) if 0 < abs(objective) < math.inf else factor
 
 
 def _highs_model(program: IntegerProgram, factor: float) -> Any:
