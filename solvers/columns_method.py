@@ -33,7 +33,11 @@ from .result import closes_gap
 from .starting_plan import starting_plan
 
 _MOST_CLASSES = 120
-_MOST_LISTED = 6_000
+_MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
+_SMALL_GAP = 0.01
+_POOL_GROWTH = 1.4
+_LEAST_PROGRAM_S = 2.0
+_PROGRAM_SHARE = 0.15
 _MOST_LISTING_NODES = 3_000_000
 _TRIALS = (200, 5_000)
 _MOST_ROUNDS = 300
@@ -104,6 +108,8 @@ class _ColumnSearch:
         bound = divisible_bound(instance)
         self.open: list[_Part] = []
         self.stuck: list[_Part] = []  # parts that nothing more can be done about
+        self._pool_solved = 0
+        self._window = window
         if not window.empty and math.isfinite(bound.objective):
             self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
             self.master = ColumnMaster(instance, self.classes, bound)
@@ -137,6 +143,7 @@ class _ColumnSearch:
         """Bound a part; then close it by enumeration, or split it."""
         if part.cost is None:
             self._generate(part)
+            self._choose_from_pool()
             if part.bound >= self.at_most * (1 - _BETTER):
                 return
         if self._solved_by_listing(part):
@@ -161,7 +168,6 @@ class _ColumnSearch:
             self.master.restrict(part.last_s)
             self._converge(part, at_first, trials)
             part.bound = max(part.bound, at_first + part.cost)
-            print(f'gen [{part.first_s},{part.last_s}] trials {trials} gap {1-part.bound/self.at_most:.4f} cols {len(self.master.columns)} t {time.perf_counter()-self.run.begin:.1f}')
             if part.bound >= self.at_most or self.run.out_of_time():
                 return
 
@@ -194,30 +200,39 @@ class _ColumnSearch:
         nothing = np.zeros(len(self.master.finders))
         priced = self.master.price(part.duals, nothing, part.last_s, _TRIALS[-1])
         listed: list[VmColumn] = []
+        most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
         for k, finder in enumerate(self.master.finders):
             least = min((self._reduced(c, part.duals) for c in priced.columns if c.offer == k), default=0.0)
             found = finder.find(
-                part.duals, -min(least, 0.0), part.last_s, slack, most_columns=_MOST_LISTED + 1 - len(listed),
+                part.duals, -min(least, 0.0), part.last_s, slack, most_columns=most + 1 - len(listed),
                 most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
             )  # fmt: skip
             listed += found.columns
-            if not found.complete or len(listed) > _MOST_LISTED:
+            if not found.complete or len(listed) > most:
                 return False
-        print(f'list [{part.first_s},{part.last_s}] slack {slack/self.at_most:.4f} n {len(listed)} t {time.perf_counter()-self.run.begin:.1f}')
         listed = [c if c.exact else self.master.finders[c.offer].place(c, _TRIALS[-1]).column for c in listed]
         return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
 
     def _reduced(self, column: VmColumn, duals: FloatArray) -> float:
         return self.master.cost_of(column) - float(duals @ column.counts)
 
+    def _choose_from_pool(self) -> None:
+        """Look for a better plan of the columns that were generated so far, once there are many new ones."""
+        if len(self.master.columns) < _POOL_GROWTH * self._pool_solved:
+            return
+        self._pool_solved = len(self.master.columns)
+        everything = _Part(0.0, self._window.earliest_s, self._window.latest_s)
+        self._choose(everything, self.master.columns.copy())
+
     def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
         while True:
             program, picked = self._program(part, listed)
-            answer = solve_with_highs(program, SolverLimits.of_run(self.run), better_than=self.at_most * (1 - _BETTER))
+            limits = SolverLimits.of_run(self._share_of_run())
+            answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
             self.interrupted = self.interrupted or answer.interrupted
             longer = False
-            if answer.values is not None:
+            if answer.values is not None and program.value(answer.values) < self.at_most * (1 - _BETTER):
                 longer = self._take(listed, answer.values[picked])
             if answer.status == "infeasible":
                 return True
@@ -227,6 +242,12 @@ class _ColumnSearch:
             if not longer or self.run.out_of_time() or self.interrupted:
                 return False
             listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
+
+    def _share_of_run(self) -> Run:
+        """Return the run with a limit for one integer programme: a part of the time that is left."""
+        spent = time.perf_counter() - self.run.begin
+        left = math.inf if self.run.time_limit_s is None else self.run.time_limit_s - spent
+        return replace(self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0))))
 
     def _program(self, part: _Part, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
         """Integer programme of a part: each class is run, limits are kept, the makespan is the last end."""
