@@ -48,8 +48,11 @@ from .task_classes import TaskClasses, task_classes
 MOST_CLASSES = 3
 """Classes beyond which the programme refuses."""
 
-MOST_STATES = 50_000
-"""Count vectors beyond which the programme refuses, VMs of limited markets included."""
+MOST_COUNT_VECTORS = 50_000
+"""Count vectors beyond which the programme refuses."""
+
+MOST_STATES = 500_000
+"""Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
 
 MOST_PATTERNS = 60_000
 """Patterns of a core of one offer beyond which the programme refuses."""
@@ -65,6 +68,8 @@ _MOST_CUTS = 200
 _CUT_TOLERANCE = 1e-7
 _FIRST_SLACK = 2e-4
 _MORE_SLACK = 3.0
+_LEAST_SIZE = 1e-6
+_SAME_COST = 1e-11
 _WORTH_OF_TASKS = 1e3
 
 
@@ -210,14 +215,7 @@ class ClassProgramme:
         self._caps = _binding_caps(instance, offers)
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
-        n_states = math.prod(self._shape)
-        if n_states > MOST_STATES:
-            markets = "".join(f" and up to {cap} {market} VMs" for market, cap in self._caps)
-            raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_STATES:,} count vectors, and there are {n_states:,} of "
-                f"{' x '.join(str(size) for size in self.classes.size.tolist())} tasks{markets}; "
-                f"'pattern', 'columns' and 'search' do not count them"
-            )
+        self._refuse_many_states()
         self._most = most
         self._strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
         self._cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
@@ -225,6 +223,22 @@ class ClassProgramme:
         self._refuse_large_tables(patterns)
         self._tables = [self._vm_table(mine) for mine in patterns if len(mine.load_s)]
         self.ends_s: IntArray = np.unique(np.concatenate([np.zeros(0, np.int64), *(t.end_s for t in self._tables)]))
+
+    def _refuse_many_states(self) -> None:
+        vectors, states = math.prod((self.classes.size + 1).tolist()), math.prod(self._shape)
+        sizes = " x ".join(str(size) for size in self.classes.size.tolist())
+        others = "'pattern', 'columns' and 'search' do not count them"
+        if vectors > MOST_COUNT_VECTORS:
+            raise ModelRefusal(
+                f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {sizes} "
+                f"tasks; {others}"
+            )
+        if states > MOST_STATES:
+            markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
+            raise ModelRefusal(
+                f"{_NAME} takes up to {MOST_STATES:,} states, and there are {states:,} of {sizes} tasks on up to "
+                f"{markets} VMs; {others}"
+            )
 
     # ----------------------------------------------------------------- tables
 
@@ -335,7 +349,7 @@ class ClassProgramme:
             found = maximise_concave(
                 gains,
                 np.zeros(1),
-                (signs * self._most)[None, :],
+                (signs * self._most).astype(float)[None, :],
                 nothing,
                 np.zeros(0),
                 box,
@@ -357,7 +371,7 @@ class ClassProgramme:
         """
         rows = self._rows_by(latest_s)
         signs = np.where(np.arange(len(self._most)) < len(self.classes), 1.0, -1.0)
-        target = (signs * self._most)[None, :]
+        target = (signs * self._most).astype(float)[None, :]
         best: list[_Prices] = []
 
         def gains(multipliers: FloatArray) -> tuple[float, FloatArray]:
@@ -415,6 +429,9 @@ class ClassProgramme:
                     break
                 layers.append(layer)
                 frontier = layer.reached
+                fleet = self._cheapest_fleet(least, layers, prices) if self._reaches_all_tasks(layer) else None
+                if fleet is not None and (not pay or fleet.cost <= prices.bound + _NOISE * scale):
+                    return fleet  # there are many of them, and none is cheaper
             spent += table.vms * gain
             least[least > allowed - spent] = np.inf
         return self._cheapest_fleet(least, layers, prices)
@@ -466,6 +483,11 @@ class ClassProgramme:
         """Count vectors of flat indices, shape (n_states, n_dimensions)."""
         return np.asarray(states[:, None] // self._strides % (self._most + 1))
 
+    def _reaches_all_tasks(self, layer: _Layer) -> bool:
+        n_classes = len(self.classes)
+        first = int(self._strides[:n_classes] @ self._most[:n_classes])
+        return bool(layer.reached[-1] >= first)  # they come last
+
     def _cheapest_fleet(self, least: FloatArray, layers: list[_Layer], prices: _Prices) -> _Fleet | None:
         """Choose among the count vectors with all tasks, and go back through the layers."""
         n_classes = len(self.classes)
@@ -488,13 +510,20 @@ class ClassProgramme:
         if self._should_stop is not None and self._should_stop():
             raise _Stopped
 
-    def _cheapest_fleet_by(self, latest_s: int, expected_slack: float) -> tuple[_Fleet, float] | None:
-        """Cheapest VMs that end by a moment, and their slack; None if there are none."""
+    def _cheapest_fleet_by(
+        self, latest_s: int, expected_slack: float = 0.0, least_cost: float = 0.0
+    ) -> tuple[_Fleet, float] | None:
+        """Cheapest VMs that end by a moment, and their slack; None if there are none.
+
+        The slack allowed grows until there is a plan. None costs less than ``least_cost``: no less slack will do.
+        """
         prices = self._best_prices(latest_s)
         if prices is None:
             return None
         worst = self._worst_cost(latest_s) * (1 + 1e-9)
-        slack = max(expected_slack, _FIRST_SLACK * prices.bound)
+        size = max(prices.bound, _LEAST_SIZE * worst)
+        first = _FIRST_SLACK * size
+        slack = max(expected_slack, first, least_cost - prices.bound + first)
         existence: _Prices | None = None
         asked = False
         while True:
@@ -508,7 +537,7 @@ class ClassProgramme:
             if existence is None:
                 return None
             # Whether there is any plan is asked as soon as that is no harder than to go on.
-            if not asked and -existence.bound / _WORTH_OF_TASKS <= slack / prices.bound:
+            if not asked and -existence.bound / _WORTH_OF_TASKS <= slack / size:
                 asked = True
                 if self._fleet_within(latest_s, existence, -existence.bound, pay=False) is None:
                     return None
@@ -557,7 +586,7 @@ class ClassProgramme:
         latest_s : int
             The moment; not after that of the programme.
         """
-        found = self._cheapest_fleet_by(latest_s, 0.0)
+        found = self._cheapest_fleet_by(latest_s)
         return None if found is None else self._schedule(found[0])
 
     def front(self) -> Iterator[ParetoPoint]:
@@ -566,20 +595,23 @@ class ClassProgramme:
         The cheapest plan by T gives one point and, just before its makespan, the next T.
         """
         ready = self.instance.boot_overhead_s
-        last: tuple[_Fleet, int] | None = None
-        slack = 0.0
-        place = len(self.ends_s) - 1
-        while place >= 0:
-            found = self._cheapest_fleet_by(int(self.ends_s[place]), 1.2 * slack)
-            if found is None:
-                break
-            fleet, slack = found
-            if last is not None and fleet.cost > last[0].cost * (1 + 1e-11):
-                yield self._point(*last, ready)
-            last = fleet, self._makespan(fleet)
-            place = int(np.searchsorted(self.ends_s, last[1])) - 1
-        if last is not None:
-            yield self._point(*last, ready)
+        after = self._cheapest_fleet_by(int(self.ends_s[-1])) if len(self.ends_s) else None
+        while after is not None:
+            fleet, slack = after
+            # Where the cost stays the same, ever longer steps; back from where it does not, by halves.
+            place, dearer, ties, after = self._place_of(fleet), -1, 0, None
+            while place - dearer > 1:
+                trial = max(place - 2 ** max(ties - 1, 0), 0) if dearer < 0 else (place + dearer) // 2
+                found = self._cheapest_fleet_by(int(self.ends_s[trial]), 1.2 * slack, fleet.cost)
+                if found is not None and found[0].cost <= fleet.cost * (1 + _SAME_COST):
+                    fleet, slack = found
+                    place, ties = self._place_of(fleet), ties + 1
+                else:
+                    dearer, after = trial, found
+            yield self._point(fleet, self._makespan(fleet), ready)
+
+    def _place_of(self, fleet: _Fleet) -> int:
+        return int(np.searchsorted(self.ends_s, self._makespan(fleet)))
 
     def _point(self, fleet: _Fleet, makespan_s: int, ready: int) -> ParetoPoint:
         schedule = self._schedule(fleet)
@@ -648,7 +680,7 @@ class _Sweep:
             self.bound = self._value(end, 0.0)
             if self.bound >= self.best_value:
                 break
-            found = self.programme._cheapest_fleet_by(end, 0.0)
+            found = self.programme._cheapest_fleet_by(end)
             if found is not None:
                 self._take(found[0])
                 break
@@ -668,12 +700,13 @@ class _Sweep:
             return
         self.bound = first
         if not math.isfinite(self.at_most):
-            found = self.programme._cheapest_fleet_by(int(self.ends[-1]), 0.0)
+            found = self.programme._cheapest_fleet_by(int(self.ends[-1]))
             if found is None:
                 self.bound = math.inf
                 return
             self._take(found[0])
-        slack = _FIRST_SLACK * abs(first)
+        most = self._value(int(self.ends[-1]), self.programme._worst_cost(int(self.ends[-1])))
+        slack = _FIRST_SLACK * max(first, _LEAST_SIZE * most)
         while self.bound < self.best_value * (1 - self.target_gap):
             theta = min(first + slack, self.best_value)
             self._sweep(theta, slack / 2)
@@ -802,7 +835,7 @@ def _useful_cores(patterns: OfferPatterns, classes: TaskClasses) -> int:
 
 def _binding_caps(instance: Instance, offers: list[RentalOffer]) -> list[tuple[str, int]]:
     """Limits of markets that the limits of their offers do not imply."""
-    result = []
+    result: list[tuple[str, int]] = []
     for market in instance.markets:
         cap = instance.limits.of(market)
         mine = [min(offer.limit, instance.n_tasks) for offer in offers if offer.market == market]

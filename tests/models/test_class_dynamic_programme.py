@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from typing import Any
 
 import pytest
@@ -99,7 +98,16 @@ def test_brute_force_finds_nothing_better(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(1000, 1040))
 def test_fronts_are_those_of_all_plans(seed: int) -> None:
-    problem = tiny_instance(seed)
+    _compare_front_with_all_plans(tiny_instance(seed))
+
+
+@pytest.mark.slow
+def test_hundreds_of_fronts_are_those_of_all_plans() -> None:
+    for seed in range(2000, 2600):
+        _compare_front_with_all_plans(tiny_instance(seed))
+
+
+def _compare_front_with_all_plans(problem: Instance) -> None:
     expected = nondominated(all_outcomes(problem))
     front = pareto_front(problem)
     assert [point.makespan_s for point in front] == [makespan for makespan, _ in expected]
@@ -109,11 +117,13 @@ def test_fronts_are_those_of_all_plans(seed: int) -> None:
         assert (point.schedule.makespan_s, point.schedule.cost_usd) == (point.makespan_s, point.cost_usd)
 
 
-@pytest.mark.parametrize("counts", [[90], [20, 25], [12, 20, 14], [30, 40, 30]])
+@pytest.mark.parametrize(
+    ("counts", "max_spot"), [([90], None), ([20, 25], None), ([30, 40, 30], None), ([60], 7), ([15, 10], 3)]
+)
 @pytest.mark.parametrize("cost_weight", [0.5, 0.9])
-def test_the_pattern_model_agrees(counts: list[int], cost_weight: float) -> None:
+def test_the_pattern_model_agrees(counts: list[int], max_spot: int | None, cost_weight: float) -> None:
     objective = {"cost_weight": cost_weight, "cost_scale_usd": 0.1, "makespan_scale_s": 2700}
-    problem = few_classes_instance(counts, objective=objective)
+    problem = few_classes_instance(counts, objective=objective, limits={"max_spot": max_spot})
     outcome = class_programme(problem, ClassProgrammeOptions(), Run())
     assert outcome.schedule is not None
     assert not check(problem, outcome.schedule).violations
@@ -190,12 +200,10 @@ def test_bounds_of_a_search_that_is_stopped_hold(monkeypatch: pytest.MonkeyPatch
 
 def test_a_target_gap_ends_the_search_early() -> None:
     problem = few_classes_instance([30, 40, 30])
-    begin = time.perf_counter()
     outcome = class_programme(problem, ClassProgrammeOptions(), Run(target_gap=0.9))
     assert outcome.schedule is not None
     assert outcome.bound is not None
     assert 0.1 * outcome.schedule.objective <= outcome.bound < outcome.schedule.objective
-    assert time.perf_counter() - begin < 5
 
 
 def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,6 +212,11 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": k + 1}, "count": 60} for k in range(3)]
     with pytest.raises(ModelRefusal, match="50,000 count vectors, and there are 226,981 of 60 x 60 x 60 tasks"):
         pareto_front(hand_instance([], tasks=tasks))
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 20}}
+    types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("a", "b")]
+    thirty = [task | {"count": 30} for task in tasks]
+    with pytest.raises(ModelRefusal, match="there are 566,029 of 30 x 30 x 30 tasks on up to 18 spot VMs"):
+        pareto_front(hand_instance([], vm_types=types, tasks=thirty, limits={"max_spot": 18}))
     with pytest.raises(ModelRefusal, match="memory of a can bind"):
         pareto_front(hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]))
     monkeypatch.setattr(class_dynamic_programme, "MOST_TABLE_STEPS", 10)
