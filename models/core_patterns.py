@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from ..instances.durations import NEVER
 from ..instances.problem import Instance, IntArray, RentalOffer
 from ..schedules.schedule import Schedule
 from .refusal import ModelRefusal
-from .task_classes import TaskClasses
+from .task_classes import TaskClasses, usable_offers
+
+BurstableMode: TypeAlias = Literal["refuse", "baseline"]
+"""What a model without CPU credits does with burstable offers: refuse them, or run all tasks there at the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,26 @@ def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model
             f"{model} knows core loads only, and the memory of {', '.join(binding)} can bind: its largest tasks, one on "
             f"each core, need more than it has; 'interval' and 'columns' take memory into account"
         )
+
+
+def offers_without_credits(
+    instance: Instance, burstable: BurstableMode, without_offers: frozenset[int], model: str
+) -> list[RentalOffer]:
+    """List the usable offers of a model that knows no CPU credits, less those that the caller has proved useless.
+
+    Raises
+    ------
+    ModelRefusal
+        If one of them is burstable and ``burstable`` is "refuse".
+    """
+    offers = [offer for offer in usable_offers(instance) if offer.index not in without_offers]
+    refused = sorted({offer.vm_type.name for offer in offers if offer.burstable})
+    if refused and burstable == "refuse":
+        raise ModelRefusal(
+            f"{model} knows no CPU credits, and {', '.join(refused)} can be rented; with all tasks there in baseline "
+            f"mode its optimum is one among such plans only"
+        )
+    return offers
 
 
 def enumerate_patterns(

@@ -1,0 +1,56 @@
+"""The class dynamic programme as a method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import Run
+from ..instances.problem import Instance
+from ..models.class_dynamic_programme import best_plan
+from ..models.makespan_window import makespan_window
+from .exact_outcome import exact_outcome
+from .start_plan import start_plan
+
+
+@dataclass(frozen=True, slots=True)
+class ClassProgrammeOptions:
+    """Options of the class dynamic programme: none."""
+
+
+def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : ClassProgrammeOptions
+        None.
+    run : Run
+        Limits and initial plan.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, or there are too many classes or tasks.
+
+    Notes
+    -----
+    Tasks on burstable VMs run in baseline mode; the bound is one of all plans.
+    """
+    begin = start_plan(instance, run)
+    start = begin.schedule
+    at_most = math.inf if start is None else start.objective
+    window = makespan_window(instance, at_most)
+    if window.empty or begin.interrupted:
+        proved = math.inf if window.empty else -math.inf
+        return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    plan = best_plan(
+        instance, window, at_most, burstable="baseline", should_stop=run.out_of_time, target_gap=run.target_gap
+    )
+    explanation = "no plan was found until the time was over"
+    if math.isinf(plan.bound) and plan.bound > 0:
+        explanation = "no plan runs all tasks of burstable VMs in baseline mode"
+    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, interrupted=plan.interrupted)

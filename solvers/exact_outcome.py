@@ -1,0 +1,59 @@
+"""From what an exact model found to the outcome of a method: plan, bound of the instance as given, explanation."""
+
+from __future__ import annotations
+
+import math
+
+from ..heuristics.outcome import HeuristicOutcome
+from ..heuristics.run import TracePoint
+from ..instances.problem import Instance
+from ..models.divisible_bound import divisible_bound
+from ..models.task_classes import usable_offers
+from ..schedules.schedule import Schedule
+
+NO_PLAN_EXISTS = "no plan exists: there is no way to run all tasks within the limits of the VMs and the deadline"
+
+
+def exact_outcome(
+    instance: Instance,
+    start: Schedule | None,
+    found: Schedule | None,
+    model_bound: float,
+    explanation: str,
+    trace: tuple[TracePoint, ...] = (),
+    interrupted: bool = False,
+) -> HeuristicOutcome:
+    """Make the outcome of a model that looks for plans better than one that is known.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    start, found : Schedule or None
+        The plan that is known, and the best one of the model.
+    model_bound : float
+        Lower bound of the plans that the model looks at; infinite if it has none.
+    explanation : str
+        Why there is no plan, if there is none and that is no proof that none exists.
+    trace, interrupted
+        As in `HeuristicOutcome`.
+
+    Notes
+    -----
+    The model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves holds for such
+    plans only, and the bound is the divisible one.
+    """
+    slow = sorted({offer.vm_type.name for offer in usable_offers(instance) if offer.burstable})
+    plans = [plan for plan in (found, start) if plan is not None]
+    best = min(plans, key=lambda plan: plan.objective, default=None)
+    bound = divisible_bound(instance).objective
+    if not slow:
+        bound = max(bound, model_bound)
+    if best is not None:
+        bound = min(bound, best.objective)
+    warnings: tuple[str, ...] = ()
+    if slow:
+        warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
+    if best is None and math.isinf(bound):
+        explanation = NO_PLAN_EXISTS
+    return HeuristicOutcome(best, "" if best is not None else explanation, warnings, bound, trace, interrupted)

@@ -1,0 +1,247 @@
+"""Class dynamic programme: by hand, against brute force, the pattern model and exhaustive fronts; stops, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+from second_by_second import brute_force_objective
+from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
+
+from spotbag.heuristics.run import Run
+from spotbag.instances import Instance
+from spotbag.models import class_dynamic_programme
+from spotbag.models.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
+from spotbag.models.makespan_window import MakespanWindow, makespan_window
+from spotbag.models.nested_hall import NestedHallModel
+from spotbag.models.refusal import ModelRefusal
+from spotbag.schedules import check
+from spotbag.schedules.evaluation import objective_value
+from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.class_programme_method import ClassProgrammeOptions, class_programme
+from spotbag.solvers.highs import solve_with_highs
+
+
+def checked_plan(instance: Instance, at_most: float = math.inf) -> BestPlan:
+    plan = best_plan(instance, makespan_window(instance, at_most), at_most)
+    assert not plan.stopped
+    if plan.schedule is not None:
+        assert not check(instance, plan.schedule).violations
+        assert plan.schedule.objective == pytest.approx(plan.bound, rel=1e-9)
+    return plan
+
+
+def test_the_best_plan_by_hand() -> None:
+    # Two cores, 30 = 10 + 20 beside 30: T = 30 and 30 s of the VM.
+    plan = checked_plan(hand_instance([10, 20, 30]))
+    assert plan.schedule is not None
+    assert plan.schedule.makespan_s == 30
+    assert plan.bound == pytest.approx(0.5 * 0.030 + 0.5 * 0.030)
+
+
+def test_what_a_second_vm_costs_and_what_it_saves() -> None:
+    # Four tasks of 10 s: one VM ends at 20 for 20 s, two VMs end at 10 for 20 s in all.
+    plan = checked_plan(hand_instance([10, 10, 10, 10], limit=2, boot_overhead_s=5))
+    assert plan.schedule is not None
+    assert plan.schedule.makespan_s == 15
+    assert plan.schedule.cost_usd == pytest.approx(0.020)
+
+
+def test_a_limit_of_the_market_keeps_the_second_vm_away() -> None:
+    plan = checked_plan(hand_instance([10, 10, 10, 10], limit=2, limits={"max_spot": 1}))
+    assert plan.schedule is not None
+    assert plan.schedule.makespan_s == 20
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 3}}
+    types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("a", "b")]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10, "b": 7}, "count": 5}]
+    capped = hand_instance([], vm_types=types, tasks=tasks, limits={"max_on_demand": 4})
+    # Four VMs for five tasks: three of b, and an a only if that saves more than it costs.
+    best = min(objective_value(capped, *reversed(point)) for point in all_outcomes(capped))
+    assert checked_plan(capped).bound == pytest.approx(best)
+
+
+def test_nothing_better_than_the_optimum_is_found() -> None:
+    problem = hand_instance([10, 20, 30])
+    plan = checked_plan(problem, at_most=0.030)
+    assert plan.schedule is None
+    assert plan.bound == 0.030
+    assert checked_plan(problem, at_most=0.031).bound == pytest.approx(0.030)
+
+
+def test_infeasible_is_proved() -> None:
+    # 24 s of work on two cores, and 12 s: but 8 + 8 > 12.
+    problem = hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12)
+    window = MakespanWindow(8, 12)
+    assert best_plan(problem, window) == BestPlan(None, math.inf)
+    assert pareto_front(problem) == []
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    assert outcome.schedule is None
+    assert outcome.bound == math.inf
+    assert "no plan exists" in outcome.explanation
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_brute_force_finds_nothing_better(seed: int) -> None:
+    problem = tiny_instance(seed, most_tasks=4)
+    best = brute_force_objective(problem)
+    plan = checked_plan(problem)
+    assert plan.bound == (math.inf if best is None else pytest.approx(best, rel=1e-9))
+    assert (plan.schedule is None) == (best is None)
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    assert outcome.bound == (math.inf if best is None else pytest.approx(best, rel=1e-9))
+    if outcome.schedule is not None:
+        assert not check(problem, outcome.schedule).violations
+        assert outcome.schedule.objective == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1040))
+def test_fronts_are_those_of_all_plans(seed: int) -> None:
+    _compare_front_with_all_plans(tiny_instance(seed))
+
+
+@pytest.mark.slow
+def test_hundreds_of_fronts_are_those_of_all_plans() -> None:
+    for seed in range(2000, 2600):
+        _compare_front_with_all_plans(tiny_instance(seed))
+
+
+def _compare_front_with_all_plans(problem: Instance) -> None:
+    expected = nondominated(all_outcomes(problem))
+    front = pareto_front(problem)
+    assert [point.makespan_s for point in front] == [makespan for makespan, _ in expected]
+    assert [point.cost_usd for point in front] == pytest.approx([cost for _, cost in expected])
+    for point in front:
+        assert not check(problem, point.schedule).violations
+        assert (point.schedule.makespan_s, point.schedule.cost_usd) == (point.makespan_s, point.cost_usd)
+
+
+@pytest.mark.parametrize(
+    ("counts", "max_spot"), [([90], None), ([20, 25], None), ([30, 40, 30], None), ([60], 7), ([15, 10], 3)]
+)
+@pytest.mark.parametrize("cost_weight", [0.5, 0.9])
+def test_the_pattern_model_agrees(counts: list[int], max_spot: int | None, cost_weight: float) -> None:
+    objective = {"cost_weight": cost_weight, "cost_scale_usd": 0.1, "makespan_scale_s": 2700}
+    problem = few_classes_instance(counts, objective=objective, limits={"max_spot": max_spot})
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    assert outcome.schedule is not None
+    assert not check(problem, outcome.schedule).violations
+    assert outcome.bound == pytest.approx(outcome.schedule.objective, rel=1e-12)
+    window = makespan_window(problem, outcome.schedule.objective)
+    model = NestedHallModel(problem, window)
+    answer = solve_with_highs(model.program, SolverLimits(), model.start(outcome.schedule))
+    assert answer.status == "optimal"
+    assert answer.values is not None
+    assert model.schedule(answer.values).objective == pytest.approx(outcome.schedule.objective, rel=1e-9)
+
+
+def test_every_weighted_optimum_lies_on_the_front() -> None:
+    problem = few_classes_instance([8, 12, 8])
+    front = pareto_front(problem)
+    for faster, slower in itertools.pairwise(front):
+        assert faster.makespan_s < slower.makespan_s
+        assert faster.cost_usd > slower.cost_usd
+    for cost_weight in (0.0, 0.3, 0.7, 1.0):
+        weighted = problem.replace(
+            objective={"cost_weight": cost_weight, "cost_scale_usd": 0.1, "makespan_scale_s": 2700}
+        )
+        best = min(objective_value(weighted, point.cost_usd, point.makespan_s) for point in front)
+        assert checked_plan(weighted).bound == pytest.approx(best, rel=1e-9)
+
+
+def test_the_cheapest_plan_by_a_moment() -> None:
+    programme = ClassProgramme(hand_instance([10, 10, 10, 10], limit=2), 40)
+    fast = programme.cheapest_by_makespan(19)
+    assert fast is not None
+    assert fast.makespan_s == 10
+    assert programme.cheapest_by_makespan(9) is None
+
+
+def test_a_run_that_is_out_of_time_keeps_the_plan_it_started_from() -> None:
+    problem = few_classes_instance([30, 40, 30])
+    stopped = best_plan(problem, makespan_window(problem), should_stop=lambda: True)
+    assert stopped == BestPlan(None, -math.inf, stopped=True)
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run(time_limit_s=1e-6))
+    assert outcome.schedule is not None
+    assert outcome.bound is not None
+    assert outcome.bound < outcome.schedule.objective
+
+
+def test_bounds_of_a_search_that_is_stopped_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = few_classes_instance([12, 20, 14])
+    best = checked_plan(problem)
+    window = makespan_window(problem)
+    bounds = []
+    for most in (10, 40, 80, 120, 10_000):
+        asked = itertools.count()
+        plan = best_plan(problem, window, should_stop=lambda asked=asked, most=most: next(asked) >= most)
+        bounds.append(plan.bound)
+        assert plan.bound <= best.bound * (1 + 1e-12)
+        if plan.schedule is not None:
+            assert not check(problem, plan.schedule).violations
+    assert math.isfinite(bounds[-1])
+    original = ClassProgramme._one_more_vm
+    calls = itertools.count()
+
+    def interrupted(self: ClassProgramme, *arguments: Any) -> Any:
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ClassProgramme, "_one_more_vm", interrupted)
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    assert outcome.interrupted
+    assert outcome.schedule is not None
+    assert not check(problem, outcome.schedule).violations
+    assert outcome.bound is not None
+    assert outcome.bound <= best.bound * (1 + 1e-12)
+
+
+def test_a_target_gap_ends_the_search_early() -> None:
+    problem = few_classes_instance([30, 40, 30])
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run(target_gap=0.9))
+    assert outcome.schedule is not None
+    assert outcome.bound is not None
+    assert 0.1 * outcome.schedule.objective <= outcome.bound < outcome.schedule.objective
+
+
+def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelRefusal, match="up to 3 classes of identical tasks, and there are 4"):
+        pareto_front(hand_instance([1, 2, 3, 4]))
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": k + 1}, "count": 60} for k in range(3)]
+    with pytest.raises(ModelRefusal, match="50,000 count vectors, and there are 226,981 of 60 x 60 x 60 tasks"):
+        pareto_front(hand_instance([], tasks=tasks))
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 20}}
+    types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("a", "b")]
+    thirty = [task | {"count": 30} for task in tasks]
+    with pytest.raises(ModelRefusal, match="there are 566,029 of 30 x 30 x 30 tasks on up to 18 spot VMs"):
+        pareto_front(hand_instance([], vm_types=types, tasks=thirty, limits={"max_spot": 18}))
+    with pytest.raises(ModelRefusal, match="memory of a can bind"):
+        pareto_front(hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]))
+    monkeypatch.setattr(class_dynamic_programme, "MOST_TABLE_STEPS", 10)
+    with pytest.raises(ModelRefusal, match="steps to find the least ends of VMs"):
+        pareto_front(hand_instance([10, 20, 30]))
+
+
+def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    slow = {"baseline_fraction": 0.2, "credits_per_hour": 0, "initial_credits": 100, "max_credits": 100}
+    types = [
+        {"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers},
+        {"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": slow},
+    ]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10, "b": 1}, "count": 2}]
+    problem = hand_instance([], vm_types=types, tasks=tasks)
+    with pytest.raises(ModelRefusal, match="no CPU credits, and b can be rented"):
+        pareto_front(problem)
+    # In baseline mode 5 s each on b: both there.
+    assert [point[:2] for point in pareto_front(problem, "baseline")] == [(10, pytest.approx(0.010))]
+    left_out = pareto_front(problem, without_offers=frozenset({1}))
+    assert [point[:2] for point in left_out] == [(20, pytest.approx(0.020))]
+    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    assert outcome.schedule is not None
+    assert outcome.bound is not None
+    # At full speed, on credits, one VM of b takes 2 s.
+    assert outcome.bound <= 0.5 * 0.002 + 0.5 * 0.002
+    assert "baseline" in outcome.warnings[0]

@@ -1,0 +1,182 @@
+"""Core-count model: by hand, against brute force, the class programme and the pattern model; start and refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import pytest
+from second_by_second import brute_force_objective
+from tiny_core_instances import few_classes_instance, hand_instance, tiny_instance
+
+from spotbag.heuristics import with_d_spot
+from spotbag.heuristics.lpt import LptOptions, lpt
+from spotbag.heuristics.run import Run
+from spotbag.instances import Instance, library_instance
+from spotbag.models import core_counts as core_counts_module
+from spotbag.models.class_dynamic_programme import best_plan
+from spotbag.models.core_counts import CoreCountModel
+from spotbag.models.makespan_window import MakespanWindow, makespan_window
+from spotbag.models.nested_hall import NestedHallModel
+from spotbag.models.refusal import ModelRefusal
+from spotbag.schedules import check
+from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.core_counts_method import CoreCountOptions, core_counts
+from spotbag.solvers.cp_sat import solve_with_cp_sat
+from spotbag.solvers.highs import solve_with_highs
+
+SOLVERS: list[Literal["highs", "cp-sat"]] = ["highs", "cp-sat"]
+
+
+def model_optimum(instance: Instance, solver: str) -> float:
+    """Optimum by the model alone, without a plan to start from; infinite if there is none."""
+    window = makespan_window(instance)
+    if window.empty:
+        return math.inf
+    model = CoreCountModel(instance, window)
+    solve = solve_with_highs if solver == "highs" else solve_with_cp_sat
+    answer = solve(model.program, SolverLimits())
+    if answer.values is None:
+        assert answer.status == "infeasible"
+        return math.inf
+    assert answer.status == "optimal"
+    schedule = model.schedule(answer.values)
+    assert not check(instance, schedule).violations
+    assert schedule.objective <= model.program.value(answer.values) * (1 + 1e-9)
+    return schedule.objective
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_best_plan_by_hand(solver: str) -> None:
+    assert model_optimum(hand_instance([10, 20, 30]), solver) == pytest.approx(0.5 * 0.030 + 0.5 * 0.030)
+    # Four tasks of 10 s: two VMs end at 10 for 20 s in all, one ends at 20 for as much.
+    two = hand_instance([10, 10, 10, 10], limit=2, boot_overhead_s=5)
+    assert model_optimum(two, solver) == pytest.approx(0.5 * 0.020 + 0.5 * 0.015)
+    one = hand_instance([10, 10, 10, 10], limit=2, limits={"max_spot": 1})
+    assert model_optimum(one, solver) == pytest.approx(0.5 * 0.020 + 0.5 * 0.020)
+
+
+def test_columns_for_rented_vms_are_there_only_where_a_market_binds() -> None:
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}}
+    types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("a", "b")]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10, "b": 10}, "count": 4}]
+    window = MakespanWindow(10, 40)
+    free = CoreCountModel(hand_instance([], vm_types=types, tasks=tasks, limits={"max_spot": 4}), window)
+    assert free.program.n_columns == 4 + 4 + 1  # one count and one end for each VM, the makespan
+    bound = hand_instance([], vm_types=types, tasks=tasks, limits={"max_spot": 3})
+    assert CoreCountModel(bound, window).program.n_columns == 4 + 4 + 4 + 1
+    assert model_optimum(bound, "highs") == pytest.approx(0.5 * 0.040 + 0.5 * 0.020)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(200, 225))
+def test_brute_force_finds_nothing_better(seed: int, solver: Literal["highs", "cp-sat"]) -> None:
+    problem = tiny_instance(seed, most_tasks=4, most_classes=4)
+    best = brute_force_objective(problem)
+    expected = math.inf if best is None else pytest.approx(best, rel=1e-9)
+    assert model_optimum(problem, solver) == expected
+    outcome = core_counts(problem, CoreCountOptions(solver), Run())
+    assert outcome.bound == expected
+    assert (outcome.schedule is None) == (best is None)
+    if outcome.schedule is None:
+        assert "no plan exists" in outcome.explanation
+    else:
+        assert not check(problem, outcome.schedule).violations
+        assert outcome.schedule.objective == expected
+
+
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_other_exact_models_agree(seed: int) -> None:
+    problem = tiny_instance(seed, most_tasks=12)
+    window = makespan_window(problem)
+    by_programme = math.inf if window.empty else best_plan(problem, window).bound
+    assert model_optimum(problem, "cp-sat") == pytest.approx(by_programme, rel=1e-9)
+    if not window.empty:
+        model = NestedHallModel(problem, window)
+        answer = solve_with_highs(model.program, SolverLimits())
+        found = math.inf if answer.values is None else model.schedule(answer.values).objective
+        assert found == pytest.approx(by_programme, rel=1e-9)
+
+
+def test_a_bag_with_classes_of_many_tasks() -> None:
+    problem = few_classes_instance([90])
+    outcome = core_counts(problem, CoreCountOptions(), Run())
+    assert outcome.schedule is not None
+    assert not check(problem, outcome.schedule).violations
+    window = makespan_window(problem, outcome.schedule.objective)
+    best = best_plan(problem, window, outcome.schedule.objective)
+    assert best.schedule is None
+    assert outcome.bound == pytest.approx(best.bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["hads/J60", "tiny/two-cores", "distinct/200"])
+def test_a_plan_to_start_from_has_its_value(name: str) -> None:
+    problem = with_d_spot(library_instance(name)).replace(markets=("spot",))
+    plan = lpt(problem, LptOptions(), Run()).schedule
+    assert plan is not None
+    model = CoreCountModel(problem, makespan_window(problem, plan.objective))
+    values = model.start(plan)
+    assert values is not None
+    assert model.program.satisfied_by(values)
+    assert model.program.value(values) == pytest.approx(plan.objective, rel=1e-12)
+    # Cores of an offer are dealt out to its VMs anew.
+    assert model.schedule(values).objective <= plan.objective * (1 + 1e-12)
+
+
+def test_a_plan_outside_of_the_model_is_no_start() -> None:
+    problem = hand_instance([10, 20, 30])
+    plan = lpt(problem, LptOptions(), Run()).schedule
+    assert plan is not None
+    assert CoreCountModel(problem, MakespanWindow(10, 29)).start(plan) is None
+    without = CoreCountModel(problem, MakespanWindow(10, 40), without_offers=frozenset({0}))
+    assert without.start(plan) is None
+    assert solve_with_highs(without.program, SolverLimits()).status == "infeasible"
+
+
+def test_a_given_plan_is_never_made_worse() -> None:
+    problem = with_d_spot(library_instance("distinct/200")).replace(markets=("spot",))
+    plan = lpt(problem, LptOptions(), Run()).schedule
+    assert plan is not None
+    outcome = core_counts(problem, CoreCountOptions(), Run(time_limit_s=1.0, initial=plan))
+    assert outcome.schedule is not None
+    assert not check(problem, outcome.schedule).violations
+    assert outcome.schedule.objective <= plan.objective
+    assert outcome.bound is not None
+    assert outcome.bound <= outcome.schedule.objective
+
+
+def test_what_the_model_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    window = MakespanWindow(1, 100)
+    heavy = hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}])
+    with pytest.raises(ModelRefusal, match="memory of a can bind"):
+        CoreCountModel(heavy, window)
+    with pytest.raises(ValueError, match="no makespan"):
+        CoreCountModel(hand_instance([3]), MakespanWindow(5, 4))
+    many = hand_instance(list(range(1, 301)), vcpus=4, limit=100)
+    with pytest.raises(ModelRefusal, match=r"up to 100,000 counts .* need 120,000: 300 classes .* on 400 cores"):
+        CoreCountModel(many, MakespanWindow(1, 900))
+    monkeypatch.setattr(core_counts_module, "MOST_COUNTS", 5)
+    with pytest.raises(ModelRefusal, match="need 6: 3 classes"):
+        CoreCountModel(hand_instance([10, 20, 30]), window)
+
+
+def test_burstable_offers_are_refused_or_slow() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    slow = {"baseline_fraction": 0.2, "credits_per_hour": 0, "initial_credits": 100, "max_credits": 100}
+    types = [{"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": slow}]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 1}, "count": 2}]
+    problem = hand_instance([], vm_types=types, tasks=tasks)
+    with pytest.raises(ModelRefusal, match="no CPU credits, and b can be rented"):
+        CoreCountModel(problem, MakespanWindow(1, 20))
+    model = CoreCountModel(problem, MakespanWindow(1, 20), "baseline")
+    answer = solve_with_highs(model.program, SolverLimits())
+    assert answer.values is not None
+    schedule = model.schedule(answer.values)
+    assert not check(problem, schedule).violations
+    assert schedule.makespan_s == 10
+    assert np.all(schedule.task_baseline)
+    outcome = core_counts(problem, CoreCountOptions(), Run())
+    assert outcome.bound is not None
+    assert outcome.bound <= 0.5 * 0.002 + 0.5 * 0.002  # at full speed, on credits
+    assert "baseline" in outcome.warnings[0]
