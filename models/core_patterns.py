@@ -42,8 +42,8 @@ def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model
     binding = sorted({offer.vm_type.name for offer in offers if not instance.memory_never_binds[offer.type_index]})
     if binding:
         raise ModelRefusal(
-            f"{model} knows core loads only, and the memory of {', '.join(binding)} can bind: its largest tasks, one on "
-            f"each core, need more than it has; 'interval' and 'columns' take memory into account"
+            f"{model} knows core loads only, and the memory of {', '.join(binding)} can bind: its largest tasks, one "
+            f"on each core, need more than it has; 'interval' and 'columns' take memory into account"
         )
 
 
@@ -107,8 +107,8 @@ def enumerate_patterns(
             layer_loads.append(layer_loads[-1][fits] + each)
             if sum(map(len, layers)) > most_patterns:
                 raise ModelRefusal(
-                    f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical tasks "
-                    f"on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
+                    f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
+                    f"tasks on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
                 )
         counts, loads = np.concatenate(layers), np.concatenate(layer_loads)
     order = np.argsort(loads, kind="stable")[1:]

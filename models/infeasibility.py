@@ -35,8 +35,8 @@ def explain_infeasibility(instance: Instance) -> str:
         return "no plan exists: some tasks fit no VM that may be rented, whatever the deadline"
     vms = sum(min(offer.limit, instance.n_tasks) for offer in usable_offers(instance))
     return (
-        f"no plan exists: even if tasks could be cut, {counted(vms, 'VM')} would need {where} to be at least {enough:,} s "
-        f"later, or the limits to be higher"
+        f"no plan exists: even if tasks could be cut, {counted(vms, 'VM')} would need {where} to be at least "
+        f"{enough:,} s later, or the limits to be higher"
     )
 
 

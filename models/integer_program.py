@@ -10,12 +10,12 @@ import numpy as np
 from ..instances.problem import BoolArray, FloatArray, IntArray
 
 INFINITE = 2**40
-"""Bound of a row that has none on that side; beyond everything that can be counted here, and safe in integer solvers."""
+"""Bound of a row that has none on that side: beyond everything that is counted here, and safe in integer solvers."""
 
 
 @dataclass(slots=True)
 class IntegerProgram:
-    """Minimise ``constant + costs @ x`` over integers x with ``lower <= x <= upper`` and ``row_lower <= A x <= row_upper``.
+    """Minimise ``constant + costs @ x`` over integers x within bounds of the columns and of the rows.
 
     All coefficients of the rows are integers, the costs are floating-point numbers.
 

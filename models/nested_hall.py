@@ -1,7 +1,7 @@
 """Nested-Hall pattern model: an exact model for few classes of identical tasks, without VM, core or task indices.
 
-For offers j with n_j VMs of c_j cores, price p_j a second; patterns p with load l_p and counts a_gp; L_j1 < L_j2 < ... the
-distinct loads of offer j; time counted from the moment the VMs are ready. Columns
+For offers j with n_j VMs of c_j cores, price p_j a second; patterns p with load l_p and counts a_gp; L_j1 < L_j2 < ...
+the distinct loads of offer j; time counted from the moment the VMs are ready. Columns
 
     w_jp    cores of offer j that run pattern p
     c_js    cores of offer j with a load of at least L_js
@@ -17,6 +17,7 @@ nested sets. It also suffices: sort the cores by load and give the k-th to VM ce
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -157,12 +158,12 @@ class NestedHallModel:
         """Columns tau; the first moment of the window is paid in any case."""
         first, last = self.window.earliest_s, self.window.latest_s
         levels = {level for columns in self._columns for level in columns.levels_s.tolist() if first < level <= last}
-        moments = sorted(levels | ({last} if self._relaxed and last > first else set()))
+        moments = sorted(levels)
         self.program.constant = self._time_weight * (first + self.instance.boot_overhead_s)
         reached = []
         for moment, previous in zip(moments, [first, *moments], strict=False):
             reached.append(self.program.add_column(self._time_weight * (moment - previous)))
-        for earlier, later in zip(reached, reached[1:], strict=False):
+        for earlier, later in pairwise(reached):
             self.program.add_row([earlier, later], [1, -1], lower=0)
         return moments, reached
 
@@ -205,12 +206,12 @@ class NestedHallModel:
     def _add_ends_are_nested(self, columns: _OfferColumns) -> None:
         """n_js >= n_j,s+1."""
         vms = columns.vms_from_level
-        for earlier, later in zip(vms, vms[1:], strict=False):
+        for earlier, later in pairwise(vms):
             self.program.add_row([earlier, later], [1, -1], lower=0)
 
     def _add_makespan_is_last_end(self, columns: _OfferColumns) -> None:
         """n_js <= n_j tau at L_js."""
-        place = {moment: column for moment, column in zip(self._moments, self._reached, strict=True)}
+        place = dict(zip(self._moments, self._reached, strict=True))
         vms = min(columns.patterns.offer.limit, self.instance.n_tasks)
         for level, column in zip(columns.levels_s.tolist(), columns.vms_from_level, strict=True):
             if level in place:
@@ -226,11 +227,12 @@ class NestedHallModel:
         members, units = list(relaxed.tasks.values()), [int(work[index] * _WORK_UNITS) for index in relaxed.tasks]
         each_second = int(np.ceil(effective_cores(offer) * _WORK_UNITS))
         self.program.add_row([*members, relaxed.seconds], [*units, -each_second], upper=0)
-        # No VM runs longer than the makespan: seconds <= n (earliest + sum of the steps of the makespan).
+        # No VM runs longer than the makespan, which is known as far as the moments tell: it is before the next of them.
         vms = min(offer.limit, self.instance.n_tasks)
-        steps = np.diff([self.window.earliest_s, *self._moments]).tolist()
+        before_next = [*(moment - 1 for moment in self._moments), self.window.latest_s]
+        steps = np.diff(before_next).tolist()
         self.program.add_row(
-            [relaxed.seconds, *self._reached], [1, *(-vms * step for step in steps)], upper=vms * self.window.earliest_s
+            [relaxed.seconds, *self._reached], [1, *(-vms * step for step in steps)], upper=vms * before_next[0]
         )
 
     def _add_market_limits(self) -> None:

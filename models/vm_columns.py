@@ -1,7 +1,7 @@
 """VM columns: sets of tasks for one VM of an offer, with the least time in which it can run them.
 
-A plan is a choice of columns. Exact for memory that binds and for bags of distinct tasks, as long as there are few tasks
-to a VM. Burstable VMs are not columns; they are there as a relaxation (`RelaxedTask`).
+A plan is a choice of columns. Exact for memory that binds and for bags of distinct tasks, as long as there are few
+tasks to a VM. Burstable VMs are not columns; they are there as a relaxation (`RelaxedTask`).
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class ColumnFinder:
         self.seconds = seconds[self.able]
         self.size = classes.size[self.able]
         free = bool(instance.memory_never_binds[offer.type_index])
-        self.memory_kb = np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
+        self.memory_kb = (
+            np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
+        )
         self.room_kb = 1 if free else offer.memory_kb
         priced = int(np.flatnonzero(bound.offers == offer.index)[0])
         for_memory = float(bound.memory_price[priced]) * offer.memory_kb
@@ -166,7 +168,10 @@ class ColumnFinder:
         counts = column.counts
         position = {int(index): place for place, index in enumerate(self.able.tolist())}
         rows = sorted(
-            ((int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g) for g in np.flatnonzero(counts).tolist()),
+            (
+                (int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g)
+                for g in np.flatnonzero(counts).tolist()
+            ),
             reverse=True,
         )
         tasks = [row for row in rows for _ in range(int(counts[row[2]]))]

@@ -12,9 +12,13 @@ from ..heuristics.run import Run, TracePoint
 from ..heuristics.search import SearchOptions, search
 from ..instances.problem import Instance
 from ..models.infeasibility import explain_infeasibility
+from ..models.nested_hall import MOST_CLASSES
 from ..models.refusal import ModelRefusal
 from ..models.task_classes import task_classes, usable_offers
 from ..schedules.schedule import Schedule
+from .class_programme_method import ClassProgrammeOptions, class_programme
+from .columns_method import ColumnOptions, columns
+from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .result import closes_gap
 
@@ -22,8 +26,9 @@ _PATIENCE_S = 30.0
 """Seconds that the exact steps take at most if there is no time limit."""
 
 _FEW_CLASSES = 12
+_TINY = 12
+_MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 600_000
-_FEWEST_SECONDS = 0.05
 
 _Step = Callable[[Run], HeuristicOutcome]
 
@@ -52,10 +57,18 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
         classes = task_classes(instance)
         memory_free = all(instance.memory_never_binds[offer.type_index] for offer in usable_offers(instance))
         few = memory_free and len(classes) <= _FEW_CLASSES
-        moves = SearchOptions(moves=_MOVES_BEFORE_PATTERNS if few and instance.n_tasks > 1 else None)
-        route.take(lambda part: search(instance, moves, part), patient=True)
-        if memory_free:
+        tiny = instance.n_tasks <= _TINY
+        burstable = any(offer.burstable for offer in usable_offers(instance))
+        moves = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
+        route.take(lambda part: search(instance, SearchOptions(moves), part), patient=True)
+        if memory_free and len(classes) <= MOST_CLASSES:
+            if not burstable:
+                route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
             route.take(lambda part: patterns(instance, PatternOptions(), part))
+        else:
+            route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7)
+        if tiny or not memory_free:
+            route.take(lambda part: interval(instance, IntervalOptions(), part))
     except KeyboardInterrupt:
         route.interrupted = True
     return route.outcome()
@@ -74,6 +87,7 @@ class _Route:
         self.warnings: tuple[str, ...] = ()
         self.interrupted = False
         self._iterations_before = 0
+        self._patience_ends: float | None = None
 
     def finished(self) -> bool:
         """Whether nothing is left to be done."""
@@ -81,13 +95,20 @@ class _Route:
             return True
         return self.best is not None and closes_gap(self.best.objective, self.bound, self.run.target_gap)
 
-    def take(self, step: _Step, patient: bool = False) -> None:
-        """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only."""
+    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> None:
+        """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
+
+        It gets a share of the time that is left; a patient one gets all of it, and goes on to its end without a limit.
+        """
         if self.finished():
             return
         limit = self.run.time_limit_s
-        if limit is None and not patient:
-            limit = time.perf_counter() - self.run.begin + _PATIENCE_S
+        if not patient:
+            spent = time.perf_counter() - self.run.begin
+            self._patience_ends = self._patience_ends or spent + _PATIENCE_S
+            limit = spent + share * ((self._patience_ends if limit is None else limit) - spent)
+            if limit <= spent:
+                return
         before = len(self.trace)
         self._iterations_before = self.trace[-1].iteration if self.trace else 0
         part = replace(self.run, time_limit_s=limit, initial=self.best, on_progress=self._progress)
@@ -96,7 +117,9 @@ class _Route:
         except ModelRefusal:
             return
         if len(self.trace) == before:  # a step that tells its trace at the end only
-            self.trace += [replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace]
+            self.trace += [
+                replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
+            ]
         if outcome.schedule is not None and (self.best is None or outcome.schedule.objective < self.best.objective):
             self.best = outcome.schedule
         if outcome.bound is not None:

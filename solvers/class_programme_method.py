@@ -9,6 +9,7 @@ from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..instances.problem import Instance
 from ..models.class_dynamic_programme import best_plan
+from ..models.core_patterns import BurstableMode
 from ..models.makespan_window import makespan_window
 from .exact_outcome import exact_outcome
 from .start_plan import start_plan
@@ -16,7 +17,15 @@ from .start_plan import start_plan
 
 @dataclass(frozen=True, slots=True)
 class ClassProgrammeOptions:
-    """Options of the class dynamic programme: none."""
+    """Options of the class dynamic programme.
+
+    Attributes
+    ----------
+    burstable : {"refuse", "baseline"}
+        Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
+    """
+
+    burstable: BurstableMode = "refuse"
 
 
 def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> HeuristicOutcome:
@@ -34,11 +43,7 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     Raises
     ------
     ModelRefusal
-        If memory can bind, or there are too many classes or tasks.
-
-    Notes
-    -----
-    Tasks on burstable VMs run in baseline mode; the bound is one of all plans.
+        If memory can bind, burstable VMs can be rented, or there are too many classes or tasks.
     """
     begin = start_plan(instance, run)
     start = begin.schedule
@@ -48,9 +53,11 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
         proved = math.inf if window.empty else -math.inf
         return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
     plan = best_plan(
-        instance, window, at_most, burstable="baseline", should_stop=run.out_of_time, target_gap=run.target_gap
+        instance, window, at_most, burstable=options.burstable, should_stop=run.out_of_time, target_gap=run.target_gap
     )
     explanation = "no plan was found until the time was over"
     if math.isinf(plan.bound) and plan.bound > 0:
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, interrupted=plan.interrupted)
+    return exact_outcome(
+        instance, start, plan.schedule, plan.bound, explanation, interrupted=plan.interrupted, baseline_only=True
+    )

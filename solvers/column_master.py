@@ -58,7 +58,9 @@ class ColumnMaster:
         self.relaxed: list[list[RelaxedTask]] = [relaxed_tasks(instance, classes, offer) for offer in burstable]
         self._cost_weight = objective_weights(instance)[0]
         self._burstable_vms = [min(offer.limit, instance.n_tasks) for offer in burstable]
-        self._burstable_limit_s = [instance.time_limit_s(offer.market) - instance.boot_overhead_s for offer in burstable]
+        self._burstable_limit_s = [
+            instance.time_limit_s(offer.market) - instance.boot_overhead_s for offer in burstable
+        ]
         self._relaxed_price = [self._cost_weight * offer.price_usd_per_s for offer in burstable]
         self.markets = [
             ([k for k, finder in enumerate(self.finders) if finder.offer.market == market], cap)

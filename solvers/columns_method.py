@@ -1,9 +1,9 @@
 """Plans by VM columns: branching on the makespan, column generation, enumeration of all columns within the gap.
 
-For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over fractions
-of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the gap is small
-enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of them: a plan
-better than the best so far can have no other columns.
+For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over
+fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the gap
+is small enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of them:
+a plan better than the best so far can have no other columns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import heapq
 import math
 import time
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
+from ..heuristics.run import Run
 from ..instances.problem import FloatArray, Instance, IntArray
 from ..models.divisible_bound import divisible_bound
 from ..models.integer_program import IntegerProgram
@@ -24,13 +25,15 @@ from ..models.makespan_window import makespan_window
 from ..models.refusal import ModelRefusal
 from ..models.task_classes import task_classes, usable_offers
 from ..models.vm_columns import VmColumn, plan_of_columns
-from ..schedules.evaluation import objective_weights
 from ..schedules.checker import check
+from ..schedules.evaluation import objective_weights
 from .backend import SolverLimits
 from .column_master import ColumnMaster
+from .exact_outcome import exact_outcome
 from .highs import solve_with_highs
+from .model_trace import ModelTrace
 from .result import closes_gap
-from .starting_plan import starting_plan
+from .start_plan import start_plan
 
 _MOST_CLASSES = 120
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
@@ -87,6 +90,17 @@ def columns(instance: Instance, options: ColumnOptions, run: Run) -> HeuristicOu
     return search.outcome()
 
 
+def _worst_objective(instance: Instance) -> float:
+    """What no plan exceeds: all VMs that may be rented, until they must end."""
+    cost_weight, time_weight = objective_weights(instance)
+    ready = instance.boot_overhead_s
+    worst = time_weight * instance.deadline_s
+    for offer in usable_offers(instance):
+        vms = min(offer.limit, instance.n_tasks)
+        worst += cost_weight * offer.price_usd_per_s * vms * (instance.time_limit_s(offer.market) - ready)
+    return worst * (1 + 1e-6)
+
+
 class _ColumnSearch:
     """Best plan, parts that are open, and the linear programme."""
 
@@ -99,12 +113,14 @@ class _ColumnSearch:
                 f"columns take up to {_MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
                 f"'search' takes any number"
             )
-        self.best = starting_plan(instance, run)
-        self.trace: list[TracePoint] = []
-        self.interrupted = False
+        begin = start_plan(instance, run)
+        self.start = self.best = begin.schedule
+        self.interrupted = begin.interrupted
+        self.trace = ModelTrace(run, self.start)
+        self._worst = _worst_objective(instance)
         self.ready = instance.boot_overhead_s
         self.time_weight = objective_weights(instance)[1]
-        window = makespan_window(instance, self.at_most)
+        window = makespan_window(instance, math.inf if self.best is None else self.best.objective)
         bound = divisible_bound(instance)
         self.open: list[_Part] = []
         self.stuck: list[_Part] = []  # parts that nothing more can be done about
@@ -116,8 +132,8 @@ class _ColumnSearch:
 
     @property
     def at_most(self) -> float:
-        """Objective of the best plan; infinite without one."""
-        return math.inf if self.best is None else self.best.objective
+        """Objective of the best plan; without one, what no plan exceeds."""
+        return self._worst if self.best is None else self.best.objective
 
     @property
     def bound(self) -> float:
@@ -126,7 +142,7 @@ class _ColumnSearch:
 
     def go(self) -> None:
         """Work on the part with the least bound until none is left, or the gap or the time is."""
-        while self.open and not self.run.out_of_time():
+        while self.open and not self.interrupted and not self.run.out_of_time():
             if self.best is not None and closes_gap(self.at_most, min(self.bound, self.at_most), self.run.target_gap):
                 return
             part = heapq.heappop(self.open)
@@ -137,7 +153,7 @@ class _ColumnSearch:
             except BaseException:
                 heapq.heappush(self.open, part)  # it stays open
                 raise
-            self._report()
+            self.trace.improved(self.at_most, self.bound)
 
     def _work_on(self, part: _Part) -> None:
         """Bound a part; then close it by enumeration, or split it."""
@@ -153,10 +169,8 @@ class _ColumnSearch:
             return
         middle = (part.first_s + part.last_s) // 2
         heapq.heappush(self.open, _Part(part.bound, part.first_s, middle, duals=part.duals))
-        later = part.bound + self.time_weight * (middle + 1 - part.first_s)
-        heapq.heappush(
-            self.open, replace(part, bound=max(later, part.bound), first_s=middle + 1)
-        )
+        later = self.time_weight * (middle + 1 + self.ready) + part.cost
+        heapq.heappush(self.open, replace(part, bound=max(later, part.bound), first_s=middle + 1))
 
     def _generate(self, part: _Part) -> None:
         """Column generation for plans that end by the end of a part; raises its bound."""
@@ -174,7 +188,8 @@ class _ColumnSearch:
     def _converge(self, part: _Part, at_first: float, trials: int) -> None:
         """Add columns until the linear programme over all of them is solved; its bound is the cost of the part."""
         master = self.master
-        assert part.cost is not None and part.duals is not None, "a part starts from some duals"
+        assert part.cost is not None, "nothing is proved yet"
+        assert part.duals is not None, "a part starts from some duals"
         for _ in range(_MOST_ROUNDS):
             value, duals, fixed = master.solve()
             added = False
@@ -193,7 +208,7 @@ class _ColumnSearch:
 
     def _solved_by_listing(self, part: _Part) -> bool:
         """List all columns that a better plan of a part can have, and let an integer programme choose."""
-        if self.best is None or part.duals is None or part.cost is None or part.cost == -math.inf:
+        if part.duals is None or part.cost is None or part.cost == -math.inf:
             return False
         at_first = self.time_weight * (part.first_s + self.ready)
         slack = self.at_most - (at_first + part.cost)
@@ -247,7 +262,9 @@ class _ColumnSearch:
         """Return the run with a limit for one integer programme: a part of the time that is left."""
         spent = time.perf_counter() - self.run.begin
         left = math.inf if self.run.time_limit_s is None else self.run.time_limit_s - spent
-        return replace(self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0))))
+        return replace(
+            self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0)))
+        )
 
     def _program(self, part: _Part, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
         """Integer programme of a part: each class is run, limits are kept, the makespan is the last end."""
@@ -290,7 +307,7 @@ class _ColumnSearch:
             program.add_column(self.time_weight * (moment - previous))
             for moment, previous in zip(moments, [part.first_s, *moments], strict=False)
         ]
-        for earlier, later in zip(steps, steps[1:], strict=False):
+        for earlier, later in pairwise(steps):
             program.add_row([earlier, later], [1, -1], lower=0)
         for moment, step in zip(moments, steps, strict=True):
             for k, finder in enumerate(self.master.finders):
@@ -316,18 +333,10 @@ class _ColumnSearch:
             self.best = plan
         return longer
 
-    def _report(self) -> None:
-        bound = min(self.bound, self.at_most)
-        if not self.trace or (self.trace[-1].best, self.trace[-1].bound) != (self.at_most, bound):
-            self.trace.append(TracePoint(len(self.trace) + 1, self.at_most, self.at_most, bound=bound))
-            self.run.report(self.trace[-1], 0)
-
     def outcome(self) -> HeuristicOutcome:
         """What came out."""
-        bound = min(self.bound, self.at_most)
-        explanation = ""
-        if self.best is None:
-            explanation = "no plan exists: no columns cover the tasks" if math.isinf(bound) else "no plan was found in time"
-        return HeuristicOutcome(
-            self.best, explanation, bound=bound, trace=tuple(self.trace), interrupted=self.interrupted
+        explanation = "no plan was found until the time was over"
+        proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound
+        return exact_outcome(
+            self.instance, self.start, self.best, proved, explanation, self.trace.points, self.interrupted
         )

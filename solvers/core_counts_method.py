@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
+from ..heuristics.run import Run
 from ..instances.problem import Instance
 from ..models.core_counts import CoreCountModel
+from ..models.core_patterns import BurstableMode
 from ..models.makespan_window import makespan_window
-from .backend import SolverLimits
-from .cp_sat import solve_with_cp_sat
 from .exact_outcome import exact_outcome
-from .highs import solve_with_highs
+from .model_trace import ModelTrace
+from .program_solver import SolverName, solve_program
 from .start_plan import start_plan
 
 
@@ -26,9 +25,12 @@ class CoreCountOptions:
     ----------
     solver : {"highs", "cp-sat"}
         Which solver to use.
+    burstable : {"refuse", "baseline"}
+        Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
     """
 
-    solver: Literal["highs", "cp-sat"] = "cp-sat"
+    solver: SolverName = "cp-sat"
+    burstable: BurstableMode = "refuse"
 
 
 def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> HeuristicOutcome:
@@ -46,11 +48,8 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Heur
     Raises
     ------
     ModelRefusal
-        If memory can bind or the model would be too large.
+        If memory can bind, burstable VMs can be rented, or the model would be too large.
 
-    Notes
-    -----
-    Tasks on burstable VMs run in baseline mode; the bound is one of all plans.
     """
     begin = start_plan(instance, run)
     start = begin.schedule
@@ -58,19 +57,14 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Heur
     if window.empty or begin.interrupted:
         proved = math.inf if window.empty else -math.inf
         return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
-    model = CoreCountModel(instance, window, burstable="baseline")
-    trace: list[TracePoint] = []
-
-    def improved(objective: float, bound: float) -> None:
-        best = objective if start is None else min(objective, start.objective)
-        trace.append(TracePoint(len(trace) + 1, objective, best))
-        run.report(trace[-1], len(trace))
-
-    solve = solve_with_cp_sat if options.solver == "cp-sat" else solve_with_highs
+    model = CoreCountModel(instance, window, burstable=options.burstable)
+    trace = ModelTrace(run, start)
     values = None if start is None else model.start(start)
-    answer = solve(model.program, SolverLimits.of_run(run, improved), values)
+    answer = solve_program(options.solver, model.program, trace.limits(), values)
     found = None if answer.values is None else model.schedule(answer.values)
     explanation = "the solver found no plan until it was stopped"
     if answer.status == "infeasible":
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(instance, start, found, answer.bound, explanation, tuple(trace), answer.interrupted)
+    return exact_outcome(
+        instance, start, found, answer.bound, explanation, trace.points, answer.interrupted, baseline_only=True
+    )

@@ -22,6 +22,8 @@ def exact_outcome(
     explanation: str,
     trace: tuple[TracePoint, ...] = (),
     interrupted: bool = False,
+    *,
+    baseline_only: bool = False,
 ) -> HeuristicOutcome:
     """Make the outcome of a model that looks for plans better than one that is known.
 
@@ -32,18 +34,18 @@ def exact_outcome(
     start, found : Schedule or None
         The plan that is known, and the best one of the model.
     model_bound : float
-        Lower bound of the plans that the model looks at; infinite if it has none.
+        Lower bound of all plans better than the one that is known; infinite if there are none.
     explanation : str
         Why there is no plan, if there is none and that is no proof that none exists.
     trace, interrupted
         As in `HeuristicOutcome`.
-
-    Notes
-    -----
-    The model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves holds for such
-    plans only, and the bound is the divisible one.
+    baseline_only : bool
+        Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
+        then holds for such plans only, and the bound is the divisible one.
     """
-    slow = sorted({offer.vm_type.name for offer in usable_offers(instance) if offer.burstable})
+    slow: list[str] = []
+    if baseline_only:
+        slow = sorted({offer.vm_type.name for offer in usable_offers(instance) if offer.burstable})
     plans = [plan for plan in (found, start) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
     bound = divisible_bound(instance).objective

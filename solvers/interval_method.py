@@ -6,19 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..heuristics.lpt import LptOptions, lpt
 from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
+from ..heuristics.run import Run
 from ..instances.problem import Instance
-from ..models.configuration_bound import ConfigurationBound, configuration_bound
+from ..models.configuration_bound import configuration_bound
 from ..models.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
-from ..schedules.schedule import Schedule
-from .backend import SolverLimits
 from .cp_sat import solve_cp_model
+from .exact_outcome import exact_outcome
+from .model_trace import ModelTrace
+from .start_plan import start_plan
 
 Switch = Literal["on", "off"]
-
-_BETTER = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +66,14 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Heuristi
     if math.isinf(bound.objective):
         return HeuristicOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
     switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
-    start = run.initial or lpt(instance, LptOptions(), Run()).schedule
+    begin = start_plan(instance, run)
+    start = begin.schedule
     model = IntervalModel(instance, bound, start, switches=switches)
-    trace: list[TracePoint] = []
-
-    def progress(objective: float, _: float) -> None:
-        trace.append(TracePoint(len(trace) + 1, objective, objective))
-        run.report(trace[-1], len(trace))
-
-    answer = solve_cp_model(
-        model.model, SolverLimits.of_run(run, progress), model.schedule, model.factor, model.constant
-    )
-    plan = _better(start, answer.values)
-    proved = _proved(bound, model, answer.bound, plan)
-    explanation = "" if plan is not None else _explain(model, answer.status, run)
-    return HeuristicOutcome(plan, explanation, bound=proved, trace=tuple(trace), interrupted=answer.interrupted)
-
-
-def _better(initial: Schedule | None, found: Schedule | None) -> Schedule | None:
-    """The better of two plans; the first one unless the other is better."""
-    if initial is None or found is None:
-        return initial if found is None else found
-    return found if found.objective < initial.objective - _BETTER else initial
-
-
-def _proved(bound: ConfigurationBound, model: IntervalModel, solver_bound: float, plan: Schedule | None) -> float:
-    """Bound of the instance: what the model leaves out is no better than the plan it started from."""
-    if plan is None:
-        return max(bound.objective, solver_bound)
-    return min(max(bound.objective, solver_bound), plan.objective)
+    trace = ModelTrace(run, start)
+    answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
+    proved = max(bound.objective, answer.bound)
+    explanation = _explain(model, answer.status, run)
+    return exact_outcome(instance, start, answer.values, proved, explanation, trace.points, answer.interrupted)
 
 
 def _explain(model: IntervalModel, status: str, run: Run) -> str:

@@ -20,6 +20,10 @@ from ..heuristics.search import SearchOptions, search
 from ..instances.errors import InputError, Issue
 from ..instances.problem import Instance
 from .auto import AutoOptions, auto
+from .class_programme_method import ClassProgrammeOptions, class_programme
+from .columns_method import ColumnOptions, columns
+from .core_counts_method import CoreCountOptions, core_counts
+from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .time_indexed_method import TimeIndexedOptions, time_indexed
 
@@ -102,6 +106,38 @@ METHODS: dict[str, Method] = {
             patterns,
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
+        ),
+        Method(
+            "class-programme",
+            "dynamic programme over counts of identical tasks; no solver",
+            ClassProgrammeOptions,
+            class_programme,
+            True,
+            "up to three classes of identical tasks, memory that never binds, no burstable VMs",
+        ),
+        Method(
+            "columns",
+            "column generation over VMs, branching on the makespan",
+            ColumnOptions,
+            columns,
+            True,
+            "few tasks to a VM, distinct or not, memory that binds; burstable VMs as a relaxation",
+        ),
+        Method(
+            "interval",
+            "CP-SAT with optional intervals, cores, memory and CPU credits",
+            IntervalOptions,
+            interval,
+            True,
+            "small bags of any kind: memory that binds, burstable VMs with their credits",
+        ),
+        Method(
+            "core-counts",
+            "integer programme of how many tasks of a class each core runs",
+            CoreCountOptions,
+            core_counts,
+            True,
+            "up to about 20 distinct tasks, memory that never binds, no burstable VMs",
         ),
         Method(
             "time-indexed",

@@ -7,11 +7,10 @@ from ..heuristics.lpt import LptOptions, lpt
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..instances.problem import Instance
-from ..schedules.schedule import Schedule
 
 
 def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
-    """Return the best of the plan that the run was given, the greedy's and that of longest task first.
+    """Return the plan that the run was given, else the better one of the greedy's and of longest task first.
 
     Parameters
     ----------
@@ -20,8 +19,10 @@ def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
     run : Run
         Time limit and initial plan.
     """
+    if run.initial is not None:
+        return HeuristicOutcome(run.initial)
     by_greedy = greedy(instance)
     by_length = lpt(instance, LptOptions(), run)
-    plans = [plan for plan in (run.initial, by_greedy.schedule, by_length.schedule) if plan is not None]
-    best: Schedule | None = min(plans, key=lambda plan: plan.objective, default=None)
+    plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
+    best = min(plans, key=lambda plan: plan.objective, default=None)
     return HeuristicOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)

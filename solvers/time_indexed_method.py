@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
+from ..heuristics.run import Run
 from ..instances.problem import Instance
 from ..models.time_indexed import BurstableRule, TimeIndexedModel, build_time_indexed
 from ..schedules.schedule import Schedule
-from .backend import SolverLimits, SolverStatus
+from .backend import SolverStatus
+from .model_trace import ModelTrace
 from .pyomo_highs import solve_pyomo_with_highs
 
 
@@ -62,13 +63,8 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> H
     )
     if run.initial is not None:
         model.set_start(run.initial)
-    trace: list[TracePoint] = []
-
-    def progress(objective: float, _: float) -> None:
-        trace.append(TracePoint(len(trace) + 1, objective, objective))
-        run.report(trace[-1], 0)
-
-    answer = solve_pyomo_with_highs(model.model, SolverLimits.of_run(run, progress))
+    trace = ModelTrace(run, run.initial)
+    answer = solve_pyomo_with_highs(model.model, trace.limits())
     schedule = None if answer.values is None else model.read_back(answer.values)
     if run.initial is not None and (schedule is None or schedule.objective > run.initial.objective):
         schedule = run.initial
@@ -76,7 +72,7 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> H
         schedule,
         explanation=_explanation(model, answer.status, schedule),
         bound=answer.bound if model.exact and answer.bound > -math.inf else None,
-        trace=tuple(trace),
+        trace=trace.points,
         interrupted=answer.interrupted,
     )
 
