@@ -1,5 +1,6 @@
 """The problem: instances, their files, generators and library."""
 
+from .best_known import BestKnown, best_known
 from .errors import InputError, Issue, SpotbagError
 from .generator import Distribution, generate_instance
 from .instance_files import (
@@ -29,6 +30,7 @@ from .problem import (
 
 __all__ = [
     "MARKETS",
+    "BestKnown",
     "Burstable",
     "Checkpoints",
     "Distribution",
@@ -45,6 +47,7 @@ __all__ = [
     "SpotbagError",
     "Task",
     "VmType",
+    "best_known",
     "format_instance",
     "generate_instance",
     "instance_schema",

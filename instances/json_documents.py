@@ -14,7 +14,7 @@ from .errors import InputError, Issue, input_error, show_value
 
 Document = TypeVar("Document", bound=BaseModel)
 
-NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name"}
+NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name", "entries": "instance"}
 """Lists of a document whose items have an id or a name, and its key."""
 
 

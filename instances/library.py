@@ -12,6 +12,8 @@ from .instance_files import parse_instance
 from .problem import Instance
 
 _SUFFIX = ".json"
+_PLANS = "best_known"
+"""Folder of the best plans known; see `spotbag.instances.best_known`."""
 
 
 def _data() -> Traversable:
@@ -23,7 +25,7 @@ def library_names() -> list[str]:
     return sorted(
         f"{family.name}/{entry.name.removesuffix(_SUFFIX)}"
         for family in _data().iterdir()
-        if family.is_dir() and not family.name.startswith("_")
+        if family.is_dir() and family.name != _PLANS and not family.name.startswith("_")
         for entry in family.iterdir()
         if entry.name.endswith(_SUFFIX)
     )

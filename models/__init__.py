@@ -2,12 +2,15 @@
 
 from .configuration_bound import ConfigurationBound, configuration_bound
 from .divisible_bound import DivisibleBound, divisible_bound
+from .lower_bounds import LowerBound, lower_bounds
 from .makespan_bounds import makespan_lower_bound_s
 
 __all__ = [
     "ConfigurationBound",
     "DivisibleBound",
+    "LowerBound",
     "configuration_bound",
     "divisible_bound",
+    "lower_bounds",
     "makespan_lower_bound_s",
 ]

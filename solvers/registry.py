@@ -46,6 +46,8 @@ class Method:
         Whether it proves the optimum of the instances that it takes, given time.
     takes : str
         What it can do: which instances it takes, and what its bound is.
+    seeded : bool
+        Whether its plan may depend on the seed; if not, one run is enough.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Method:
     run: Callable[[Instance, Any, Run], HeuristicOutcome]
     exact: bool
     takes: str
+    seeded: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -66,6 +69,7 @@ METHODS: dict[str, Method] = {
             auto,
             True,
             "any instance; proves optima of small ones and of few classes of identical tasks",
+            True,
         ),
         Method(
             "greedy",
@@ -74,6 +78,7 @@ METHODS: dict[str, Method] = {
             lambda instance, options, _: greedy(instance, options),
             False,
             "any instance",
+            False,
         ),
         Method(
             "lpt",
@@ -82,6 +87,7 @@ METHODS: dict[str, Method] = {
             lpt,
             False,
             "any instance",
+            False,
         ),
         Method(
             "ils",
@@ -90,6 +96,7 @@ METHODS: dict[str, Method] = {
             iterated_local_search,
             False,
             "any instance",
+            True,
         ),
         Method(
             "search",
@@ -98,6 +105,7 @@ METHODS: dict[str, Method] = {
             search,
             False,
             "any instance; burstable VMs at the baseline only",
+            True,
         ),
         Method(
             "patterns",
@@ -106,6 +114,7 @@ METHODS: dict[str, Method] = {
             patterns,
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
+            True,
         ),
         Method(
             "class-programme",
@@ -114,6 +123,7 @@ METHODS: dict[str, Method] = {
             class_programme,
             True,
             "up to three classes of identical tasks, memory that never binds, no burstable VMs",
+            False,
         ),
         Method(
             "columns",
@@ -122,6 +132,7 @@ METHODS: dict[str, Method] = {
             columns,
             True,
             "few tasks to a VM, distinct or not, memory that binds; burstable VMs as a relaxation",
+            True,
         ),
         Method(
             "interval",
@@ -130,6 +141,7 @@ METHODS: dict[str, Method] = {
             interval,
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits",
+            True,
         ),
         Method(
             "core-counts",
@@ -138,6 +150,7 @@ METHODS: dict[str, Method] = {
             core_counts,
             True,
             "up to about 20 distinct tasks, memory that never binds, no burstable VMs",
+            True,
         ),
         Method(
             "time-indexed",
@@ -146,6 +159,7 @@ METHODS: dict[str, Method] = {
             time_indexed,
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
+            False,
         ),
     )
 }

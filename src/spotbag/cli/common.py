@@ -33,6 +33,18 @@ DSpotOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--d-spot", metavar="S", help="D_spot in seconds: spot VMs end by then. Estimated if nowhere given."),
 ]
+MarketsOption: TypeAlias = Annotated[
+    str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
+]
+CostWeightOption: TypeAlias = Annotated[
+    float | None, typer.Option("--cost-weight", help="Weight of the cost in the objective, 0 to 1.")
+]
+CostScaleOption: TypeAlias = Annotated[
+    float | None, typer.Option("--cost-scale", metavar="USD", help="Scale of the cost.")
+]
+MakespanScaleOption: TypeAlias = Annotated[
+    float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 

@@ -9,10 +9,14 @@ import typer
 
 from .common import (
     NO_FEASIBLE_PLAN,
+    CostScaleOption,
+    CostWeightOption,
     DeadlineOption,
     DSpotOption,
     InstanceArgument,
     JsonOption,
+    MakespanScaleOption,
+    MarketsOption,
     busy,
     change_instance,
     check_output,
@@ -41,16 +45,10 @@ def solve_command(
     ] = None,
     deadline: DeadlineOption = None,
     d_spot: DSpotOption = None,
-    markets: Annotated[
-        str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
-    ] = None,
-    cost_weight: Annotated[
-        float | None, typer.Option("--cost-weight", help="Weight of the cost in the objective, 0 to 1.")
-    ] = None,
-    cost_scale: Annotated[float | None, typer.Option("--cost-scale", metavar="USD", help="Scale of the cost.")] = None,
-    makespan_scale: Annotated[
-        float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
-    ] = None,
+    markets: MarketsOption = None,
+    cost_weight: CostWeightOption = None,
+    cost_scale: CostScaleOption = None,
+    makespan_scale: MakespanScaleOption = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
     time_limit: Annotated[
         float | None,

@@ -1,0 +1,178 @@
+"""``spotbag best-known``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    JsonOption,
+    busy,
+    check_output,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from ..benchmarks.best_known import Update
+    from ..instances import BestKnown
+
+EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
+
+_COLUMNS = [
+    ("instance", False),
+    ("value", True),
+    ("bound", True),
+    ("gap (%)", True),
+    ("status", False),
+    ("cost ($)", True),
+    ("makespan (s)", True),
+    ("plan by", False),
+    ("bound by", False),
+]
+
+
+def best_known_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Library instances; all if none is named.")
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Solve again, from the best plans, and keep what is better.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="S", help="With --update: seconds for each instance.")
+    ] = 60.0,
+    method: Annotated[str, typer.Option("--method", "-m", help="With --update: see 'spotbag methods'.")] = "auto",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="With --update: seed of the random numbers.")] = 0,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            help="The entries, instead of those of the package; plans lie beside it, in a folder of its name.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the best plans and bounds known for the library instances, or look for better ones.
+
+    An entry is replaced only by a plan that the checker passed and that is better, or by a larger bound.
+    Exit code 0: done; 1: an instance has no plan yet, and none was found; 2: bad input, or a contradiction.
+    """
+    chosen = _library_names(names or [])
+    if update:
+        _update(chosen, time_limit, method, seed, file, as_json)
+        return
+    from ..instances import best_known
+
+    entries = best_known(file)
+    shown = [entries[name] for name in chosen if name in entries]
+    if as_json:
+        print_json({"entries": [_as_object(entry) for entry in shown]})
+        return
+    print_table(make_table(_COLUMNS, [_cells(entry) for entry in shown]))
+    missing = [name for name in chosen if name not in entries]
+    if missing:
+        print(f"nothing is known of {', '.join(missing)} ('spotbag best-known --update' solves them)")
+
+
+def _library_names(names: list[str]) -> list[str]:
+    """The names, each once and in the library; all of it if there are none."""
+    from ..instances import library_instance, library_names
+
+    for name in names:
+        library_instance(name)
+    return list(dict.fromkeys(names)) or library_names()
+
+
+def _update(
+    names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool
+) -> None:
+    """Solve again, one instance after the other; say of each what changed as soon as it is known."""
+    from .. import __version__
+    from ..benchmarks.best_known import update_best_known
+    from ..instances import InputError, Issue, SpotbagError
+    from ..solvers.registry import find_method
+
+    find_method(method)
+    if not time_limit > 0:
+        raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
+    check_output(file)
+    updates: list[Update] = []
+    left = iter(
+        update_best_known(names, version=__version__, method=method, time_limit_s=time_limit, seed=seed, file=file)
+    )
+    while True:
+        with busy(f"solving {names[len(updates) % len(names)]} by {method}"):
+            found = next(left, None)
+        if found is None:
+            break
+        updates.append(found)
+        if not as_json:
+            print(_said(found), flush=True)
+    if as_json:
+        print_json({"updates": [_update_as_object(entry) for entry in updates]})
+    errors = [entry for entry in updates if entry.change == "error"]
+    if errors:
+        listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)
+        raise SpotbagError(f"{len(errors)} of {len(updates)} entries were left alone:{os.linesep}{listed}")
+    if any(entry.after is None for entry in updates):
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _said(update: Update) -> str:
+    """One line about an update."""
+    head = f"{update.instance:<26} {update.runtime_s:7.1f} s  {'unchanged' if update.change == 'none' else update.change}"
+    if update.change == "error":
+        return f"{head}: see below"
+    if update.after is None:
+        return f"{head}: {update.message}"
+    return f"{head}: {_numbers(update.before)}{' -> ' if update.before else ''}{_numbers(update.after)}"
+
+
+def _numbers(entry: BestKnown | None) -> str:
+    if entry is None:
+        return ""
+    return f"{entry.value:.6f} ({entry.status}, bound {entry.bound:.6f})"
+
+
+def _cells(entry: BestKnown) -> list[str]:
+    return [
+        entry.instance,
+        f"{entry.value:.6f}",
+        f"{entry.bound:.6f}",
+        f"{100 * _gap(entry):.3f}",
+        entry.status,
+        f"{entry.cost_usd:.6f}",
+        seconds(entry.makespan_s),
+        entry.method,
+        entry.bound_method,
+    ]
+
+
+def _gap(entry: BestKnown) -> float:
+    from ..solvers import relative_gap
+
+    gap = relative_gap(entry.value, entry.bound)
+    assert gap is not None, "an entry has value and bound"
+    return gap
+
+
+def _as_object(entry: BestKnown) -> dict[str, Any]:
+    return entry.model_dump(mode="json") | {"gap": _gap(entry)}
+
+
+def _update_as_object(update: Update) -> dict[str, Any]:
+    return {
+        "instance": update.instance,
+        "change": update.change,
+        "message": update.message,
+        "runtime_s": update.runtime_s,
+        "before": None if update.before is None else _as_object(update.before),
+        "after": None if update.after is None else _as_object(update.after),
+    }

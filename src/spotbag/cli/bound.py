@@ -1,0 +1,112 @@
+"""``spotbag bound``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    CostScaleOption,
+    CostWeightOption,
+    DeadlineOption,
+    DSpotOption,
+    InstanceArgument,
+    JsonOption,
+    MakespanScaleOption,
+    MarketsOption,
+    change_instance,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from ..models import LowerBound
+
+EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
+
+
+def bound_command(
+    instance: InstanceArgument,
+    deadline: DeadlineOption = None,
+    d_spot: DSpotOption = None,
+    markets: MarketsOption = None,
+    cost_weight: CostWeightOption = None,
+    cost_scale: CostScaleOption = None,
+    makespan_scale: MakespanScaleOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what no plan can beat: lower bounds of objective, cost and makespan, in milliseconds.
+
+    Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
+    """
+    from ..heuristics import d_spot_warning, with_d_spot
+    from ..models import lower_bounds
+    from ..models.infeasibility import explain_infeasibility
+
+    given = change_instance(
+        load_instance(instance),
+        deadline=deadline,
+        d_spot=d_spot,
+        markets=markets,
+        cost_weight=cost_weight,
+        cost_scale=cost_scale,
+        makespan_scale=makespan_scale,
+    )
+    problem = with_d_spot(given)
+    warning = d_spot_warning(given, problem)
+    warn([warning] if warning else [])
+    bounds = lower_bounds(problem)
+    infeasible = any(math.isinf(bound.value) for bound in bounds)
+    reason = explain_infeasibility(problem) if infeasible else ""
+    if as_json:
+        print_json(
+            {
+                "instance": problem.name,
+                "status": "infeasible" if infeasible else "bounded",
+                "message": reason,
+                "deadline_s": problem.deadline_s,
+                "d_spot_s": problem.d_spot_s,
+                "cost_weight": problem.objective.cost_weight,
+                "cost_scale_usd": problem.cost_scale_usd,
+                "makespan_scale_s": problem.makespan_scale_s,
+                "warnings": [warning] if warning else [],
+                "bounds": [_as_object(bound) for bound in bounds],
+            }
+        )
+    elif infeasible:
+        print(f"{problem.name}: {reason}")
+    else:
+        best = max(bound.value for bound in bounds if bound.unit == "objective")
+        weight = problem.objective.cost_weight
+        print(f"{problem.name}: every plan has an objective of at least {best:.6f}")
+        print(
+            f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
+            f"{problem.makespan_scale_s:g} s"
+        )
+        columns = [("bound", False), ("value", True), ("unit", False), ("time (ms)", True), ("what it says", False)]
+        print_table(make_table(columns, [_cells(bound) for bound in bounds]))
+    if infeasible:
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _cells(bound: LowerBound) -> list[str]:
+    value = seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"
+    return [bound.name, value, bound.unit, f"{1000 * bound.runtime_s:.1f}", bound.meaning]
+
+
+def _as_object(bound: LowerBound) -> dict[str, object]:
+    """A bound as a JSON object; its value is null where it proves that no plan exists."""
+    return {
+        "name": bound.name,
+        "value": None if math.isinf(bound.value) else bound.value,
+        "unit": bound.unit,
+        "meaning": bound.meaning,
+        "runtime_s": bound.runtime_s,
+    }
