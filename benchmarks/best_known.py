@@ -212,7 +212,9 @@ def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
     """What the independent checker says of a plan."""
     report = check(result.instance, schedule)
     if not report.feasible:
-        raise SpotbagError(f"{result.method} made a plan that breaks a rule; please report this: {report.violations[0]}")
+        raise SpotbagError(
+            f"{result.method} made a plan that breaks a rule; please report this: {report.violations[0]}"
+        )
     return _PlanFields(schedule.objective, schedule.cost_usd, schedule.makespan_s, result.method)
 
 

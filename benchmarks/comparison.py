@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from ..heuristics import IlsOptions, SearchOptions, with_d_spot
+from ..heuristics import with_d_spot
 from ..instances import BestKnown, Instance, SpotbagError, library_instance
 from ..instances.json_documents import format_json
 from ..models.refusal import ModelRefusal
-from ..solvers import METHODS, relative_gap, solve
+from ..solvers import relative_gap, solve
 from ..solvers.registry import find_method
 from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap
 
@@ -180,9 +180,9 @@ class MethodTotal:
     method : str
         Its name.
     instances, solved, optimal : int
-        Instances that it was run on; those with a plan from every seed; those that it proved optimal with every seed.
+        Instances that it was run on; those it found a plan for; those it proved optimal with every seed.
     gap_mean, gap_worst : float or None
-        Gap to the optimum, or to the bound where no optimum is proved, over the instances with a plan.
+        Gap to the optimum, or to the bound where no optimum is proved, over the instances solved.
     runtime_s : float
         Of all runs together.
     """
@@ -438,7 +438,7 @@ def _total(method: str, summaries: Sequence[Summary]) -> MethodTotal:
     return MethodTotal(
         method=method,
         instances=len(summaries),
-        solved=sum(summary.plans == summary.runs for summary in summaries),
+        solved=sum(summary.plans > 0 for summary in summaries),
         optimal=sum(summary.always_optimal for summary in summaries),
         gap_mean=_mean(means),
         gap_worst=max(worst, default=None),
@@ -454,9 +454,7 @@ def as_object(record: Row | Reference | Summary | MethodTotal) -> dict[str, Any]
     pairs = asdict(record)
     if isinstance(record, Summary):
         pairs["statuses"] = dict(record.statuses)
-    return {
-        name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs.items()
-    }
+    return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs.items()}
 
 
 def format_rows_csv(rows: Iterable[Row]) -> str:

@@ -62,7 +62,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
         _timed(
             "divisible bound",
             "objective",
-            "no plan has a smaller objective: tasks may be cut, VMs are paid for their work only",
+            "no plan has a smaller objective, even if tasks could be cut",
             lambda: divisible_bound(instance).objective,
         )
     ]
@@ -71,7 +71,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             _timed(
                 "configuration bound",
                 "objective",
-                "no plan has a smaller objective: the same, and only tasks that fit a VM together run together",
+                "likewise, and only tasks that fit a VM together run together",
                 lambda: configuration_bound(instance).objective,
             )
         )

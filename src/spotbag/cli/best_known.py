@@ -90,9 +90,7 @@ def _library_names(names: list[str]) -> list[str]:
     return list(dict.fromkeys(names)) or library_names()
 
 
-def _update(
-    names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool
-) -> None:
+def _update(names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from .. import __version__
     from ..benchmarks.best_known import update_best_known
@@ -127,7 +125,9 @@ def _update(
 
 def _said(update: Update) -> str:
     """One line about an update."""
-    head = f"{update.instance:<26} {update.runtime_s:7.1f} s  {'unchanged' if update.change == 'none' else update.change}"
+    head = (
+        f"{update.instance:<26} {update.runtime_s:7.1f} s  {'unchanged' if update.change == 'none' else update.change}"
+    )
     if update.change == "error":
         return f"{head}: see below"
     if update.after is None:

@@ -115,7 +115,7 @@ def print_table(table: Table) -> None:
 
 
 def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
-    """Make a table; a column is its heading and whether it holds numbers."""
+    """Make a table; a column is its heading and whether it holds numbers. An empty row is a line between blocks."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -124,7 +124,10 @@ def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]
     for heading, numeric in columns:
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        if row:
+            table.add_row(*(Text(cell) for cell in row))
+        else:
+            table.add_section()
     return table
 
 
@@ -160,6 +163,27 @@ def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
             bars.update(bar, total=planned or None, completed=point.iteration, best=text)
 
         yield show
+
+
+@contextmanager
+def counting(message: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how many of a number of things are done; gives the callback that counts one more."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(message, total=total, last="")
+        yield lambda last: bars.update(bar, advance=1, last=last)
 
 
 def check_output(path: str | None, *others: str | None) -> None:

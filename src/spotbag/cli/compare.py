@@ -1,0 +1,279 @@
+"""``spotbag compare``."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import INTERRUPTED
+from .common import (
+    NO_FEASIBLE_PLAN,
+    JsonOption,
+    check_output,
+    counting,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from ..benchmarks.comparison import MethodTotal, Reference, Row, Summary
+    from ..instances import Instance
+
+EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
+
+_UNKNOWN = "-"
+
+
+def compare_command(
+    instances: Annotated[
+        list[str],
+        typer.Argument(metavar="INSTANCE...", help="JSON files or names of library instances.", show_default=False),
+    ],
+    methods: Annotated[
+        str, typer.Option("--methods", "-m", help="Methods, by commas; see 'spotbag methods'.")
+    ] = "auto,greedy,lpt,ils,search",
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Runs of each method that uses random numbers.")
+    ] = 1,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="S", help="Seconds after which a run returns its best plan.")
+    ] = 10.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Runs at the same time; they share the machine.")
+    ] = 1,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare methods: how good their plans are, and how far from the optimum.
+
+    Gaps are to the best bound of all runs, and of what is known of a library instance. A run without a plan is
+    counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input.
+    """
+    from ..benchmarks.comparison import in_order, make_cases, make_references, run_cases, summarise, total_by_method
+
+    _check(out, time_limit, instances)
+    problems = _load(instances)
+    cases = make_cases(problems, _names(methods), seeds)
+    known = _known(problems)
+    rows: list[Row] = []
+    with counting("comparing", len(cases)) as count:
+        for row in run_cases(cases, time_limit, jobs):
+            rows.append(row)
+            count(f"{row.instance} by {row.method}")
+    rows = in_order(rows, cases)
+    interrupted = len(rows) < len(cases) or any(row.interrupted for row in rows)
+    if interrupted:
+        warn([f"interrupted: {len(rows)} of {len(cases)} runs are here, and one of them may have been cut short"])
+    references = make_references(rows, known)
+    warn(reference.contradiction for reference in references.values() if reference.contradiction)
+    summaries = summarise(rows, references)
+    totals = total_by_method(summaries)
+    if out is not None:
+        _write(rows, out, time_limit=time_limit, seeds=seeds, jobs=jobs)
+    if as_json:
+        _print_objects(rows, references, summaries, totals, interrupted)
+    else:
+        _print_tables(problems, references, summaries, totals)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if any(all(entry.plans == 0 for entry in summaries if entry.instance == label) for label in problems):
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+# ---------------------------------------------------------------------------- input
+
+
+def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
+    """Refuse, before any work is done, what cannot be written or run."""
+    from ..benchmarks.comparison import ROW_FORMATS
+    from ..instances import InputError, Issue, SpotbagError
+
+    if not time_limit > 0:
+        raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
+    if out is None:
+        return
+    if os.path.splitext(out)[1] not in ROW_FORMATS:
+        raise SpotbagError(f"{out}: the name of a file of rows must end in {' or '.join(ROW_FORMATS)}")
+    check_output(out, *instances)
+
+
+def _names(methods: str) -> list[str]:
+    """Names of methods, each once."""
+    return list(dict.fromkeys(name.strip() for name in methods.split(",")))
+
+
+def _load(arguments: Sequence[str]) -> dict[str, Instance]:
+    """Instances by what they are called in the table: by name, or by argument where two have the same."""
+    loaded = {argument: load_instance(argument) for argument in dict.fromkeys(arguments)}
+    names = [instance.name for instance in loaded.values()]
+    return {
+        argument if names.count(instance.name) > 1 else instance.name: instance for argument, instance in loaded.items()
+    }
+
+
+def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
+    from ..benchmarks.comparison import known_values
+    from ..instances import best_known
+
+    return known_values(problems, best_known())
+
+
+# ---------------------------------------------------------------------------- output
+
+
+def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
+    from .. import __version__
+    from ..benchmarks.comparison import ROW_FORMATS
+    from ..instances.text_files import write_text
+
+    write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
+
+
+def _print_objects(
+    rows: Sequence[Row],
+    references: Mapping[str, Reference],
+    summaries: Sequence[Summary],
+    totals: Sequence[MethodTotal],
+    interrupted: bool,
+) -> None:
+    from ..benchmarks.comparison import as_object
+
+    print_json(
+        {
+            "interrupted": interrupted,
+            "references": [as_object(entry) for entry in references.values()],
+            "summaries": [as_object(entry) for entry in summaries],
+            "methods": [as_object(entry) for entry in totals],
+            "rows": [as_object(row) for row in rows],
+        }
+    )
+
+
+def _print_tables(
+    problems: Mapping[str, Instance],
+    references: Mapping[str, Reference],
+    summaries: Sequence[Summary],
+    totals: Sequence[MethodTotal],
+) -> None:
+    """One block for each instance, notes on what has no plan, and the methods over all instances."""
+    notes = _notes(summaries)
+    several = max((entry.runs for entry in summaries), default=1) > 1
+    columns = [
+        ("", False),
+        ("objective", True),
+        *([("worst seed", True)] if several else []),
+        ("cost ($)", True),
+        ("makespan (s)", True),
+        ("gap to bound (%)", True),
+        ("gap to optimum (%)", True),
+        ("status", False),
+        ("time (s)", True),
+    ]
+    cells: list[list[str]] = []
+    for label, reference in references.items():
+        cells.append([label, *[""] * (len(columns) - 1)])
+        mine = [entry for entry in summaries if entry.instance == label]
+        cells += [_cells(entry, several, notes) for entry in mine]
+        cells += [_reference_cells(row, len(columns)) for row in _reference_lines(reference)]
+        cells.append([])
+    print_table(make_table(columns, cells[:-1]))
+    if several:
+        print("Objective, cost, makespan, gaps and time are means over the seeds, of the runs that found a plan.")
+    for text, number in notes.items():
+        print(f"[{number}] {text}")
+    if len(problems) > 1:
+        print()
+        _print_totals(totals)
+
+
+def _cells(summary: Summary, several: bool, notes: Mapping[str, int]) -> list[str]:
+    makespan = summary.makespan_s_mean
+    whole = makespan is not None and makespan.is_integer()
+    note = notes.get(_note(summary))
+    return [
+        f"  {summary.method}",
+        _number(summary.objective_mean, 6),
+        *([_number(summary.objective_worst, 6)] if several else []),
+        _number(summary.cost_usd_mean, 6),
+        seconds(int(makespan)) if makespan is not None and whole else _number(makespan, 1),
+        _percent(summary.bound_gap_mean),
+        _percent(summary.optimum_gap_mean),
+        _status(summary) + ("" if note is None else f" [{note}]"),
+        _number(summary.runtime_s_mean, 3),
+    ]
+
+
+def _status(summary: Summary) -> str:
+    """How the runs ended; how many of them, if not all did so."""
+    if len(summary.statuses) == 1:
+        return summary.statuses[0][0]
+    return ", ".join(f"{count} {status}" for status, count in summary.statuses)
+
+
+def _reference_lines(reference: Reference) -> Iterator[tuple[str, str, str]]:
+    """What the plans of an instance are measured by: name, value, where it comes from."""
+    if reference.optimum is not None:
+        yield "optimum", f"{reference.optimum:.6f}", f"proved by {reference.bound_by}"
+    elif reference.bound is not None and math.isinf(reference.bound):
+        yield "best bound", "no plan", f"proved by {reference.bound_by}"
+    elif reference.bound is not None:
+        yield "best bound", f"{reference.bound:.6f}", f"by {reference.bound_by}"
+    if reference.best_by == "best known" and reference.best is not None and reference.optimum is None:
+        yield "best known", f"{reference.best:.6f}", "better than all plans here"
+
+
+def _reference_cells(line: tuple[str, str, str], n_columns: int) -> list[str]:
+    name, value, source = line
+    return [f"  = {name}", value, *[""] * (n_columns - 4), source, ""]
+
+
+def _note(summary: Summary) -> str:
+    return f"{summary.method}: {summary.reason}" if summary.reason else ""
+
+
+def _notes(summaries: Sequence[Summary]) -> dict[str, int]:
+    """Reasons of runs without a plan, each once, numbered."""
+    texts = dict.fromkeys(_note(entry) for entry in summaries if entry.reason)
+    return {text: number for number, text in enumerate(texts, start=1)}
+
+
+def _print_totals(totals: Sequence[MethodTotal]) -> None:
+    columns = [
+        ("method", False),
+        ("solved", True),
+        ("proved optimal", True),
+        ("mean gap (%)", True),
+        ("worst gap (%)", True),
+        ("total time (s)", True),
+    ]
+    rows = [
+        [
+            total.method,
+            f"{total.solved} of {total.instances}",
+            str(total.optimal),
+            _percent(total.gap_mean),
+            _percent(total.gap_worst),
+            _number(total.runtime_s, 2),
+        ]
+        for total in totals
+    ]
+    print("All instances; gaps to the optimum, or to the bound where no optimum is proved, over the instances solved:")
+    print_table(make_table(columns, rows))
+
+
+def _number(value: float | None, digits: int) -> str:
+    return _UNKNOWN if value is None else f"{value:,.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return _UNKNOWN if value is None else f"{100 * value:.3f}"
