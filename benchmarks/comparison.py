@@ -5,6 +5,7 @@ A run is a row. Rows without a plan are counted, never averaged: a mean is one o
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
@@ -281,17 +282,12 @@ def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:
 
 @functools.cache
 def _warm_up(method: str) -> None:
-    """Load, or compile, what a method compiles, once in each process: it is no part of the time of a run."""
-    options: dict[str, dict[str, Any]] = {
-        "ils": {"max_iteration": 1},
-        "search": {"moves": 1},
-        "columns": {},
-    }
-    needed = ("search", "columns") if method == "auto" else (method,)
-    for name in needed:
-        if name in options:
-            for instance in ("tiny/two-cores", "tiny/memory-parts-them"):
-                solve(library_instance(instance), name, time_limit_s=5.0, options=options[name])
+    """Load and compile what a method needs, once in each process: it is no part of the time of a run."""
+    short: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
+    for name in ("search", "columns") if method == "auto" else (method,):
+        for instance in ("tiny/two-cores", "tiny/memory-parts-them"):
+            with contextlib.suppress(SpotbagError):  # one that the method refuses loads nothing
+                solve(library_instance(instance), name, time_limit_s=5.0, options=short.get(name))
 
 
 # ---------------------------------------------------------------------------- what they come to
@@ -351,9 +347,8 @@ def _reference(label: str, rows: Sequence[Row], entry: BestKnown | None) -> Refe
     if entry is not None:
         values.append((entry.value, "best known"))
         bounds.append((entry.bound, "best known"))
-    # The first of equals: what was run goes before what is known.
-    best, best_by = min(values, key=lambda pair: pair[0], default=(None, ""))
-    bound, bound_by = max(bounds, key=lambda pair: pair[0], default=(None, ""))
+    best, best_by = _first_of_best(values, min)
+    bound, bound_by = _first_of_best(bounds, max)
     contradiction, optimum = "", None
     if best is not None and bound is not None:
         if bound > best + OPTIMALITY_TOLERANCE * abs(best):
@@ -364,6 +359,17 @@ def _reference(label: str, rows: Sequence[Row], entry: BestKnown | None) -> Refe
         elif closes_gap(best, bound):
             optimum = best
     return Reference(label, best, best_by, bound, bound_by, optimum, contradiction)
+
+
+def _first_of_best(
+    pairs: Sequence[tuple[float, str]], best_of: Callable[[Iterable[float]], float]
+) -> tuple[float | None, str]:
+    """The best value, and the first source that gives it, but for rounding: what was run goes before what is known."""
+    if not pairs:
+        return None, ""
+    best = best_of(value for value, _ in pairs)
+    noise = 0.0 if math.isinf(best) else OPTIMALITY_TOLERANCE * abs(best)
+    return best, next(source for value, source in pairs if value == best or abs(value - best) <= noise)
 
 
 def summarise(rows: Iterable[Row], references: Mapping[str, Reference]) -> list[Summary]:

@@ -33,6 +33,13 @@ def folder_of(package: str) -> Path:
     return base.joinpath(*package.split(".")[2:])
 
 
+def test_every_data_file_is_packaged() -> None:
+    data = ROOT / "instances" / "data"
+    patterns = SETUPTOOLS["package-data"]["spotbag.instances.data"]
+    packaged = {path for pattern in patterns for path in data.glob(pattern)}
+    assert packaged == set(data.rglob("*.json"))
+
+
 def test_every_folder_with_modules_is_packaged() -> None:
     packaged = {folder_of(package).resolve() for package in SETUPTOOLS["packages"]}
     found = {
@@ -45,10 +52,16 @@ def test_every_folder_with_modules_is_packaged() -> None:
 
 
 def test_data_files_are_found_where_the_package_is_installed() -> None:
-    from spotbag.instances import instance_schema, library_names
+    from spotbag.instances import best_known, instance_schema, library_names
+    from spotbag.instances.best_known import best_known_path, best_known_plan_path
     from spotbag.schedules import schedule_schema
 
-    assert len(library_names()) == len(list((ROOT / "instances" / "data").rglob("*.json")))
+    data = ROOT / "instances" / "data"
+    plans = list((data / "best_known").rglob("*.json"))
+    found = {path.relative_to(data).with_suffix("").as_posix() for path in data.rglob("*.json") if path not in plans}
+    assert found == {*library_names(), "best_known"}
+    assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
+    assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()

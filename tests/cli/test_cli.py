@@ -271,6 +271,9 @@ COMMANDS = [
     ["solve"],
     ["check"],
     ["show"],
+    ["bound"],
+    ["compare"],
+    ["best-known"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
@@ -310,7 +313,7 @@ def test_exit_codes_as_a_process() -> None:
 
 
 def test_help_and_import_load_nothing_heavy() -> None:
-    heavy = "{'numpy', 'pydantic', 'matplotlib', 'plotly', 'ortools', 'highspy', 'pyomo', 'pulp', 'numba'}"
+    heavy = "{'numpy', 'pydantic', 'matplotlib', 'plotly', 'ortools', 'highspy', 'pyomo', 'pulp', 'numba', 'joblib'}"
     code = f"import sys, spotbag; assert not {heavy} & set(sys.modules), sys.modules; "
     code += "from spotbag.cli import main; main(['--help']); "
     code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"

@@ -83,6 +83,7 @@ def compare_command(
     if as_json:
         _print_objects(rows, references, summaries, totals, interrupted)
     else:
+        print(_heading(len(problems), len(rows), time_limit, seeds))
         _print_tables(problems, references, summaries, totals)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -159,6 +160,13 @@ def _print_objects(
     )
 
 
+def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
+    from ..instances.wording import counted
+
+    runs = f"{counted(n_runs, 'run')} on {counted(n_instances, 'instance')}, {time_limit:g} s each at most"
+    return runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else "")
+
+
 def _print_tables(
     problems: Mapping[str, Instance],
     references: Mapping[str, Reference],
@@ -188,7 +196,7 @@ def _print_tables(
         cells.append([])
     print_table(make_table(columns, cells[:-1]))
     if several:
-        print("Objective, cost, makespan, gaps and time are means over the seeds, of the runs that found a plan.")
+        print("Objective, cost, makespan and gaps are means over the seeds that found a plan.")
     for text, number in notes.items():
         print(f"[{number}] {text}")
     if len(problems) > 1:
@@ -223,13 +231,13 @@ def _status(summary: Summary) -> str:
 def _reference_lines(reference: Reference) -> Iterator[tuple[str, str, str]]:
     """What the plans of an instance are measured by: name, value, where it comes from."""
     if reference.optimum is not None:
-        yield "optimum", f"{reference.optimum:.6f}", f"proved by {reference.bound_by}"
+        yield "optimum", f"{reference.optimum:.6f}", f"by {reference.bound_by}"
     elif reference.bound is not None and math.isinf(reference.bound):
-        yield "best bound", "no plan", f"proved by {reference.bound_by}"
+        yield "best bound", "no plan", f"by {reference.bound_by}"
     elif reference.bound is not None:
         yield "best bound", f"{reference.bound:.6f}", f"by {reference.bound_by}"
     if reference.best_by == "best known" and reference.best is not None and reference.optimum is None:
-        yield "best known", f"{reference.best:.6f}", "better than all plans here"
+        yield "best known", f"{reference.best:.6f}", "better than these"
 
 
 def _reference_cells(line: tuple[str, str, str], n_columns: int) -> list[str]:
