@@ -220,7 +220,7 @@ def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
 
 def _smaller(one: float, other: float) -> bool:
     """Whether a number is smaller by more than the noise of another order of summation."""
-    return one < other - _NOISE * abs(other)
+    return other - one > _NOISE * abs(one)
 
 
 def _change(before: BestKnown | None, after: BestKnown | None) -> Change:

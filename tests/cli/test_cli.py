@@ -7,40 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
+from command_shell import Shell
 
-from spotbag.cli import main
 from spotbag.instances import format_instance, generate_instance, library_instance
-
-
-class Shell:
-    """Runs commands in a folder and keeps what they print."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-        self.capsys = capsys
-        self.folder = folder
-
-    def run(self, *words: str, code: int = 0) -> str:
-        """Run a command that must end with an exit code; return its standard output."""
-        self.capsys.readouterr()
-        assert main([*words]) == code, self.capsys.readouterr()
-        self.out, self.err = self.capsys.readouterr()
-        assert "Traceback" not in self.out + self.err
-        return self.out
-
-    def json(self, *words: str, code: int = 0) -> dict[str, Any]:
-        """Run a command with --json; return its object."""
-        found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
-        return found
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return Shell(capsys, tmp_path)
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:

@@ -231,7 +231,7 @@ def _status(summary: Summary) -> str:
 def _reference_lines(reference: Reference) -> Iterator[tuple[str, str, str]]:
     """What the plans of an instance are measured by: name, value, where it comes from."""
     if reference.optimum is not None:
-        yield "optimum", f"{reference.optimum:.6f}", f"by {reference.bound_by}"
+        yield "optimum", f"{reference.optimum:.6f}", f"by {reference.best_by}"
     elif reference.bound is not None and math.isinf(reference.bound):
         yield "best bound", "no plan", f"by {reference.bound_by}"
     elif reference.bound is not None:
