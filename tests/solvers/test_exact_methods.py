@@ -139,9 +139,9 @@ def test_an_initial_plan_that_breaks_a_rule_is_refused() -> None:
     instance = with_d_spot(library_instance("hads/J60"))
     start = solve(instance, "greedy").schedule
     assert start is not None
-    with pytest.raises(InputError, match="(?s)initial plan.*breaks a rule"):
+    with pytest.raises(InputError, match=r"(?s)initial plan.*breaks a rule"):
         solve(instance.replace(deadline_s=1300, d_spot_s=1000), "greedy", initial=start)
-    with pytest.raises(InputError, match="(?s)initial plan.*does not fit the instance"):
+    with pytest.raises(InputError, match=r"(?s)initial plan.*does not fit the instance"):
         solve(library_instance("hads/J80"), "greedy", initial=start)
 
 
