@@ -12,6 +12,9 @@ from ..instances.problem import FloatArray
 ROUNDING = 1e-13
 """What the sum of some hundred thousand rounded products may be off, relative to the size of its terms."""
 
+_NEAR = 0.1
+"""How far from a point near the maximum the search goes, relative to the point."""
+
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
@@ -39,6 +42,7 @@ def maximise_concave(
     box: float,
     max_cuts: int,
     relative_tolerance: float,
+    around: FloatArray | None = None,
 ) -> Maximum:
     """Maximise ``tasks(theta) + min(constants + rows @ theta)``, for theta in a box and ``parts @ theta >= offsets``.
 
@@ -56,6 +60,8 @@ def maximise_concave(
         Most evaluations of ``tasks``.
     relative_tolerance : float
         Stop when the planes leave no more than this to gain.
+    around : array, optional
+        A point near the maximum: the search starts there, and does not go far from it.
 
     Returns
     -------
@@ -70,8 +76,12 @@ def maximise_concave(
     solver.setOptionValue("threads", 1)
     infinity = highspy.kHighsInf
     columns = np.arange(size + 2, dtype=np.int32)  # theta, value of the tasks, value of the second part
-    for _ in range(size):
-        solver.addVar(0.0, box)
+    lower, upper = np.zeros(size), np.full(size, box)
+    if around is not None:
+        reach = _NEAR * np.maximum(around, _NEAR * float(around.max(initial=0.0)))
+        lower, upper = np.maximum(around - reach, 0.0), np.minimum(around + reach, box)
+    for low, high in zip(lower.tolist(), upper.tolist(), strict=True):
+        solver.addVar(low, high)
     solver.addVar(-infinity, infinity)
     solver.addVar(-infinity, infinity)
     for index in range(size + 2):
@@ -82,7 +92,7 @@ def maximise_concave(
         solver.addRow(float(offset), infinity, size + 2, columns, np.concatenate([part, [0.0, 0.0]]))
     best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
     weights = np.zeros(0)
-    theta = np.zeros(size)
+    theta = np.zeros(size) if around is None else around
     for _ in range(max_cuts):
         value, gradient = tasks(theta)
         # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
@@ -100,5 +110,5 @@ def maximise_concave(
         solution = np.array(solver.getSolution().col_value)
         if -solver.getObjectiveValue() - best.value <= relative_tolerance * max(abs(best.value), 1e-12):
             break
-        theta = np.clip(solution[:size], 0.0, box)
+        theta = np.clip(solution[:size], lower, upper)
     return Maximum(best.value, best.theta, weights)

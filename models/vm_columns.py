@@ -1,12 +1,14 @@
 """VM columns: sets of tasks for one VM of an offer, with the least time in which it can run them.
 
 A plan is a choice of columns. Exact for memory that binds and for bags of distinct tasks, as long as there are few
-tasks to a VM. Burstable VMs are not columns; they are there as a relaxation (`RelaxedTask`).
+tasks to a VM. Where memory never binds, a column can also be what a single core runs; the cores of an offer, sorted
+by their ends, are then dealt out to its VMs. Burstable VMs are not columns; they are there as a relaxation
+(`RelaxedTask`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,17 +79,34 @@ class ColumnFinder:
         Not burstable.
     bound : DivisibleBound
         Its prices say how the price of a VM is split between its cores and its memory.
+    by_core : bool
+        Whether a column is a core, not a VM; only where memory never binds.
+
+    Attributes
+    ----------
+    vms, columns_of_vm : int
+        VMs that may be rented, and columns that one holds.
+    rate : float
+        Price of a second of a column, in units of the objective.
     """
 
     def __init__(
-        self, position: int, instance: Instance, classes: TaskClasses, offer: RentalOffer, bound: DivisibleBound
+        self,
+        position: int,
+        instance: Instance,
+        classes: TaskClasses,
+        offer: RentalOffer,
+        bound: DivisibleBound,
+        by_core: bool,
     ) -> None:
+        self.columns_of_vm = offer.vcpus if by_core else 1
+        self.cores = offer.vcpus // self.columns_of_vm
         self.position = position
         self.offer = offer
         self.n_classes = len(classes)
         self.vms = min(offer.limit, instance.n_tasks)
         self.limit_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
-        self.rate = objective_weights(instance)[0] * offer.price_usd_per_s
+        self.rate = objective_weights(instance)[0] * offer.price_usd_per_s / self.columns_of_vm
         seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
         self.able = np.flatnonzero(seconds <= self.limit_s)
         self.seconds = seconds[self.able]
@@ -104,7 +123,7 @@ class ColumnFinder:
 
     def share_s(self) -> FloatArray:
         """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""
-        by_cores = self.seconds * ((1 - self._memory_share) / self.offer.vcpus)
+        by_cores = self.seconds * ((1 - self._memory_share) / self.cores)
         return by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
 
     def find(
@@ -149,12 +168,12 @@ class ColumnFinder:
         if not len(order):
             return FoundColumns([], reduced[:0], True)
         # Sets with more tasks than are looked at could exist: then the search is not complete.
-        room_s = self.offer.vcpus * most_end
+        room_s = self.cores * most_end
         too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
         found, complete = find_columns(
             self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order],
-            self.offer.vcpus, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
+            self.cores, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
             most_nodes, most_trials, counts, ends, reduced, exact,
         )  # fmt: skip
         whole = np.zeros((found, self.n_classes), dtype=np.int64)
@@ -179,7 +198,7 @@ class ColumnFinder:
         memory = np.array([row[1] for row in tasks], dtype=np.int64)
         same = np.array([k > 0 and tasks[k][:2] == tasks[k - 1][:2] for k in range(len(tasks))])
         starts = np.zeros(len(tasks), dtype=np.int64)
-        n, cores = len(tasks), self.offer.vcpus
+        n, cores = len(tasks), self.cores
         goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
         below = int(seconds.sum()) + 1
         end, complete = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
@@ -221,30 +240,42 @@ def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) 
 
 
 def plan_of_columns(
-    instance: Instance, classes: TaskClasses, vms: Sequence[tuple[RentalOffer, list[tuple[int, int]]]]
+    instance: Instance, classes: TaskClasses, chosen: Sequence[tuple[ColumnFinder, PlacedColumn]]
 ) -> Schedule | None:
-    """Make the plan of VMs, each with class and start of its tasks; None if tasks are missing.
-
-    Tasks beyond those of a class are dropped.
-    """
+    """Make the plan of columns; None if tasks are missing. Tasks beyond those of a class are dropped."""
     left = [mine.tolist() for mine in classes.tasks]
     ready = instance.boot_overhead_s
     vm_offer: list[int] = []
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    for offer, placed in vms:
-        free_from = [0] * offer.vcpus
+    for finder, columns in _by_vm(chosen):
+        free_from = [0] * finder.offer.vcpus
         used = False
-        for index, start in placed:
-            if not left[index]:
-                continue
-            task = left[index].pop(0)
-            core = next(core for core, free in enumerate(free_from) if free <= start)
-            free_from[core] = start + int(instance.duration_s[classes.group[index], offer.index, FULL_SPEED])
-            task_vm[task], task_core[task], start_s[task] = len(vm_offer), core, ready + start
-            used = True
+        for number, column in enumerate(columns):
+            first = number * finder.cores
+            for index, start in column.tasks:
+                if not left[index]:
+                    continue
+                task = left[index].pop(0)
+                core = next(k for k in range(first, first + finder.cores) if free_from[k] <= start)
+                seconds = int(instance.duration_s[classes.group[index], finder.offer.index, FULL_SPEED])
+                free_from[core] = start + seconds
+                task_vm[task], task_core[task], start_s[task] = len(vm_offer), core, ready + start
+                used = True
         if used:
-            vm_offer.append(offer.index)
+            vm_offer.append(finder.offer.index)
     if any(left):
         return None
     baseline = np.zeros(instance.n_tasks, dtype=bool)
     return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, baseline)
+
+
+def _by_vm(chosen: Sequence[tuple[ColumnFinder, PlacedColumn]]) -> Iterator[tuple[ColumnFinder, list[PlacedColumn]]]:
+    """Deal the columns of each offer out to its VMs, by their ends."""
+    by_offer: dict[int, list[tuple[ColumnFinder, PlacedColumn]]] = {}
+    for finder, column in chosen:
+        by_offer.setdefault(finder.position, []).append((finder, column))
+    for rows in by_offer.values():
+        finder = rows[0][0]
+        columns = sorted((column for _, column in rows), key=lambda placed: -placed.column.end_s)
+        for first in range(0, len(columns), finder.columns_of_vm):
+            yield finder, columns[first : first + finder.columns_of_vm]

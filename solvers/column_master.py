@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray, Instance, IntArray
+from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from ..models.divisible_bound import DivisibleBound
 from ..models.task_classes import TaskClasses, usable_offers
 from ..models.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
@@ -14,6 +14,8 @@ from ..schedules.evaluation import objective_weights
 
 _ROUNDING = 1e-12
 _COLUMNS_A_CALL = 12
+_MOST_TASKS_BY_VM = 45
+_MOST_TASKS_BY_LARGE_VM = 24
 _MOST_NODES = 1_000_000
 
 
@@ -27,10 +29,19 @@ class Priced:
         Lower bound of the cost of all tasks, in units of the objective; minus infinity if a search was cut short.
     columns : list of VmColumn
         Columns that the linear programme lacks.
+    saving : array of float, shape (n_offers,)
+        Reduced cost of the best column of each offer, or a lower bound of it; at most 0.
     """
 
     cost: float
     columns: list[VmColumn]
+    saving: FloatArray
+
+
+def _by_core(instance: Instance, offer: RentalOffer) -> bool:
+    """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
+    free = bool(instance.memory_never_binds[offer.type_index])
+    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else _MOST_TASKS_BY_LARGE_VM)
 
 
 class ColumnMaster:
@@ -53,7 +64,10 @@ class ColumnMaster:
         self.classes = classes
         offers = usable_offers(instance)
         regular = [offer for offer in offers if not offer.burstable]
-        self.finders = [ColumnFinder(k, instance, classes, offer, bound) for k, offer in enumerate(regular)]
+        self.finders = [
+            ColumnFinder(k, instance, classes, offer, bound, _by_core(instance, offer))
+            for k, offer in enumerate(regular)
+        ]
         burstable = [offer for offer in offers if offer.burstable]
         self.relaxed: list[list[RelaxedTask]] = [relaxed_tasks(instance, classes, offer) for offer in burstable]
         self._cost_weight = objective_weights(instance)[0]
@@ -87,7 +101,7 @@ class ColumnMaster:
         for size in self.classes.size.tolist():
             solver.addRow(float(size), infinity, 0, *nothing)
         for finder in self.finders:
-            solver.addRow(-infinity, float(finder.vms), 0, *nothing)
+            solver.addRow(-infinity, float(finder.vms * finder.columns_of_vm), 0, *nothing)
         for _, cap in self.markets:
             solver.addRow(-infinity, float(cap), 0, *nothing)
         for _ in self.relaxed:
@@ -115,13 +129,15 @@ class ColumnMaster:
             return self._replace(self._known[key], column)
         self._known[key] = len(self.columns)
         rows = np.flatnonzero(column.counts)
+        finder = self.finders[column.offer]
         extra = [len(self.classes) + column.offer]
         extra += [
             len(self.classes) + len(self.finders) + k
             for k, (members, _) in enumerate(self.markets)
             if column.offer in members
         ]
-        values = np.concatenate([column.counts[rows].astype(float), np.ones(len(extra))])
+        of_vm = [1.0] + [1.0 / finder.columns_of_vm] * (len(extra) - 1)
+        values = np.concatenate([column.counts[rows].astype(float), of_vm])
         indices = np.concatenate([rows, extra]).astype(np.int32)
         cost = self.cost_of(column) * self._unit
         self._solver.addCol(cost, 0.0, self._infinity, len(indices), indices, values)
@@ -153,7 +169,7 @@ class ColumnMaster:
             self._solver.changeRowBounds(first + position, -self._infinity, seconds)
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """Solve; return the cost, the duals of the classes, and the prices of having a VM of each offer."""
+        """Solve; return the cost, the duals of the classes, and the prices of having a column of each offer."""
         self._solver.run()
         if self._solver.getModelStatus() != self._optimal:
             return np.inf, self.first_duals, np.zeros(len(self.finders))
@@ -161,7 +177,8 @@ class ColumnMaster:
         n_classes, n_offers = len(self.classes), len(self.finders)
         fixed = np.maximum(-duals[n_classes : n_classes + n_offers], 0.0)
         for k, (members, _) in enumerate(self.markets):
-            fixed[members] += max(-duals[n_classes + n_offers + k], 0.0)
+            for member in members:
+                fixed[member] += max(-duals[n_classes + n_offers + k], 0.0) / self.finders[member].columns_of_vm
         return self._solver.getObjectiveValue() / self._unit, np.maximum(duals[:n_classes], 0.0), fixed
 
     def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int, most_trials: int) -> Priced:
@@ -188,10 +205,23 @@ class ColumnMaster:
             seconds = self._burstable_vms[position] * min(latest_s, self._burstable_limit_s[position])
             cost += seconds * min(best, 0.0)
         cost -= _ROUNDING * (abs(cost) + float(duals @ self.classes.size))
-        return Priced(cost if complete else -np.inf, columns)
+        return Priced(cost if complete else -np.inf, columns, saving)
+
+    def least_prices(self, saving: FloatArray) -> FloatArray:
+        """Price of having a column of each offer with which no reduced cost is negative, given the best savings.
+
+        In a limited market a column may take the place of one that saves less: the least saving counts for all.
+        """
+        prices = -saving
+        for members, _ in self.markets:
+            least = min(-saving[k] * self.finders[k].columns_of_vm for k in members)
+            for k in members:
+                prices[k] = least / self.finders[k].columns_of_vm
+        return prices
 
     def _most_saved(self, saving: FloatArray) -> float:
         """Sum of the savings of all VMs, at most as many as a limited market allows."""
+        saving = saving * np.array([finder.columns_of_vm for finder in self.finders])
         left = np.array([finder.vms for finder in self.finders])
         for members, cap in self.markets:
             room = cap

@@ -1,9 +1,9 @@
 """Plans by VM columns: branching on the makespan, column generation, enumeration of all columns within the gap.
 
 For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over
-fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the gap
-is small enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of them:
-a plan better than the best so far can have no other columns.
+fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the
+gap is small enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of
+them: a plan better than the best so far can have no other columns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import heapq
 import math
 import time
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..instances.problem import FloatArray, Instance, IntArray
 from ..models.divisible_bound import divisible_bound
-from ..models.integer_program import IntegerProgram
 from ..models.makespan_window import makespan_window
 from ..models.refusal import ModelRefusal
 from ..models.task_classes import task_classes, usable_offers
@@ -29,13 +27,14 @@ from ..schedules.checker import check
 from ..schedules.evaluation import objective_weights
 from .backend import SolverLimits
 from .column_master import ColumnMaster
+from .column_program import column_program
 from .exact_outcome import exact_outcome
 from .highs import solve_with_highs
 from .model_trace import ModelTrace
 from .result import closes_gap
 from .start_plan import start_plan
 
-_MOST_CLASSES = 120
+_MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
 _SMALL_GAP = 0.01
 _POOL_GROWTH = 1.4
@@ -216,10 +215,10 @@ class _ColumnSearch:
         priced = self.master.price(part.duals, nothing, part.last_s, _TRIALS[-1])
         listed: list[VmColumn] = []
         most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
-        for k, finder in enumerate(self.master.finders):
-            least = min((self._reduced(c, part.duals) for c in priced.columns if c.offer == k), default=0.0)
+        prices = self.master.least_prices(priced.saving)
+        for finder, price in zip(self.master.finders, prices.tolist(), strict=True):
             found = finder.find(
-                part.duals, -min(least, 0.0), part.last_s, slack, most_columns=most + 1 - len(listed),
+                part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
                 most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
             )  # fmt: skip
             listed += found.columns
@@ -227,9 +226,6 @@ class _ColumnSearch:
                 return False
         listed = [c if c.exact else self.master.finders[c.offer].place(c, _TRIALS[-1]).column for c in listed]
         return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
-
-    def _reduced(self, column: VmColumn, duals: FloatArray) -> float:
-        return self.master.cost_of(column) - float(duals @ column.counts)
 
     def _choose_from_pool(self) -> None:
         """Look for a better plan of the columns that were generated so far, once there are many new ones."""
@@ -242,7 +238,7 @@ class _ColumnSearch:
     def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
         while True:
-            program, picked = self._program(part, listed)
+            program, picked = column_program(self.master, part.first_s, listed)
             limits = SolverLimits.of_run(self._share_of_run())
             answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
             self.interrupted = self.interrupted or answer.interrupted
@@ -266,58 +262,9 @@ class _ColumnSearch:
             self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0)))
         )
 
-    def _program(self, part: _Part, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
-        """Integer programme of a part: each class is run, limits are kept, the makespan is the last end."""
-        program = IntegerProgram(constant=self.time_weight * (part.first_s + self.ready))
-        finders = self.master.finders
-        picked = np.array(
-            [program.add_column(self.master.cost_of(c), upper=finders[c.offer].vms) for c in listed], dtype=np.int64
-        )
-        counts = self.master.counts_matrix(listed)
-        relaxed = [
-            (task, program.add_column(price * task.seconds, upper=int(self.classes.size[task.group_class])))
-            for tasks in self.master.relaxed
-            for task in tasks
-            for price in [objective_weights(self.instance)[0] * task.offer.price_usd_per_s]
-        ]
-        for index, size in enumerate(self.classes.size.tolist()):
-            rows = np.flatnonzero(counts[:, index])
-            extra = [column for task, column in relaxed if task.group_class == index]
-            program.add_row(
-                [*picked[rows].tolist(), *extra], [*counts[rows, index].tolist(), *([1] * len(extra))], lower=size
-            )
-        offer_of = np.array([c.offer for c in listed], dtype=np.int64)
-        for k, finder in enumerate(finders):
-            mine = picked[offer_of == k].tolist()
-            if mine:
-                program.add_row(mine, [1] * len(mine), upper=finder.vms)
-        for members, cap in self.master.markets:
-            mine = picked[np.isin(offer_of, members)].tolist()
-            if mine:
-                program.add_row(mine, [1] * len(mine), upper=cap)
-        self._add_makespan(program, part, picked, np.array([c.end_s for c in listed], dtype=np.int64), offer_of)
-        return program, picked
-
-    def _add_makespan(
-        self, program: IntegerProgram, part: _Part, picked: IntArray, ends: IntArray, offer_of: IntArray
-    ) -> None:
-        """Steps of the makespan beyond the first moment of a part; a column that ends later needs all up to its end."""
-        moments = sorted({int(end) for end in ends if end > part.first_s})
-        steps = [
-            program.add_column(self.time_weight * (moment - previous))
-            for moment, previous in zip(moments, [part.first_s, *moments], strict=False)
-        ]
-        for earlier, later in pairwise(steps):
-            program.add_row([earlier, later], [1, -1], lower=0)
-        for moment, step in zip(moments, steps, strict=True):
-            for k, finder in enumerate(self.master.finders):
-                mine = picked[(ends == moment) & (offer_of == k)].tolist()
-                if mine:
-                    program.add_row([*mine, step], [*([1] * len(mine)), -finder.vms], upper=0)
-
     def _take(self, listed: list[VmColumn], picked: IntArray) -> bool:
         """Keep the plan of the picked columns if it is better; say whether one takes longer than was known."""
-        vms = []
+        chosen = []
         longer = False
         for position in np.flatnonzero(picked).tolist():
             column = listed[position]
@@ -327,8 +274,8 @@ class _ColumnSearch:
                 return False
             longer = longer or placed.column.end_s > column.end_s
             listed[position] = placed.column
-            vms += [(finder.offer, placed.tasks)] * int(picked[position])
-        plan = plan_of_columns(self.instance, self.classes, vms)
+            chosen += [(finder, placed)] * int(picked[position])
+        plan = plan_of_columns(self.instance, self.classes, chosen)
         if plan is not None and plan.objective < self.at_most and check(self.instance, plan).feasible:
             self.best = plan
         return longer

@@ -24,19 +24,23 @@ def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> boo
         Whether the user interrupted it.
     """
     failures: list[BaseException] = []
+    ended = threading.Event()
 
     def guarded() -> None:
         try:
             work()
         except BaseException as error:
             failures.append(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=guarded, daemon=True)
     interrupted = False
     thread.start()
-    while thread.is_alive():
+    # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
+    while not ended.is_set():
         try:
-            thread.join(_POLL_S)
+            ended.wait(_POLL_S)
         except KeyboardInterrupt:
             interrupted = True
             stop()

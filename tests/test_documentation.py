@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 def test_the_plan_in_formats_md_is_that_of_the_greedy_for_the_instance_in_it() -> None:
     instance_text, plan_text = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "formats.md").read_text(), re.DOTALL)
     instance = parse_instance(instance_text)
-    schedule = solve(instance).schedule
+    schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     assert format_schedule(schedule, "greedy") == plan_text
     assert check(with_d_spot(instance), parse_schedule_document(plan_text)).feasible

@@ -109,7 +109,7 @@ def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataO
     assert parse_instance(format_instance(instance)) == instance
     if instance.n_tasks <= 100:
         try:
-            result = solve(instance)
+            result = solve(instance, "greedy")
         except SpotbagError as error:
             assert "D_spot cannot be estimated" in str(error)
             return
@@ -125,7 +125,7 @@ def _plan(instance: Instance) -> dict[str, Any]:
         vm = {"id": "v", "type": "b", "market": "on-demand"}
         task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
         return {"format": "spotbag.schedule/1", "instance": instance.name, "vms": [vm], "tasks": [task]}
-    schedule = solve(instance).schedule
+    schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     document: dict[str, Any] = json.loads(format_schedule(schedule, "greedy"))
     return document

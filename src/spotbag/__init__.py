@@ -3,7 +3,7 @@
 >>> import spotbag
 >>> result = spotbag.solve(spotbag.library_instance("burst-hads/J60"))
 >>> result.status
-'feasible'
+'optimal'
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from spotbag.instances import format_instance, generate_instance, library_instan
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
-    out = shell.run("solve", "burst-hads/J60")
+    out = shell.run("solve", "burst-hads/J60", "-m", "greedy")
     for part in (
         "feasible: a plan that the checker passed",
         "makespan",
@@ -28,7 +28,7 @@ def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
 
 
 def test_solve_json_has_the_keys_that_programs_need(shell: Shell) -> None:
-    found = shell.json("solve", "burst-hads/J60", "--seed", "4")
+    found = shell.json("solve", "burst-hads/J60", "-m", "greedy", "--seed", "4")
     keys = "status method objective bound gap cost_usd makespan_s d_spot_s vms runtime_s seed"
     assert set(keys.split()) <= found.keys()
     assert found["status"] == "feasible"
@@ -36,7 +36,7 @@ def test_solve_json_has_the_keys_that_programs_need(shell: Shell) -> None:
 
 
 def test_solve_check_show_go_together(shell: Shell) -> None:
-    solved = shell.json("solve", "burst-hads/J60", "--out", "plan.json", "--gantt", "plan.svg")
+    solved = shell.json("solve", "burst-hads/J60", "-m", "greedy", "--out", "plan.json", "--gantt", "plan.svg")
     assert "</svg>" in (shell.folder / "plan.svg").read_text()
     checked = shell.json("check", "burst-hads/J60", "plan.json")
     assert checked["status"] == "feasible"
@@ -66,28 +66,40 @@ def test_the_command_line_overrides_the_instance(shell: Shell) -> None:
         "--makespan-scale",
         "1000",
     ]
-    found = shell.json("solve", "burst-hads/J60", *options, "--markets", "spot")
+    found = shell.json("solve", "burst-hads/J60", "-m", "greedy", *options, "--markets", "spot")
     assert (found["deadline_s"], found["d_spot_s"]) == (2600, 1000)
     assert {vm["market"] for vm in found["vms"]} == {"spot"}
     assert found["objective"] == pytest.approx(0.9 * found["cost_usd"] + 0.1 * found["makespan_s"] / 1000)
 
 
 def test_options_of_the_method(shell: Shell) -> None:
-    shell.run("solve", "hads/J60", "-o", "phase1_order=makespan", "--option", "type-limit=shared")
-    shell.run("solve", "hads/J60", "-o", "phase1_order", code=2)
+    shell.run("solve", "hads/J60", "-m", "greedy", "-o", "phase1_order=makespan", "--option", "type-limit=shared")
+    shell.run("solve", "hads/J60", "-m", "greedy", "-o", "phase1_order", code=2)
     assert "must be NAME=VALUE" in shell.err
-    shell.run("solve", "hads/J60", "-o", "phase1_order=luck", code=2)
+    shell.run("solve", "hads/J60", "-m", "greedy", "-o", "phase1_order=luck", code=2)
     assert "must be price or makespan" in shell.err
 
 
 def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     out = shell.run(
-        "solve", "burst-hads/ED200", "--markets", "spot", "--out", "plan.json", "--gantt", "plan.png", code=1
+        "solve",
+        "burst-hads/ED200",
+        "-m",
+        "greedy",
+        "--markets",
+        "spot",
+        "--out",
+        "plan.json",
+        "--gantt",
+        "plan.png",
+        code=1,
     )
     assert "no plan found by greedy" in out
     assert "5 VMs rented, the limit" in out
     assert list(shell.folder.iterdir()) == []
-    assert shell.json("solve", "burst-hads/ED200", "--markets", "spot", code=1)["status"] == "no-plan"
+    assert (
+        shell.json("solve", "burst-hads/ED200", "-m", "greedy", "--markets", "spot", code=1)["status"] == "infeasible"
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,17 +107,23 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     [
         (["solve", "none.json"], "none.json: no such file"),
         (["solve", "hads/J61"], "did you mean hads/J60"),
-        (["solve", "."], "is a folder"),
-        (["solve", "hads/J60", "--method", "magic"], "is unknown (known: greedy"),
-        (["solve", "hads/J60", "--deadline", "50"], "longer than the deadline allows on every VM type"),
-        (["solve", "hads/J60", "--deadline", "-5"], "deadline_s -5 must be greater than or equal to 1"),
-        (["solve", "hads/J60", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
-        (["solve", "hads/J60", "--cost-weight", "2"], "objective.cost_weight 2 must be less than or equal to 1"),
-        (["solve", "hads/J60", "--cost-weight", "nan"], "objective.cost_weight nan must be a finite number"),
-        (["solve", "hads/J60", "--markets", "spt"], "markets[0] 'spt' must be 'spot' or 'on-demand'"),
-        (["solve", "hads/J60", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),
-        (["solve", "hads/J60", "--out", "no/such/plan.json"], "the folder does not exist"),
-        (["solve", "hads/J60", "--out", "/"], "cannot be written: is a folder"),
+        (["solve", ".", "-m", "greedy"], "is a folder"),
+        (["solve", "hads/J60", "--method", "magic"], "is unknown (known: auto"),
+        (["solve", "hads/J60", "-m", "greedy", "--deadline", "50"], "longer than the deadline allows on every VM type"),
+        (["solve", "hads/J60", "-m", "greedy", "--deadline", "-5"], "deadline_s -5 must be greater than or equal to 1"),
+        (["solve", "hads/J60", "-m", "greedy", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
+        (
+            ["solve", "hads/J60", "-m", "greedy", "--cost-weight", "2"],
+            "objective.cost_weight 2 must be less than or equal to 1",
+        ),
+        (
+            ["solve", "hads/J60", "-m", "greedy", "--cost-weight", "nan"],
+            "objective.cost_weight nan must be a finite number",
+        ),
+        (["solve", "hads/J60", "-m", "greedy", "--markets", "spt"], "markets[0] 'spt' must be 'spot' or 'on-demand'"),
+        (["solve", "hads/J60", "-m", "greedy", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),
+        (["solve", "hads/J60", "-m", "greedy", "--out", "no/such/plan.json"], "the folder does not exist"),
+        (["solve", "hads/J60", "-m", "greedy", "--out", "/"], "cannot be written: is a folder"),
         (["solve", "hads/J60", "-m", "ils", "--convergence", "c.html"], "is .png, .svg or .pdf"),
         (["solve", "hads/J60", "-m", "ils", "--convergence", "no/c.png"], "the folder does not exist"),
         (["solve", "hads/J60", "-m", "search", "--time-limit", "0"], "must be positive"),
@@ -137,13 +155,13 @@ def test_wrong_usage_is_exit_code_2(shell: Shell, words: list[str]) -> None:
 
 def test_errors_as_json(shell: Shell) -> None:
     (shell.folder / "bad.json").write_text('{"format": "spotbag.instance/1", "name": "x", "tasks": [{"id": "a"}]}')
-    found = shell.json("solve", "bad.json", code=2)
+    found = shell.json("solve", "bad.json", "-m", "greedy", code=2)
     assert found["status"] == "error"
     assert {issue["path"] for issue in found["issues"]} >= {"deadline_s", "vm_types", "tasks[0].memory_mb"}
 
 
 def test_check_lists_every_broken_rule_with_its_amount(shell: Shell) -> None:
-    shell.run("solve", "burst-hads/J60", "--out", "plan.json")
+    shell.run("solve", "burst-hads/J60", "-m", "greedy", "--out", "plan.json")
     plan = json.loads((shell.folder / "plan.json").read_text())
     plan["tasks"][0]["start_s"] += 5000
     plan["tasks"][0]["end_s"] += 5000
@@ -158,7 +176,7 @@ def test_check_lists_every_broken_rule_with_its_amount(shell: Shell) -> None:
 
 
 def test_check_says_what_the_plan_was_made_for(shell: Shell) -> None:
-    shell.run("solve", "hads/J60", "--d-spot", "1900", "--out", "plan.json")
+    shell.run("solve", "hads/J60", "-m", "greedy", "--d-spot", "1900", "--out", "plan.json")
     shell.run("check", "hads/J60", "plan.json", code=1)
     assert "made for a D_spot of 1900 s; it is judged by 1274 s" in shell.err
     shell.run("check", "hads/J60", "plan.json", "--d-spot", "1900")
@@ -182,7 +200,7 @@ def test_show_an_instance(shell: Shell) -> None:
 
 def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -> None:
     (shell.folder / "mine.json").write_text(format_instance(generate_instance(20, name="mine")))
-    shell.run("solve", "mine.json", "--out", "plan.json")
+    shell.run("solve", "mine.json", "-m", "greedy", "--out", "plan.json")
     assert "as the file says" in shell.run("show", "plan.json")
     assert shell.json("show", "plan.json")["instance"] == "mine"
     shell.run("show", "plan.json", "--gantt", "x.png", code=2)
@@ -203,7 +221,7 @@ def test_list_generate_and_schema(shell: Shell) -> None:
 
 
 def test_export_and_import_hads_files(shell: Shell) -> None:
-    shell.run("solve", "hads/J60", "--out", "plan.json")
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
     files = ["--job", "job.json", "--env", "env.json"]
     found = shell.json("instance", "export", "hads/J60", *files, "--plan", "plan.json", "--map", "map.json")
     assert found["written"] == ["job.json", "env.json", "map.json"]
@@ -263,7 +281,7 @@ def test_a_warning_about_rounding_goes_to_standard_error(shell: Shell) -> None:
     instance = library_instance("tiny/boot")
     tasks = [task.model_copy(update={"runtime_s": {"a": 1.5}}) for task in instance.tasks]
     (shell.folder / "short.json").write_text(format_instance(instance.replace(tasks=tasks)))
-    shell.json("solve", "short.json")
+    shell.json("solve", "short.json", "-m", "greedy")
     assert "rounding them up adds 33.3 % to the work" in shell.err
 
 
@@ -277,7 +295,7 @@ def run_process(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_exit_codes_as_a_process() -> None:
     assert run_process("solve", "tiny/boot", "--json").returncode == 0
-    assert run_process("solve", "tiny/credits").returncode == 1
+    assert run_process("solve", "tiny/credits", "-m", "greedy").returncode == 1
     bad = run_process("solve", "nothing.json")
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "error: nothing.json: no such file\n"
@@ -294,7 +312,7 @@ def test_help_and_import_load_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("change", [["--cost-weight", "0.9"], ["--deadline", "2500"], ["--cost-scale", "3"]])
 def test_a_plan_made_with_other_weights_or_limits_keeps_what_it_claims(shell: Shell, change: list[str]) -> None:
-    shell.run("solve", "burst-hads/J60", *change, "--out", "plan.json")
+    shell.run("solve", "burst-hads/J60", "-m", "greedy", *change, "--out", "plan.json")
     shell.run("check", "burst-hads/J60", "plan.json")
     assert "the plan states" in shell.err
 
@@ -303,7 +321,7 @@ def test_an_output_never_overwrites_an_input_or_another_output(shell: Shell) -> 
     (shell.folder / "bag.json").write_text(format_instance(generate_instance(5, name="bag")))
     before = (shell.folder / "bag.json").read_text()
     for words in (["--out", "bag.json"], ["--gantt", "./x.png", "--out", "x.png"], ["--out", "-"]):
-        shell.run("solve", "bag.json", *words, code=2)
+        shell.run("solve", "bag.json", "-m", "greedy", *words, code=2)
     shell.run("instance", "export", "bag.json", "--job", "a.json", "--env", "./a.json", code=2)
     assert (shell.folder / "bag.json").read_text() == before
     assert [path.name for path in shell.folder.iterdir()] == ["bag.json"]
@@ -314,20 +332,20 @@ def test_what_cannot_be_looked_at_is_a_clean_error(shell: Shell, monkeypatch: py
     assert len(shell.err) < 400
     shell.run("show", "a\0b", code=2)
     monkeypatch.setattr(sys, "stdin", None)
-    shell.run("solve", "-", code=2)
+    shell.run("solve", "-", "-m", "greedy", code=2)
     assert "standard input is closed" in shell.err
 
 
 def test_an_estimate_that_shuts_out_all_spot_vms_is_warned_of(shell: Shell) -> None:
-    found = shell.json("solve", "hads/ED200")
+    found = shell.json("solve", "hads/ED200", "-m", "greedy")
     assert found["d_spot_s"] == 150
     assert "D_spot is estimated at 150 s, too early for any task on a spot VM" in found["warnings"][0]
     assert found["warnings"][0] in shell.err
-    assert shell.json("solve", "hads/ED200", "--d-spot", "150")["warnings"] == []
+    assert shell.json("solve", "hads/ED200", "-m", "greedy", "--d-spot", "150")["warnings"] == []
 
 
 def test_a_plan_with_nothing_wrong_but_its_claims_is_called_so(shell: Shell) -> None:
-    shell.run("solve", "burst-hads/J60", "--out", "plan.json")
+    shell.run("solve", "burst-hads/J60", "-m", "greedy", "--out", "plan.json")
     plan = json.loads((shell.folder / "plan.json").read_text())
     (shell.folder / "plan.json").write_text(json.dumps(plan | {"cost_usd": 0.01}))
     assert "feasible, but not what it claims (1 violation)" in shell.run("check", "burst-hads/J60", "plan.json", code=1)

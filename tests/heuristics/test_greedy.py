@@ -173,7 +173,7 @@ def test_plans_for_random_instances_pass_the_checker(problem: Instance, options:
 
 @pytest.mark.parametrize("name", [name for name in library_names() if name.startswith("tiny/")])
 def test_greedy_is_never_better_than_brute_force(name: str) -> None:
-    result = solve(library_instance(name))
+    result = solve(library_instance(name), "greedy")
     best = brute_force_objective(result.instance)
     assert best is not None
     if result.objective is not None:

@@ -91,7 +91,7 @@ def test_a_bag_that_does_not_fit_on_spot_vms_says_so() -> None:
     assert with_on_demand.warnings == ("the bag does not fit on spot VMs alone; on-demand VMs are used as well",)
     assert with_on_demand.schedule is not None
     spot_only = solve(library_instance("burst-hads/ED200").replace(markets=["spot"]), "ils")
-    assert spot_only.status == "no-plan"
+    assert spot_only.status == "infeasible"
     assert "the bag does not fit on spot VMs alone" in spot_only.message
 
 
@@ -183,7 +183,7 @@ def test_the_convergence_is_drawn(tmp_path: Path) -> None:
     write_convergence(solve(library_instance("hads/J60"), "search"), tmp_path / "search.png")
     assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SpotbagError, match="greedy keeps no trace"):
-        write_convergence(solve(library_instance("hads/J60")), tmp_path / "x.png")
+        write_convergence(solve(library_instance("hads/J60"), "greedy"), tmp_path / "x.png")
     with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
         write_convergence(result, tmp_path / "x.html")
 

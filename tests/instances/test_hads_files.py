@@ -132,7 +132,7 @@ def test_what_cannot_be_said_in_their_files_is_refused() -> None:
 
 def test_a_plan_survives_the_way_through_map_json(tmp_path: Path) -> None:
     instance = library_instance("burst-hads/J60").replace(boot_overhead_s=60)
-    schedule = solve(instance).schedule
+    schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     paths = tmp_path / "job.json", tmp_path / "env.json"
     write_hads_files(schedule.instance, *paths)

@@ -239,7 +239,7 @@ def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
     assert [point[:2] for point in pareto_front(problem, "baseline")] == [(10, pytest.approx(0.010))]
     left_out = pareto_front(problem, without_offers=frozenset({1}))
     assert [point[:2] for point in left_out] == [(20, pytest.approx(0.020))]
-    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
+    outcome = class_programme(problem, ClassProgrammeOptions("baseline"), Run())
     assert outcome.schedule is not None
     assert outcome.bound is not None
     # At full speed, on credits, one VM of b takes 2 s.

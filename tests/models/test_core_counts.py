@@ -176,7 +176,7 @@ def test_burstable_offers_are_refused_or_slow() -> None:
     assert not check(problem, schedule).violations
     assert schedule.makespan_s == 10
     assert np.all(schedule.task_baseline)
-    outcome = core_counts(problem, CoreCountOptions(), Run())
+    outcome = core_counts(problem, CoreCountOptions(burstable="baseline"), Run())
     assert outcome.bound is not None
     assert outcome.bound <= 0.5 * 0.002 + 0.5 * 0.002  # at full speed, on credits
     assert "baseline" in outcome.warnings[0]

@@ -178,7 +178,7 @@ def test_a_mode_on_a_regular_vm_is_refused() -> None:
 def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
     """A plan of the greedy for a random instance, with up to three random changes, mostly small."""
     instance = draw(random_instances(5))
-    result = solve(instance)
+    result = solve(instance, "greedy")
     if result.schedule is None:
         vm = RentedVm(id="vm", type=instance.offers[0].vm_type.name, market=instance.offers[0].market)
         plan = ScheduleDocument(
@@ -229,7 +229,7 @@ def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, Sc
 
 
 def test_library_plans_pass() -> None:
-    result = solve(library_instance("burst-hads/ED200"))
+    result = solve(library_instance("burst-hads/ED200"), "greedy")
     assert result.schedule is not None
     assert check(result.instance, result.schedule).feasible
 

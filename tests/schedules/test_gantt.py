@@ -16,7 +16,7 @@ from spotbag.solvers import solve
 
 @pytest.fixture(scope="module")
 def plan() -> Schedule:
-    schedule = solve(library_instance("burst-hads/ED200").replace(boot_overhead_s=60)).schedule
+    schedule = solve(library_instance("burst-hads/ED200").replace(boot_overhead_s=60), "greedy").schedule
     assert schedule is not None
     return schedule
 
@@ -73,7 +73,7 @@ def test_the_page_stands_alone_and_tells_task_vm_and_times(plan: Schedule, tmp_p
 
 def test_thousands_of_tasks_and_awkward_names_are_drawn(tmp_path: Path) -> None:
     instance = generate_instance(3000, limit=20, name="a $b$ <c> & _d_")
-    schedule = solve(instance).schedule
+    schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     for name in ("many.png", "many.html"):
         write_gantt(schedule, tmp_path / name)

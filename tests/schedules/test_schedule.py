@@ -30,7 +30,7 @@ from spotbag.solvers import solve
 
 @pytest.fixture(scope="module")
 def plan() -> Schedule:
-    schedule = solve(library_instance("burst-hads/ED200")).schedule
+    schedule = solve(library_instance("burst-hads/ED200"), "greedy").schedule
     assert schedule is not None
     return schedule
 
@@ -85,7 +85,7 @@ def test_a_schedule_cannot_be_changed(plan: Schedule) -> None:
 @given(random_instances())
 @settings(max_examples=150, deadline=None)
 def test_writing_and_reading_gives_the_same_plan(instance: Instance) -> None:
-    result = solve(instance)
+    result = solve(instance, "greedy")
     if result.schedule is None:
         return
     text = format_schedule(result.schedule, "greedy")
