@@ -93,9 +93,7 @@ class SolveOracle:
         d_spot = self._instance.d_spot_s
         changes: dict[str, int] = {} if d_spot is None else {"d_spot_s": min(d_spot, moment_s)}
         objective = {"cost_weight": 1.0, "cost_scale_usd": 1.0}
-        return self._ask(
-            self._instance.replace(deadline_s=moment_s, objective=objective, **changes), limit_s, initial
-        )
+        return self._ask(self._instance.replace(deadline_s=moment_s, objective=objective, **changes), limit_s, initial)
 
     def fastest(self, limit_s: float, initial: Schedule | None) -> Answer | None:
         """Minimise the makespan; the objective is the makespan itself."""
@@ -103,9 +101,7 @@ class SolveOracle:
         return self._ask(self._instance.replace(objective=objective), limit_s, initial)
 
     def _ask(self, question: Instance, limit_s: float, initial: Schedule | None) -> Answer:
-        result = solve(
-            question, "auto", time_limit_s=limit_s, seed=self._seed, threads=self._threads, initial=initial
-        )
+        result = solve(question, "auto", time_limit_s=limit_s, seed=self._seed, threads=self._threads, initial=initial)
         bound = -math.inf if result.bound is None else result.bound
         plan = None if result.schedule is None else plan_of(self._instance, result.schedule)
         return Answer(plan, bound, result.message, result.interrupted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from ..models.refusal import ModelRefusal
 from ..models.task_classes import usable_offers
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
+from .front_door import start_of
 from .front_facts import FrontFacts, Gap, same_cost
 from .front_oracles import FrontOracle, OutOfTime, ProgrammeOracle, SolveOracle
 
@@ -137,6 +138,7 @@ def pareto_front(
     threads: int = 1,
     most_points: int | None = None,
     on_point: Callable[[FrontPoint, int], None] | None = None,
+    initial: Iterable[Schedule] = (),
     method: FrontMethod = "auto",
 ) -> ParetoFront:
     """Find the plans that no other plan beats in cost and makespan.
@@ -159,6 +161,8 @@ def pareto_front(
         At most so many points, evenly spread over the makespans; else all of them, as far as the time goes.
     on_point : callable, optional
         Called with every plan that enters the front, and the number of points then. Later ones may beat it.
+    initial : iterable of Schedule
+        Plans of the instance that are known; none of them beats a point.
     method : {"auto", "class-programme", "epsilon-constraint"}
         Both, the class programme first; or one of them alone.
 
@@ -170,7 +174,7 @@ def pareto_front(
     Raises
     ------
     InputError
-        If a limit is out of its range, or D_spot can be neither read nor estimated.
+        If a limit is out of its range, D_spot can be neither read nor estimated, or an initial plan breaks a rule.
     ModelRefusal
         If the class programme alone is asked for, and refuses the instance.
     """
@@ -184,6 +188,8 @@ def pareto_front(
     methods: list[str] = []
     interrupted = False
     try:
+        for plan in initial:
+            walk.take(latest_s, start_of(resolved, plan), 0.0)
         if facts.gaps() and method != "epsilon-constraint":
             share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
             try:
@@ -211,9 +217,7 @@ def pareto_front(
     )
 
 
-def _check_arguments(
-    time_limit_s: float | None, seed: int, threads: int, most_points: int | None, method: str
-) -> None:
+def _check_arguments(time_limit_s: float | None, seed: int, threads: int, most_points: int | None, method: str) -> None:
     if time_limit_s is not None and not time_limit_s > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
     if not 0 <= seed < 2**63:
@@ -298,13 +302,14 @@ class _Walk:
     def run(self, oracle: FrontOracle, end: float) -> None:
         """Ask an oracle, up to a moment of the clock."""
         self._end = end
-        if not self.facts.plans:
-            self._ask(oracle, self.facts.latest_s, self._share_s())
-        if not self.facts.plans and not self.finished():
-            self._ask(oracle, self.facts.latest_s, self._left_s())
-        if not self.facts.plans:
+        facts = self.facts
+        if not facts.plans or not facts.is_least(facts.plans[-1]):
+            self._ask(oracle, facts.latest_s, self._share_s())
+        if not facts.plans and not self.finished():
+            self._ask(oracle, facts.latest_s, self._left_s())
+        if not facts.plans:
             return
-        if not self.finished() and self.facts.gaps()[0].last_s < self.facts.plans[0].makespan_s:
+        if not self.finished() and facts.gaps() and facts.gaps()[0].last_s < facts.plans[0].makespan_s:
             self._ask_for_fastest(oracle)
         while not self.finished():
             moment = self._next_moment()

@@ -50,9 +50,7 @@ def best_point(front: ParetoFront) -> FrontPoint | None:
     return min(front.points, key=lambda point: _objective(front.instance, point), default=None)
 
 
-def write_pareto(
-    front: ParetoFront, path: str | os.PathLike[str], plans: Mapping[str, Schedule] | None = None
-) -> None:
+def write_pareto(front: ParetoFront, path: str | os.PathLike[str], plans: Mapping[str, Schedule] | None = None) -> None:
     """Draw a front as steps, its points filled if they are proven and hollow if not, and other plans beside it.
 
     Parameters
@@ -90,9 +88,7 @@ def write_pareto(
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.grid(color="#DDDDDD", linewidth=0.5)
     axes.set_axisbelow(True)
-    figure.suptitle(
-        f"{front.instance.name[:60]}: cost and makespan", fontsize=12, fontweight="bold", parse_math=False
-    )
+    figure.suptitle(f"{front.instance.name[:60]}: cost and makespan", fontsize=12, fontweight="bold", parse_math=False)
     axes.set_title(_subtitle(front), fontsize=9, color="#444444", parse_math=False)
     figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     buffer = io.BytesIO()
@@ -114,9 +110,8 @@ def _subtitle(front: ParetoFront) -> str:
     limits = f"deadline {instance.deadline_s:,} s"
     if instance.d_spot_s is not None:
         limits += f", D_spot {instance.d_spot_s:,} s"
-    return (
-        f"{counted(instance.n_tasks, 'task')}, {limits}; {counted(len(front.points), 'point')}, {proven} proven, {extent}"
-    )
+    found = f"{counted(len(front.points), 'point')}, {proven} proven"
+    return f"{counted(instance.n_tasks, 'task')}, {limits}; {found}, {extent}"
 
 
 def _set_limits(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -> None:
@@ -196,7 +191,9 @@ def _draw_plans(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -
             "zorder": 5,
         }
         if plan.makespan_s > right or plan.cost_usd > top:
-            axes.plot([], [], label=f"{name}: {plan.makespan_s:,} s, $ {plan.cost_usd:.4g} (out of the picture)", **style)
+            axes.plot(
+                [], [], label=f"{name}: {plan.makespan_s:,} s, $ {plan.cost_usd:.4g} (out of the picture)", **style
+            )
             continue
         axes.plot([plan.makespan_s], [plan.cost_usd], label=name, **style)
         # Labels on the side where there is room, and one above the other where plans lie close together.
@@ -247,5 +244,12 @@ def _draw_best(axes: Axes, front: ParetoFront) -> None:
         limits = axes.get_xlim()
         costs = [best.cost_usd + (best.makespan_s - makespan) * time_weight / cost_weight for makespan in limits]
         axes.plot(
-            limits, costs, color=_BEST_COLOUR, linewidth=0.9, linestyle="--", alpha=0.7, label="same objective", zorder=1.5
+            limits,
+            costs,
+            color=_BEST_COLOUR,
+            linewidth=0.9,
+            linestyle="--",
+            alpha=0.7,
+            label="same objective",
+            zorder=1.5,
         )

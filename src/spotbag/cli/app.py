@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import check, instance, methods, show, solve
+from . import check, instance, methods, pareto, show, solve
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,6 +36,7 @@ def _options(
 
 app.command("solve", epilog=solve.EXAMPLE)(solve.solve_command)
 app.command("check", epilog=check.EXAMPLE)(check.check_command)
+app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
 app.command("show", epilog=show.EXAMPLE)(show.show_command)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
 app.add_typer(instance.app, name="instance")
