@@ -34,6 +34,9 @@ _PROGRAMME_SHARE = 0.6
 """Of the time limit, what the class programme gets before the front is completed in the general way."""
 
 _LEAST_LIMIT_S = 0.05
+_MORE_TIME = 1.3
+"""Times the seconds of a question asked in vain with which it is worth asking again."""
+
 _ROUNDING = 1e-6
 
 
@@ -184,7 +187,7 @@ def pareto_front(
     resolved = with_d_spot(instance)
     latest_s = max((resolved.time_limit_s(offer.market) for offer in usable_offers(resolved)), default=0)
     facts = FrontFacts(makespan_lower_bound_s(resolved), latest_s)
-    walk = _Walk(facts, most_points, begin, limit_s, on_point)
+    walk = _Walk(facts, most_points, on_point)
     methods: list[str] = []
     interrupted = False
     try:
@@ -198,7 +201,7 @@ def pareto_front(
             except ModelRefusal:
                 if method == "class-programme":
                     raise
-        if not walk.finished() and method != "class-programme":
+        if method != "class-programme" and not walk.finished(begin + limit_s):
             methods.append("epsilon-constraint")
             walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
     except KeyboardInterrupt:
@@ -241,10 +244,10 @@ def _by_programme(instance: Instance, walk: _Walk, end: float) -> None:
             return
         moment = facts.latest_s
         for point in oracle.programme.front():
-            walk.take(moment, point.schedule, point.cost_usd)
             # It is yielded when every faster plan is proved to cost more; the next point tells by how much.
+            facts.add_bound(point.makespan_s - 1, math.nextafter(point.cost_usd, math.inf))
+            walk.take(moment, point.schedule, point.cost_usd)
             moment = point.makespan_s - 1
-            facts.add_bound(moment, math.nextafter(point.cost_usd, math.inf))
         facts.add_bound(moment, math.inf)
     except OutOfTime:
         return
@@ -276,8 +279,6 @@ class _Walk:
         self,
         facts: FrontFacts,
         most_points: int | None,
-        begin: float,
-        limit_s: float,
         on_point: Callable[[FrontPoint, int], None] | None,
     ) -> None:
         self.facts = facts
@@ -285,14 +286,16 @@ class _Walk:
         self.interrupted = False
         self.message = ""
         self._on_point = on_point
-        self._end = begin + limit_s
+        self._end = 0.0  # of the time, on the clock
         self._parts = _SPREAD if most_points is None else most_points - 1
         self._asked: dict[int, float] = {}  # moments with the seconds that they were given
         self._ties: Counter[int] = Counter()  # by makespan of a point: how often it turned out as cheap, but faster
         self._overrun_s = 0.0
 
-    def finished(self) -> bool:
-        """Whether nothing is left to be asked, or no time."""
+    def finished(self, end: float | None = None) -> bool:
+        """Whether nothing is left to be asked, or no time up to a moment of the clock."""
+        if end is not None:
+            self._end = end
         if self.interrupted or self._left_s() <= 0:
             return True
         if self.most_points is None or not self.facts.plans:
@@ -302,6 +305,7 @@ class _Walk:
     def run(self, oracle: FrontOracle, end: float) -> None:
         """Ask an oracle, up to a moment of the clock."""
         self._end = end
+        self._asked.clear()
         facts = self.facts
         if not facts.plans or not facts.is_least(facts.plans[-1]):
             self._ask(oracle, facts.latest_s, self._share_s())
@@ -384,7 +388,7 @@ class _Walk:
         """Last moment of a gap; the more often the point after it got faster at the same cost, the longer a step."""
         after = self.facts.plan_after(gap.last_s)
         ties = 0 if after is None else min(self._ties[after.makespan_s], 30)
-        return gap.last_s - min(2**ties - 1, (gap.last_s - gap.first_s) // 2)
+        return gap.last_s - min((1 << ties) - 1, (gap.last_s - gap.first_s) // 2)
 
     def _moments_of_chosen(self, gaps: list[Gap]) -> list[int]:
         """Moments that prove the points that are wanted."""
@@ -401,7 +405,7 @@ class _Walk:
         return [moment for moment in self._asked if gap.first_s <= moment <= gap.last_s]
 
     def _once_more(self) -> tuple[int | None, float]:
-        """Choose a moment that was asked for in vain, and twice the time."""
+        """Choose a moment that was asked for in vain, and twice the time, or what is left of it."""
         wanted = [moment for gap in self.facts.gaps() for moment in self._asked_within(gap)]
         if self.most_points is not None:
             chosen = {plan.makespan_s for plan in self.chosen() if not self.facts.is_proven(plan)}
@@ -409,8 +413,8 @@ class _Walk:
         if not wanted:
             return None, 0.0
         moment = min(wanted, key=lambda moment: (self._asked[moment], moment))
-        limit = max(2 * self._asked[moment], self._share_s())
-        return (moment, limit) if limit <= self._left_s() else (None, 0.0)
+        limit = min(max(2 * self._asked[moment], self._share_s()), self._left_s())
+        return (moment, limit) if limit >= _MORE_TIME * self._asked[moment] else (None, 0.0)
 
     # -------------------------------------------------------------------- asking
 

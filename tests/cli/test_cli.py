@@ -271,6 +271,7 @@ COMMANDS = [
     ["solve"],
     ["check"],
     ["show"],
+    ["pareto"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),

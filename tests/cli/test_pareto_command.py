@@ -126,7 +126,3 @@ def test_bad_input_is_exit_code_2_with_one_clear_message(shell: Shell, words: li
 def test_one_point_is_no_front(shell: Shell) -> None:
     shell.run("bag.json", "--points", "1", code=2)
     assert "--points" in shell.err
-
-
-def test_help_has_an_example(shell: Shell) -> None:
-    assert "spotbag pareto burst-hads/J60" in " ".join(shell.run("--help").split())

@@ -14,11 +14,12 @@ from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
 from spotbag.instances import InputError, Instance, SpotbagError, generate_instance
+from spotbag.models.class_dynamic_programme import ClassProgramme
 from spotbag.models.refusal import ModelRefusal
 from spotbag.schedules import check
 from spotbag.solvers import FrontPoint, ParetoFront, solve, write_pareto
 from spotbag.solvers.front_facts import FrontFacts, Gap
-from spotbag.solvers.front_oracles import Answer, SolveOracle
+from spotbag.solvers.front_oracles import Answer, OutOfTime, SolveOracle
 from spotbag.solvers.pareto_picture import best_point
 
 
@@ -181,7 +182,7 @@ def test_facts_keep_what_is_proved() -> None:
     both = FrontFacts(0, 10_000)
     for point in points[1:]:
         both.add_plan(point.schedule)
-    cheap = pareto_front(hand_instance([10] * 3)).points[0].schedule
+    cheap = pareto_front(hand_instance([1] * 3)).points[0].schedule
     assert both.add_plan(cheap)
     assert both.plans == [cheap]
 
@@ -208,6 +209,33 @@ def test_the_time_limit_holds_and_points_are_kept() -> None:
     none = checked(few_classes_instance([30, 40, 30]), time_limit_s=1e-6)
     assert (none.points, none.complete, none.proven, none.to_dict()["status"]) == ((), False, False, "no-plan")
     assert "this proves nothing" in none.message
+
+
+@pytest.mark.parametrize("most_points", [None, 4])
+def test_what_the_programme_leaves_over_is_done_in_the_general_way(
+    most_points: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    whole = values(checked(instance))
+    original = ClassProgramme._cheapest_fleet_by
+    calls = itertools.count()
+
+    def slow(self: ClassProgramme, *arguments: Any) -> Any:
+        if next(calls) == 3:
+            raise OutOfTime
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ClassProgramme, "_cheapest_fleet_by", slow)
+    alone = checked(instance, method="class-programme", most_points=most_points)
+    assert alone.points
+    assert not alone.complete
+    calls = itertools.count()
+    front = checked(instance, time_limit_s=20, most_points=most_points)
+    assert front.method == "class-programme + epsilon-constraint"
+    assert front.proven
+    found = [(point.makespan_s, point.cost_usd) for point in front.points]
+    assert len(found) == (len(whole) if most_points is None else most_points)
+    assert [point for point in whole if point[0] in dict(found)] == found
 
 
 @pytest.mark.parametrize("method", ["class-programme", "epsilon-constraint"])
