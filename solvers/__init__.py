@@ -2,7 +2,21 @@
 
 from .convergence import write_convergence
 from .front_door import solve
+from .pareto import FrontPoint, ParetoFront, pareto_front
+from .pareto_picture import write_pareto
 from .registry import METHODS, Method
 from .result import STATUS_MEANINGS, Result, relative_gap
 
-__all__ = ["METHODS", "STATUS_MEANINGS", "Method", "Result", "relative_gap", "solve", "write_convergence"]
+__all__ = [
+    "METHODS",
+    "STATUS_MEANINGS",
+    "FrontPoint",
+    "Method",
+    "ParetoFront",
+    "Result",
+    "pareto_front",
+    "relative_gap",
+    "solve",
+    "write_convergence",
+    "write_pareto",
+]

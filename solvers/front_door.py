@@ -85,7 +85,7 @@ def solve(
     begin = time.perf_counter()
     instance = with_d_spot(given)
     if initial is not None:
-        initial = _start_of(instance, initial)
+        initial = start_of(instance, initial)
     run = Run(seed, time_limit_s, on_progress, target_gap, threads, initial, begin)
     outcome = chosen.run(instance, made_options, run)
     schedule = outcome.schedule
@@ -118,7 +118,7 @@ def solve(
     )
 
 
-def _start_of(instance: Instance, initial: Schedule) -> Schedule:
+def start_of(instance: Instance, initial: Schedule) -> Schedule:
     """Return the plan to start from as one of the instance with D_spot; refuse one that breaks a rule."""
     try:
         start = Schedule(

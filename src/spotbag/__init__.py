@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         write_instance,
     )
     from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
-    from .solvers import Result, solve
+    from .solvers import ParetoFront, Result, pareto_front, solve
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _ROOMS = {
@@ -50,7 +50,7 @@ _ROOMS = {
         "write_instance",
     ),
     "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
-    "solvers": ("Result", "solve"),
+    "solvers": ("ParetoFront", "Result", "pareto_front", "solve"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -62,6 +62,7 @@ __all__ = [
     "Limits",
     "Objective",
     "Offer",
+    "ParetoFront",
     "Result",
     "Schedule",
     "SpotbagError",
@@ -72,6 +73,7 @@ __all__ = [
     "generate_instance",
     "library_instance",
     "library_names",
+    "pareto_front",
     "read_instance",
     "read_schedule",
     "solve",

@@ -263,6 +263,7 @@ COMMANDS = [
     ["bound"],
     ["compare"],
     ["best-known"],
+    ["pareto"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),

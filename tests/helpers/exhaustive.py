@@ -88,6 +88,17 @@ def exhaustive_objective(instance: Instance) -> float | None:
     return None if best is None else _objective(instance, best)
 
 
+def exhaustive_front(instance: Instance) -> list[tuple[int, float]]:
+    """Makespan and cost of all plans that no other one beats in both, fastest first: epsilon by epsilon."""
+    choices = _all_choices(instance, tuple(task.count for task in instance.tasks))
+    front: list[tuple[int, float]] = []
+    for epsilon in sorted({choice.end_s for choice in choices}):
+        cost, end = min((choice.cost_usd, choice.end_s) for choice in choices if choice.end_s <= epsilon)
+        if not front or cost < front[-1][1] * (1 - 1e-7):
+            front.append((end, cost))
+    return front
+
+
 def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
     """Plan of the optimum, with what it claims to come to; None if there is none."""
     best = _best_choice(instance)

@@ -225,7 +225,7 @@ def too_small(**changes: Any) -> Instance:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"deadline_s": 310, "d_spot_s": 0}, r"even if tasks could be cut, .* at least [\d,]+ s later"),
+        ({"deadline_s": 310, "d_spot_s": 0, "limits": {"max_on_demand": 6}}, r"even if tasks could be cut, .* at least [\d,]+ s later"),
         ({"markets": ["spot"], "d_spot_s": 90}, "no plan exists"),
     ],
 )

@@ -47,7 +47,7 @@ def test_the_result_as_json_has_all_figures() -> None:
 
 
 def test_no_plan_is_a_status_with_a_reason() -> None:
-    result = solve(library_instance("burst-hads/ED200").replace(markets=["spot"], d_spot_s=800), "greedy")
+    result = solve(library_instance("burst-hads/ED200").replace(markets=["spot"], d_spot_s=1100), "greedy")
     assert result.status == "no-plan"
     assert result.objective is None
     assert result.gap is None

@@ -8,7 +8,7 @@ EXAMPLE = "Example:  spotbag methods"
 
 
 def methods_command(as_json: JsonOption = False) -> None:
-    """List the methods of 'solve' and their options."""
+    """List the methods of 'solve', what each can do, and their options."""
     from ..solvers.registry import METHODS, describe_options
 
     if as_json:
@@ -16,6 +16,8 @@ def methods_command(as_json: JsonOption = False) -> None:
             {
                 method.name: {
                     "summary": method.summary,
+                    "exact": method.exact,
+                    "takes": method.takes,
                     "options": [
                         {"name": name, "values": kind, "default": default}
                         for name, kind, default in describe_options(method)
@@ -25,7 +27,9 @@ def methods_command(as_json: JsonOption = False) -> None:
             }
         )
         return
-    for method in METHODS.values():
-        print(f"{method.name}: {method.summary}")
-        columns = [("option", False), ("values", False), ("default", False)]
-        print_table(make_table(columns, describe_options(method)))
+    columns = [("method", False), ("what it is", False), ("proves optima", False), ("what it takes", False)]
+    rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in METHODS.values()]
+    print_table(make_table(columns, rows))
+    columns = [("method", False), ("option", False), ("values", False), ("default", False)]
+    options = [(m.name, *described) for m in METHODS.values() for described in describe_options(m)]
+    print_table(make_table(columns, options))

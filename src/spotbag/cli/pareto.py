@@ -1,0 +1,255 @@
+"""``spotbag pareto``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    DeadlineOption,
+    DSpotOption,
+    InstanceArgument,
+    JsonOption,
+    busy,
+    change_instance,
+    check_output,
+    load_instance,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from ..instances import Instance
+    from ..schedules import Schedule
+    from ..solvers import FrontPoint, ParetoFront
+
+EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.png --out front.csv"
+
+_HEURISTICS = ("greedy", "lpt", "ils", "search")
+_HEURISTICS_SHARE = 0.05
+
+
+def pareto_command(
+    instance: InstanceArgument,
+    points: Annotated[
+        int | None,
+        typer.Option("--points", metavar="N", min=2, help="At most N points, evenly spread; all if absent."),
+    ] = None,
+    deadline: DeadlineOption = None,
+    d_spot: DSpotOption = None,
+    markets: Annotated[
+        str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="S", help="Seconds for the whole front; 60 if absent.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")] = 1,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
+    ] = None,
+    plans: Annotated[
+        str | None, typer.Option("--plans", metavar="DIR", help="Write the plan of each point as JSON in a folder.")
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the front and the heuristics: .png, .svg or .pdf."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
+
+    Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
+    """
+    from ..solvers import pareto_front
+    from ..solvers.pareto import DEFAULT_TIME_LIMIT_S
+    from ..solvers.pareto_picture import pareto_format, write_pareto
+
+    if plot is not None:
+        pareto_format(plot)
+    if out is not None:
+        _check_points_file(out)
+    check_output(out, instance, plot)
+    check_output(plot, instance)
+    _check_folder(plans)
+    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
+    limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
+    begin = time.perf_counter()
+    others: dict[str, Schedule] = {}
+    if plot is not None:
+        with busy("planning by the heuristics"):
+            others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
+    with _points_found(problem.name) as show:
+        front = pareto_front(
+            problem,
+            time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
+            seed=seed,
+            threads=threads,
+            most_points=points,
+            on_point=show,
+            initial=others.values(),
+        )
+    warn(front.warnings)
+    if front.points and plot is not None:
+        with busy(f"drawing {plot}"):
+            write_pareto(front, plot, others)
+    if front.points and out is not None:
+        _write_points(front, out)
+    if plans is not None:
+        _write_plans(front, plans)
+    if as_json:
+        print_json(front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]})
+    else:
+        _print_front(front, others)
+    if not front.points:
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _check_points_file(path: str) -> None:
+    from ..instances import SpotbagError
+
+    if not path.lower().endswith((".json", ".csv")):
+        raise SpotbagError(f"{path}: the points are written as .json or .csv")
+
+
+def _check_folder(path: str | None) -> None:
+    """Refuse, before any work is done, a folder that cannot be made or is a file."""
+    from ..instances import SpotbagError
+
+    if path is None:
+        return
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise SpotbagError(f"{path}: is a file; the plans need a folder")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise SpotbagError(f"{path}: cannot be made: the folder around it does not exist")
+
+
+@contextmanager
+def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | None]:
+    """Show on a terminal how many points there are; gives the callback that is told of them."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}  {task.fields[found]}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(f"front of {escape(name)}", total=None, found="")
+
+        def show(point: FrontPoint, found: int) -> None:
+            text = f"{found} point{'s' if found > 1 else ''}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"
+            bars.update(bar, found=text)
+
+        yield show
+
+
+def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[str, Schedule]:
+    """Plan by each heuristic under the instance's own objective, those that find a plan."""
+    from ..solvers import solve
+
+    plans = {}
+    for method in _HEURISTICS:
+        result = solve(instance, method, seed=seed, time_limit_s=limit_s)
+        if result.schedule is not None:
+            plans[method] = result.schedule
+        if result.interrupted:
+            break
+    return plans
+
+
+def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> dict[str, Any]:
+    """What a plan comes to, and what the cheapest point of the front that is as fast costs."""
+    least = min((point.cost_usd for point in front.points if point.makespan_s <= plan.makespan_s), default=None)
+    return {
+        "method": method,
+        "makespan_s": plan.makespan_s,
+        "cost_usd": plan.cost_usd,
+        "cost_of_front_usd": least,
+    }
+
+
+def _write_points(front: ParetoFront, path: str) -> None:
+    import csv
+    import io
+
+    from ..instances.json_documents import format_json
+    from ..instances.text_files import write_text
+
+    if path.lower().endswith(".json"):
+        write_text(path, format_json(front.to_dict()))
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["makespan_s", "cost_usd", "bound_cost_usd", "proven", "vms"])
+    for point in front.points:
+        proven = "yes" if point.proven else "no"
+        rented = "; ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
+        writer.writerow([point.makespan_s, point.cost_usd, point.bound_cost_usd, proven, rented])
+    write_text(path, text.getvalue())
+
+
+def _write_plans(front: ParetoFront, folder: str) -> None:
+    """Write the plans, each named by its makespan."""
+    from ..instances import SpotbagError
+    from ..schedules import write_schedule
+
+    if not front.points:
+        return
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise SpotbagError(f"{folder}: cannot be made: {error.strerror}") from None
+    for point in front.points:
+        write_schedule(point.schedule, os.path.join(folder, f"plan-{point.makespan_s}s.json"), front.method)
+
+
+def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
+    name = front.instance.name
+    if not front.points:
+        known = "proved: no plan exists" if front.complete else "no plan was found; this proves nothing"
+        print(f"{name}: no front ({known})")
+        print(front.message)
+        return
+    columns = [("makespan (s)", True), ("cost ($)", True), ("VMs", False), ("proven", False)]
+    print_table(make_table(columns, [_cells(point) for point in front.points]))
+    if others:
+        beside = [("heuristic", False), ("makespan (s)", True), ("cost ($)", True), ("above the front (%)", True)]
+        print_table(make_table(beside, [_cells_of_plan(_row_of_plan(front, *entry)) for entry in others.items()]))
+    print(_summary(front))
+
+
+def _summary(front: ParetoFront) -> str:
+    from ..instances.wording import counted
+
+    proven = sum(point.proven for point in front.points)
+    all_of_it = "the whole front" if front.complete else "not proved to be the whole front"
+    ended = ", interrupted" if front.interrupted else ""
+    return (
+        f"{front.instance.name}: {counted(len(front.points), 'point')}, {proven} proven, {all_of_it}; "
+        f"{front.method}, {front.runtime_s:.1f} s{ended}"
+    )
+
+
+def _cells(point: FrontPoint) -> list[str]:
+    rented = ", ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
+    proven = "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"
+    return [seconds(point.makespan_s), f"{point.cost_usd:.6f}", rented, proven]
+
+
+def _cells_of_plan(row: dict[str, Any]) -> list[str]:
+    least = row["cost_of_front_usd"]
+    # With --points, the point that is as fast may have been left out.
+    above = "-" if least is None else f"{100 * (row['cost_usd'] / least - 1):.2f}"
+    return [row["method"], seconds(row["makespan_s"]), f"{row['cost_usd']:.6f}", above]

@@ -1,0 +1,318 @@
+"""Fronts: those of all plans, by either way; what is proven and what is not; limits, interrupts, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhaustive import exhaustive_front
+from tiny_core_instances import few_classes_instance, hand_instance
+from tiny_instances import FAMILIES, tiny_instance
+
+from spotbag import pareto_front
+from spotbag.instances import InputError, Instance, SpotbagError, generate_instance
+from spotbag.models.class_dynamic_programme import ClassProgramme
+from spotbag.models.refusal import ModelRefusal
+from spotbag.schedules import check
+from spotbag.solvers import FrontPoint, ParetoFront, solve, write_pareto
+from spotbag.solvers.front_facts import FrontFacts, Gap
+from spotbag.solvers.front_oracles import Answer, OutOfTime, SolveOracle
+from spotbag.solvers.pareto_picture import best_point
+
+
+def values(front: ParetoFront) -> list[tuple[int, float]]:
+    return [(point.makespan_s, pytest.approx(point.cost_usd)) for point in front.points]
+
+
+def checked(instance: Instance, **options: Any) -> ParetoFront:
+    """Front whose points are plans as they say, none of them beaten by another, with bounds and flags that fit."""
+    front = pareto_front(instance, **options)
+    for point in front.points:
+        assert not check(instance, point.schedule, front.instance.d_spot_s).violations
+        assert (point.schedule.makespan_s, point.schedule.cost_usd) == (point.makespan_s, point.cost_usd)
+        assert point.bound_cost_usd <= point.cost_usd
+        assert point.bound_cost_usd == point.cost_usd or not point.proven
+    for faster, slower in itertools.pairwise(front.points):
+        assert faster.makespan_s < slower.makespan_s
+        assert faster.cost_usd > slower.cost_usd
+    assert front.proven == (all(point.proven for point in front.points) and (front.points != () or front.complete))
+    return front
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 5, 6])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tiny_fronts_are_those_of_all_plans(family: str, seed: int) -> None:
+    instance = tiny_instance(seed, **FAMILIES[family])
+    front = checked(instance)
+    assert front.complete
+    assert front.proven
+    assert values(front) == exhaustive_front(instance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hundreds_of_tiny_fronts_are_those_of_all_plans(family: str, block: int) -> None:
+    for seed in range(100 + 20 * block, 120 + 20 * block):
+        instance = tiny_instance(seed, **FAMILIES[family])
+        front = checked(instance)
+        assert (front.complete, values(front)) == (True, exhaustive_front(instance)), seed
+
+
+@pytest.mark.parametrize("counts", [[9], [4, 5], [2, 3, 3]])
+def test_both_ways_find_the_same_front(counts: list[int]) -> None:
+    instance = few_classes_instance(counts)
+    fast = checked(instance, method="class-programme")
+    general = checked(instance, method="epsilon-constraint")
+    assert fast.complete
+    assert general.complete
+    assert (fast.method, general.method) == ("class-programme", "epsilon-constraint")
+    assert len(fast.points) >= 2
+    assert values(fast) == [(point.makespan_s, point.cost_usd) for point in general.points]
+
+
+def test_a_front_by_hand() -> None:
+    # 0.001 $/s, one core to a VM, ready at 5. One VM: 30 s of work, 35 for $ 0.030; two: 10 + 20, as cheap and done at
+    # 25; three: 10 and two times 10, no faster than the longest task of 20 s.
+    front = checked(hand_instance([10, 20], vcpus=1, limit=3, boot_overhead_s=5))
+    assert values(front) == [(25, 0.030)]
+    # On two cores, 10 + 20 beside each other are 20 s of one VM: cheaper than two VMs, and no slower.
+    assert values(checked(hand_instance([10, 20], limit=2))) == [(20, 0.020)]
+
+
+def test_many_plans_of_the_same_cost_are_one_point() -> None:
+    # On one core to a VM all plans cost the same; only the fastest is a point.
+    for method in ("class-programme", "epsilon-constraint"):
+        front = checked(hand_instance([10] * 6, vcpus=1, limit=6, deadline_s=70, d_spot_s=70), method=method)
+        assert (values(front), front.complete) == ([(10, 0.060)], True)
+
+
+@pytest.mark.parametrize("method", ["class-programme", "epsilon-constraint"])
+def test_a_few_points_are_evenly_spread_and_proven(method: str) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    whole = values(checked(instance))
+    front = checked(instance, method=method, most_points=4)
+    found = [(point.makespan_s, point.cost_usd) for point in front.points]
+    assert len(whole) > len(found) == 4
+    assert front.proven
+    assert not front.complete
+    assert (found[0], found[-1]) == (whole[0], whole[-1])
+    assert [point for point in whole if point[0] in dict(found)] == found
+    widest = max(after - before for (before, _), (after, _) in itertools.pairwise(found))
+    assert widest <= 0.7 * (whole[-1][0] - whole[0][0])
+
+
+@pytest.mark.parametrize("every", [2, 3])
+@pytest.mark.parametrize("seed", [3, 11, 20, 33])
+def test_an_answer_without_proof_makes_nothing_proven_that_is_not(
+    seed: int, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some answers are worse plans without a bound: what is marked as proven is on the front all the same."""
+    instance = few_classes_instance([1 + seed % 4, 2 + seed % 3, 2])
+    truth = dict(values(checked(instance)))
+    original = SolveOracle.cheapest
+    asked = itertools.count(1)
+
+    def unproved(self: SolveOracle, moment_s: int, limit_s: float, initial: Any) -> Answer:
+        answer = original(self, moment_s, limit_s, initial)
+        if next(asked) % every:
+            return answer
+        return Answer(initial, 0.5 * truth[max(truth)].expected)
+
+    monkeypatch.setattr(SolveOracle, "cheapest", unproved)
+    front = checked(instance, method="epsilon-constraint", time_limit_s=2)
+    assert front.points
+    for point in front.points:
+        if point.proven:
+            assert truth[point.makespan_s] == point.cost_usd
+        least = min(cost.expected for makespan, cost in truth.items() if makespan <= point.makespan_s)
+        assert point.bound_cost_usd <= least * (1 + 1e-9)
+    if front.complete:
+        assert values(front) == list(truth.items())
+
+
+def test_without_any_proof_no_point_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    plans = [point.schedule for point in pareto_front(instance).points]
+
+    def plan_only(self: SolveOracle, moment_s: int, limit_s: float, initial: Any) -> Answer:
+        return Answer([plan for plan in plans if plan.makespan_s <= moment_s][-1], 0.01)
+
+    monkeypatch.setattr(SolveOracle, "cheapest", plan_only)
+    monkeypatch.setattr(SolveOracle, "fastest", lambda *_: None)
+    monkeypatch.setattr(FrontFacts, "bound_usd", lambda self, moment: 0.01 if moment >= 0 else math.inf)
+    front = checked(instance, method="epsilon-constraint", time_limit_s=1, initial=plans[:1])
+    assert front.points
+    assert not front.complete
+    assert not front.proven
+    assert not any(point.proven for point in front.points)
+    assert {point.bound_cost_usd for point in front.points} == {0.01}
+    assert best_point(front) is None
+
+
+def test_facts_keep_what_is_proved() -> None:
+    points = pareto_front(few_classes_instance([3, 5, 4])).points
+    first, last = points[0], points[-1]
+    facts = FrontFacts(first.makespan_s - 10, last.makespan_s + 10)
+    assert facts.gaps() == [Gap(facts.earliest_s, facts.latest_s)]
+    assert facts.add_plan(last.schedule)
+    assert not facts.add_plan(last.schedule)
+    assert facts.add_plan(first.schedule)
+    # A bound at the latest moment holds for all, and proves the cheapest point only once all before it cost more.
+    facts.add_bound(facts.latest_s, last.cost_usd)
+    assert facts.bound_usd(facts.earliest_s) == last.cost_usd
+    assert facts.bound_usd(facts.earliest_s - 1) == math.inf
+    assert facts.is_least(last.schedule)
+    assert not facts.is_proven(last.schedule)
+    facts.add_bound(last.makespan_s - 1, last.cost_usd * 1.001)
+    assert facts.is_proven(last.schedule)
+    assert not facts.is_proven(first.schedule)
+    between = Gap(first.makespan_s, last.makespan_s - 1)
+    assert facts.gaps() == [Gap(facts.earliest_s, first.makespan_s - 1), between]
+    facts.add_bound(between.last_s, first.cost_usd)
+    facts.add_bound(first.makespan_s - 1, math.inf)
+    assert facts.gaps() == []
+    assert facts.is_proven(first.schedule)
+    # A worse bound is no news; a better plan takes the place of all that it beats.
+    facts.add_bound(facts.latest_s, 0.0)
+    assert facts.bound_usd(facts.latest_s) == last.cost_usd
+    both = FrontFacts(0, 10_000)
+    for point in points[1:]:
+        both.add_plan(point.schedule)
+    cheap = pareto_front(hand_instance([1] * 3)).points[0].schedule
+    assert both.add_plan(cheap)
+    assert both.plans == [cheap]
+
+
+def test_no_plan_exists_and_why() -> None:
+    late = checked(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12))
+    assert (late.points, late.complete, late.proven) == ((), True, True)
+    assert "no plan exists" in late.message
+    assert late.to_dict()["status"] == "infeasible"
+    general = checked(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12), method="epsilon-constraint")
+    assert (general.points, general.complete) == ((), True)
+    assert "no plan exists" in general.message
+    nothing = checked(hand_instance([8, 8, 8], d_spot_s=0))
+    assert (nothing.points, nothing.complete) == ((), True)
+    assert nothing.message.startswith("no plan exists")
+
+
+def test_the_time_limit_holds_and_points_are_kept() -> None:
+    bag = generate_instance(300, seed=3, name="bag")
+    front = checked(bag, time_limit_s=1.0, most_points=4)
+    assert front.runtime_s <= 2.5
+    assert 2 <= len(front.points) <= 4
+    assert front.method == "epsilon-constraint"
+    none = checked(few_classes_instance([30, 40, 30]), time_limit_s=1e-6)
+    assert (none.points, none.complete, none.proven, none.to_dict()["status"]) == ((), False, False, "no-plan")
+    assert "this proves nothing" in none.message
+
+
+@pytest.mark.parametrize("most_points", [None, 4])
+def test_what_the_programme_leaves_over_is_done_in_the_general_way(
+    most_points: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    whole = values(checked(instance))
+    original = ClassProgramme._cheapest_fleet_by
+    calls = itertools.count()
+
+    def slow(self: ClassProgramme, *arguments: Any) -> Any:
+        if next(calls) == 6:
+            raise OutOfTime
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ClassProgramme, "_cheapest_fleet_by", slow)
+    alone = checked(instance, method="class-programme", most_points=most_points)
+    assert alone.points
+    assert not alone.complete
+    calls = itertools.count()
+    front = checked(instance, time_limit_s=20, most_points=most_points)
+    assert front.method == "class-programme + epsilon-constraint"
+    assert front.proven
+    found = [(point.makespan_s, point.cost_usd) for point in front.points]
+    assert len(found) == (len(whole) if most_points is None else most_points)
+    assert [point for point in whole if point[0] in dict(found)] == found
+
+
+@pytest.mark.parametrize("method", ["class-programme", "epsilon-constraint"])
+def test_an_interrupt_returns_the_points_so_far(method: str) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    whole = dict(values(checked(instance)))
+    told = []
+
+    def stop(point: FrontPoint, found: int) -> None:
+        told.append((point.makespan_s, found))
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    front = checked(instance, method=method, on_point=stop)
+    assert front.interrupted
+    assert not front.complete
+    assert 1 <= len(front.points) <= told[-1][1]
+    if method == "class-programme":  # which proves one point after the other
+        assert all(point.proven for point in front.points)
+    assert all(whole[point.makespan_s] == point.cost_usd for point in front.points if point.proven)
+
+
+def test_no_known_plan_beats_the_front() -> None:
+    instance = generate_instance(40, seed=1, name="bag")
+    known = [result.schedule for method in ("greedy", "lpt") if (result := solve(instance, method)).schedule]
+    front = checked(instance, time_limit_s=1e-6, initial=known)
+    assert front.points
+    for plan in known:
+        assert any(point.makespan_s <= plan.makespan_s and point.cost_usd <= plan.cost_usd for point in front.points)
+    with pytest.raises(InputError, match="breaks a rule"):
+        pareto_front(instance.replace(deadline_s=known[0].makespan_s - 1, d_spot_s=10), initial=known[:1])
+
+
+def test_the_optimum_of_the_objective_is_on_the_front() -> None:
+    objective = {"cost_weight": 0.3, "cost_scale_usd": 0.1, "makespan_scale_s": 2700}
+    instance = few_classes_instance([3, 5, 4], objective=objective)
+    best = best_point(checked(instance))
+    assert best is not None
+    assert best.schedule.objective == pytest.approx(solve(instance).objective)
+
+
+def test_what_is_refused() -> None:
+    instance = hand_instance([1, 2, 3, 4])
+    with pytest.raises(ModelRefusal, match="up to 3 classes"):
+        pareto_front(instance, method="class-programme")
+    for options in ({"time_limit_s": 0}, {"seed": -1}, {"threads": 0}, {"most_points": 1}, {"method": "magic"}):
+        with pytest.raises(InputError):
+            pareto_front(instance, **options)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures(ending: str, tmp_path: Path) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    front = pareto_front(instance)
+    plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(instance, method).schedule)}
+    path = tmp_path / f"front.{ending}"
+    write_pareto(front, path, plans)
+    data = path.read_bytes()
+    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[ending]
+    write_pareto(front, path, plans)
+    assert path.read_bytes() == data
+    if ending == "svg":
+        for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
+            assert text in data.decode()
+
+
+def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
+    instance = generate_instance(40, seed=1, name="bag")
+    known = [solve(instance, "greedy").schedule, solve(instance, "lpt").schedule]
+    front = pareto_front(instance, time_limit_s=1e-6, initial=[plan for plan in known if plan is not None])
+    write_pareto(front, tmp_path / "front.svg")
+    text = (tmp_path / "front.svg").read_text()
+    assert "front, not proven" in text
+    assert "front, proven" not in text
+    assert "optimum of the objective" not in text
+    nothing = pareto_front(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12))
+    with pytest.raises(SpotbagError, match="without points"):
+        write_pareto(nothing, tmp_path / "none.svg")
+    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
+        write_pareto(front, tmp_path / "front.html")
