@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 
 import pytest
 from command_shell import Shell
@@ -135,3 +137,20 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
     assert "0.400000" in out
     assert "interrupted: 1 of 2 runs are here" in shell.err
     assert (shell.folder / "rows.csv").read_text().count("\n") == 2
+
+
+def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.cli.compare.narrow_terminal", lambda _: True)
+    out = shell.run("compare", "tiny/two-cores", "--methods", "greedy")
+    assert "cost ($)" not in out
+    assert "A wider terminal shows cost" in out
+    assert lines(out)["greedy"][:3] == ["0.400000", "25.000", "feasible"]
+
+
+def test_help_of_the_command_loads_no_numbers() -> None:
+    heavy = "{'numpy', 'joblib', 'highspy', 'numba', 'ortools'}"
+    for command in ("bound", "compare", "best-known"):
+        code = f"import sys; from spotbag.cli import main; main(['{command}', '--help']); "
+        code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

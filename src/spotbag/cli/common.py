@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NO_FEASIBLE_PLAN = 1
 
+_LONGEST_WORD = 24
+
 InstanceArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -114,16 +116,30 @@ def print_table(table: Table) -> None:
     console.print(table)
 
 
-def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
-    """Make a table; a column is its heading and whether it holds numbers. An empty row is a line between blocks."""
+def narrow_terminal(columns: int) -> bool:
+    """Whether the output goes to a terminal that has fewer columns than wanted."""
+    from rich.console import Console
+
+    return sys.stdout.isatty() and Console().width < columns
+
+
+def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], tight: bool = False) -> Table:
+    """Make a table; a column is its heading and whether it holds numbers.
+
+    Words and numbers are never broken. An empty row is a line between blocks; a tight table has less space between
+    its columns.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, numeric in columns:
-        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
+    lines = list(rows)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
+    for index, (heading, numeric) in enumerate(columns):
+        words = " ".join([heading, *(row[index] for row in lines if row)]).split()
+        least = min(max(map(len, words), default=1), _LONGEST_WORD)
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold", min_width=least)
+    for row in lines:
         if row:
             table.add_row(*(Text(cell) for cell in row))
         else:

@@ -17,6 +17,7 @@ from .common import (
     counting,
     load_instance,
     make_table,
+    narrow_terminal,
     print_json,
     print_table,
     seconds,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
 
 _UNKNOWN = "-"
+_WIDTH = 110
+_LEFT_OUT = ("cost ($)", "makespan (s)", "gap to optimum (%)")
+"""Columns that a narrower terminal has no room for; the gap is also one to the optimum where that is proved."""
 
 
 def compare_command(
@@ -176,6 +180,7 @@ def _print_tables(
     """One block for each instance, notes on what has no plan, and the methods over all instances."""
     notes = _notes(summaries)
     several = max((entry.runs for entry in summaries), default=1) > 1
+    narrow = narrow_terminal(_WIDTH)
     columns = [
         ("", False),
         ("objective", True),
@@ -194,7 +199,13 @@ def _print_tables(
         cells += [_cells(entry, several, notes) for entry in mine]
         cells += [_reference_cells(row, len(columns)) for row in _reference_lines(reference)]
         cells.append([])
-    print_table(make_table(columns, cells[:-1]))
+    if narrow:
+        kept = [index for index, (heading, _) in enumerate(columns) if heading not in _LEFT_OUT]
+        columns = [columns[index] for index in kept]
+        cells = [[row[index] for index in kept] if row else [] for row in cells]
+    print_table(make_table(columns, cells[:-1], tight=narrow))
+    if narrow:
+        print("A wider terminal shows cost, makespan and the gap to the optimum as well.")
     if several:
         print("Objective, cost, makespan and gaps are means over the seeds that found a plan.")
     for text, number in notes.items():
