@@ -124,7 +124,8 @@ class ColumnFinder:
     def share_s(self) -> FloatArray:
         """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""
         by_cores = self.seconds * ((1 - self._memory_share) / self.cores)
-        return by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
+        share: FloatArray = by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
+        return share
 
     def find(
         self,

@@ -268,7 +268,9 @@ def find_columns(
         least = quick_bound(task_seconds, task_memory, n, cores, room)
         limit = most_end
         if rate > 0:
-            limit = min(limit, np.int64(min((threshold - fixed + total_dual) / rate, 4e18)))
+            affordable = (threshold - fixed + total_dual) / rate
+            if affordable < limit:
+                limit = int(affordable)
         if least > limit:
             continue
         # Longest first, identical tasks side by side.
@@ -313,5 +315,5 @@ def find_columns(
         reduced[place] = cost
         exact[place] = whole
         if narrowing and found == most_columns:
-            worst = np.argmax(reduced)
+            worst = int(np.argmax(reduced))
             threshold = min(threshold, reduced[worst])

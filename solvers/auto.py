@@ -11,6 +11,7 @@ from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run, TracePoint
 from ..heuristics.search import SearchOptions, search
 from ..instances.problem import Instance
+from ..models.configuration_bound import configuration_bound
 from ..models.infeasibility import explain_infeasibility
 from ..models.nested_hall import MOST_CLASSES
 from ..models.refusal import ModelRefusal
@@ -60,6 +61,8 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
         moves = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
+        if not memory_free:
+            route.raise_bound(configuration_bound(instance).objective)
         route.take(lambda part: search(instance, SearchOptions(moves), part), patient=True)
         if memory_free and len(classes) <= MOST_CLASSES:
             if not burstable:
@@ -95,6 +98,10 @@ class _Route:
             return True
         return self.best is not None and closes_gap(self.best.objective, self.bound, self.run.target_gap)
 
+    def raise_bound(self, bound: float) -> None:
+        """Keep a proven bound if it is better."""
+        self.bound = max(self.bound, bound)
+
     def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> None:
         """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
 
@@ -123,7 +130,7 @@ class _Route:
         if outcome.schedule is not None and (self.best is None or outcome.schedule.objective < self.best.objective):
             self.best = outcome.schedule
         if outcome.bound is not None:
-            self.bound = max(self.bound, outcome.bound)
+            self.raise_bound(outcome.bound)
         self.explanation = outcome.explanation or self.explanation
         self.warnings = outcome.warnings
         self.interrupted = self.interrupted or outcome.interrupted

@@ -96,7 +96,8 @@ def _add_vms(
         mine = picked[ends == moment].tolist()
         if moment in steps:
             program.add_row([*mine, steps[moment]], [*([1] * len(mine)), -finder.vms], upper=0)
-    return picked.tolist()
+    counted: list[int] = picked.tolist()
+    return counted
 
 
 def _add_vms_by_core(

@@ -163,7 +163,7 @@ class _ColumnSearch:
                 return
         if self._solved_by_listing(part):
             return
-        if part.first_s == part.last_s or self.run.out_of_time() or part.cost == -math.inf:
+        if part.first_s == part.last_s or self.run.out_of_time() or part.cost is None or part.cost == -math.inf:
             self.stuck.append(part)
             return
         middle = (part.first_s + part.last_s) // 2
