@@ -19,7 +19,7 @@ RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""
 FAST_SEEDS = 60
 SEEDS_OF_A_BLOCK = 100
-BLOCKS = 17  # with three families 5,100 instances
+BLOCKS = {"cores": 34, "memory": 14, "burstable": 2}  # 5,000 instances; those with CPU credits take longest
 TOLERANCE = 1e-7
 REFUSED = "refused"
 
@@ -67,12 +67,12 @@ def test_exact_methods_find_the_optimum_or_refuse(method: str, family: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(BLOCKS))
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("method", EXACT_METHODS)
-def test_exact_methods_find_the_optimum_or_refuse_on_thousands(method: str, family: str, block: int) -> None:
+@pytest.mark.parametrize(("family", "block"), [(family, n) for family, blocks in BLOCKS.items() for n in range(blocks)])
+def test_exact_methods_find_the_optimum_or_refuse_on_thousands(family: str, block: int) -> None:
     first = FAST_SEEDS + block * SEEDS_OF_A_BLOCK
-    assert disagreements(method, family, range(first, first + SEEDS_OF_A_BLOCK)) == {}
+    seeds = range(first, first + SEEDS_OF_A_BLOCK)
+    found = {method: disagreements(method, family, seeds) for method in EXACT_METHODS}
+    assert {method: wrong for method, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.parametrize("method", EXACT_METHODS)
