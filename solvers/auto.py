@@ -69,7 +69,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
                 route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
             route.take(lambda part: patterns(instance, PatternOptions(), part))
         else:
-            route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7)
+            route.take(lambda part: columns(instance, ColumnOptions(), part), share=1.0 if memory_free else 0.7)
         if tiny or not memory_free:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
     except KeyboardInterrupt:
