@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..instances.problem import Instance
-from ..models.makespan_window import makespan_window
+from ..models.makespan_window import MakespanWindow, makespan_window
 from ..models.nested_hall import NestedHallModel
+from ..schedules.schedule import Schedule
+from .backend import SolverLimits
 from .exact_outcome import exact_outcome
 from .model_trace import ModelTrace
 from .program_solver import SolverName, solve_program
 from .start_plan import start_plan
+
+_FIRST_LOOK_S = 4.0
+_SHARE_OF_FIRST_LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +66,53 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Heuristic
         proved = at_most if window.empty else -math.inf
         return exact_outcome(instance, best, None, proved, begin.explanation, interrupted=begin.interrupted)
     trace = ModelTrace(run, best)
-    model = NestedHallModel(instance, window)
-    answer = solve_program(options.solver, model.program, trace.limits(), None if best is None else model.start(best))
-    bound, interrupted = answer.bound, answer.interrupted
-    found = None
-    if answer.values is not None and model.uses_relaxed_offers(answer.values) and not interrupted:
-        model = NestedHallModel(instance, window, burstable="baseline")
-        start = None if best is None else model.start(best)
-        answer = solve_program(options.solver, model.program, trace.limits(), start)
-        interrupted = answer.interrupted
-    if answer.values is not None and not model.uses_relaxed_offers(answer.values):
-        found = model.schedule(answer.values)
+    first = _solve(instance, options, window, best, _first_look(trace.limits()))
+    best, bound, answer = first.best, first.bound, first
+    if not first.finished and not run.out_of_time():
+        # A better plan leaves a smaller window, and a smaller model: it pays to start again.
+        window = makespan_window(instance, math.inf if best is None else best.objective)
+        answer = _solve(instance, options, window, best, trace.limits())
+        best, bound = answer.best, max(bound, answer.bound)
+    interrupted = answer.interrupted
+    if answer.rents_relaxed and not interrupted and not run.out_of_time():
+        baseline = _solve(instance, options, window, best, trace.limits(), burstable="baseline")
+        best, interrupted = baseline.best, baseline.interrupted
     explanation = "the solver found no plan until it was stopped"
-    return exact_outcome(instance, best, found, bound, explanation, trace.points, interrupted)
+    return exact_outcome(instance, begin.schedule, best, bound, explanation, trace.points, interrupted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Best plan and bound, whether nothing is left to be done, and whether the solution rents relaxed offers."""
+
+    best: Schedule | None
+    bound: float
+    finished: bool
+    rents_relaxed: bool
+    interrupted: bool
+
+
+def _first_look(limits: SolverLimits) -> SolverLimits:
+    """Limits of the first, short look for better plans."""
+    left = limits.seconds_left()
+    first = _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
+    return replace(limits, deadline=time.perf_counter() + first)
+
+
+def _solve(
+    instance: Instance,
+    options: PatternOptions,
+    window: MakespanWindow,
+    best: Schedule | None,
+    limits: SolverLimits,
+    burstable: str = "relaxed",
+) -> _Answer:
+    """Solve the model of a window, from the best plan so far."""
+    model = NestedHallModel(instance, window, burstable)
+    answer = solve_program(options.solver, model.program, limits, None if best is None else model.start(best))
+    rents_relaxed = answer.values is not None and model.uses_relaxed_offers(answer.values)
+    if answer.values is not None and not rents_relaxed:
+        found = model.schedule(answer.values)
+        best = found if best is None or found.objective < best.objective else best
+    finished = answer.interrupted or answer.status in ("optimal", "infeasible")
+    return _Answer(best, answer.bound, finished, rents_relaxed, answer.interrupted)
