@@ -18,8 +18,8 @@ from .model_trace import ModelTrace
 from .program_solver import SolverName, solve_program
 from .start_plan import start_plan
 
-_FIRST_LOOK_S = 4.0
-_SHARE_OF_FIRST_LOOK = 0.2
+_FIRST_LOOK_S = 30.0
+_SHARE_OF_FIRST_LOOK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Answer:
 
 
 def _first_look(limits: SolverLimits) -> SolverLimits:
-    """Limits of the first, short look for better plans."""
+    """Limits of the first look for better plans."""
     left = limits.seconds_left()
     first = _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
     return replace(limits, deadline=time.perf_counter() + first)
