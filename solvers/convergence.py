@@ -9,22 +9,10 @@ import numpy as np
 
 from ..instances.errors import SpotbagError
 from ..instances.text_files import write_bytes
-from ..schedules.gantt import picture_format
+from .pictures import still_format
 from .result import Result
 
-
-def convergence_format(path: str | os.PathLike[str]) -> str:
-    """Format of a picture of the convergence, by the ending of its file.
-
-    Raises
-    ------
-    SpotbagError
-        If it is not ``.png``, ``.svg`` or ``.pdf``.
-    """
-    kind = picture_format(path)
-    if kind == "html":
-        raise SpotbagError(f"{path}: a picture of the convergence is .png, .svg or .pdf")
-    return kind
+CONVERGENCE = "the convergence"
 
 
 def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
@@ -42,7 +30,7 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
     SpotbagError
         If the method keeps no trace, the format is unknown, or the plotting library is missing.
     """
-    kind = convergence_format(path)
+    kind = still_format(path, CONVERGENCE)
     if not result.trace:
         raise SpotbagError(f"{result.method} keeps no trace of its convergence; ils and search do")
     try:

@@ -12,9 +12,11 @@ from ..instances.problem import Instance
 from ..instances.text_files import write_bytes
 from ..instances.wording import counted
 from ..schedules.evaluation import objective_value, objective_weights
-from ..schedules.gantt import picture_format
 from ..schedules.schedule import Schedule
 from .pareto import FrontPoint, ParetoFront
+from .pictures import still_format
+
+FRONT = "a front"
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,20 +26,6 @@ _BEST_COLOUR = "#C8442E"
 _PLAN_COLOURS = ("#7A4FBF", "#3FA66B", "#D98A1F", "#1FA3A3", "#8C6D4F")
 _PLAN_MARKERS = "sD^vP"
 _MOST_TIMES_WIDER = 3.0
-
-
-def pareto_format(path: str | os.PathLike[str]) -> str:
-    """Format of a picture of a front, by the ending of its file.
-
-    Raises
-    ------
-    SpotbagError
-        If it is not ``.png``, ``.svg`` or ``.pdf``.
-    """
-    kind = picture_format(path)
-    if kind == "html":
-        raise SpotbagError(f"{path}: a picture of a front is .png, .svg or .pdf")
-    return kind
 
 
 def best_point(front: ParetoFront) -> FrontPoint | None:
@@ -67,7 +55,7 @@ def write_pareto(front: ParetoFront, path: str | os.PathLike[str], plans: Mappin
     SpotbagError
         If the front has no points, the format is unknown, or the plotting library is missing.
     """
-    kind = pareto_format(path)
+    kind = still_format(path, FRONT)
     if not front.points:
         raise SpotbagError("a front without points cannot be drawn")
     try:

@@ -73,10 +73,11 @@ def pareto_command(
     """
     from ..solvers import pareto_front
     from ..solvers.pareto import DEFAULT_TIME_LIMIT_S
-    from ..solvers.pareto_picture import pareto_format, write_pareto
+    from ..solvers.pareto_picture import FRONT, write_pareto
+    from ..solvers.pictures import still_format
 
     if plot is not None:
-        pareto_format(plot)
+        still_format(plot, FRONT)
     if out is not None:
         _check_points_file(out)
     check_output(out, instance, plot)

@@ -79,12 +79,13 @@ def solve_command(
     from ..schedules import read_schedule, write_gantt, write_schedule
     from ..schedules.gantt import picture_format
     from ..solvers import solve, write_convergence
-    from ..solvers.convergence import convergence_format
+    from ..solvers.convergence import CONVERGENCE
+    from ..solvers.pictures import still_format
 
     if gantt is not None:
         picture_format(gantt)
     if convergence is not None:
-        convergence_format(convergence)
+        still_format(convergence, CONVERGENCE)
     check_output(out, instance, initial, gantt, convergence)
     check_output(gantt, instance, initial, convergence)
     check_output(convergence, instance, initial)

@@ -1,0 +1,29 @@
+"""What the pictures of this room share."""
+
+from __future__ import annotations
+
+import os
+
+from ..instances.errors import SpotbagError
+from ..schedules.gantt import picture_format
+
+
+def still_format(path: str | os.PathLike[str], what: str) -> str:
+    """Format of a picture that is no page, by the ending of its file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    what : str
+        What the picture shows, in the message.
+
+    Raises
+    ------
+    SpotbagError
+        If it is not ``.png``, ``.svg`` or ``.pdf``.
+    """
+    kind = picture_format(path)
+    if kind == "html":
+        raise SpotbagError(f"{path}: a picture of {what} is .png, .svg or .pdf")
+    return kind
