@@ -30,6 +30,7 @@ from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from ..schedules.evaluation import objective_weights
 from .kelley import Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
+from .task_classes import usable_offers
 
 _MAX_CUTS = 400
 _RELATIVE_TOLERANCE = 1e-9
@@ -74,13 +75,22 @@ class DivisibleBound:
 def divisible_bound(instance: Instance) -> DivisibleBound:
     """Compute the divisible bound of an instance with D_spot set; see the module."""
     least_s = makespan_lower_bound_s(instance)
-    ready = instance.boot_overhead_s
-    offers = [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
+    offers = usable_offers(instance)
     indices = np.array([offer.index for offer in offers], dtype=np.int64)
     if least_s > instance.deadline_s or not offers:
         nothing = np.zeros(len(offers))
         return DivisibleBound(math.inf, least_s, indices, nothing, nothing, 0.0)
     return _Dual(instance, offers, least_s).solve()
+
+
+def worst_objective(instance: Instance) -> float:
+    """Objective that no plan of an instance with D_spot set exceeds: all VMs, until they must end."""
+    cost_weight, time_weight = objective_weights(instance)
+    worst = time_weight * instance.deadline_s
+    for offer in usable_offers(instance):
+        seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+        worst += cost_weight * offer.price_usd_per_s * min(offer.limit, instance.n_tasks) * seconds
+    return worst * (1 + 1e-6)
 
 
 class _Dual:
@@ -91,6 +101,7 @@ class _Dual:
 
     def __init__(self, instance: Instance, offers: list[RentalOffer], least_s: int) -> None:
         self.least_s = least_s
+        self.worst = worst_objective(instance)
         self.offers = offers
         self.cost_weight, self.time_weight = objective_weights(instance)
         self.ready = instance.boot_overhead_s
@@ -169,11 +180,7 @@ class _Dual:
     def solve(self) -> DivisibleBound:
         """Maximise, and say what that proves."""
         best = self.maximum()
-        return self._bound(best, best.value > self._worst() * (1 + 1e-6))
-
-    def _worst(self) -> float:
-        """What no plan exceeds."""
-        return float((self.price * self.vms * (self.limits_s - self.ready)).sum()) + self.time_weight * self.deadline
+        return self._bound(best, best.value > self.worst)
 
     def maximum(self) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
@@ -188,7 +195,6 @@ class _Dual:
                 parts[row, n_offers + position] = members[k]
             parts[row, n_offers + len(self.markets) + row] = -1.0
             offsets[row] = -self.price[k]
-        worst = self._worst()
         box = 10.0 * float(self.price.max() + self.time_weight)
         best: Maximum | None = None
         if len(self.counts) > _MANY_GROUPS:
@@ -197,13 +203,13 @@ class _Dual:
             best = maximise_concave(
                 self.tasks, constants, rows, parts, offsets, 1e6 * box, _FEW_CUTS, _RELATIVE_TOLERANCE, near
             )
-            if best.value <= worst * (1 + 1e-6):
+            if best.value <= self.worst:
                 return best
         while True:
             found = maximise_concave(self.tasks, constants, rows, parts, offsets, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
             best = found if best is None or found.value > best.value else best
-            infeasible = best.value > worst * (1 + 1e-6)
-            if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
+            infeasible = best.value > self.worst
+            if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + self.worst):
                 break
             box *= 100.0
         return best

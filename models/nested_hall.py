@@ -186,7 +186,7 @@ class NestedHallModel:
             self.program.add_row(members, times, lower=size)
 
     def _add_cores_are_counted(self, columns: _OfferColumns) -> None:
-        """c_js = c_j,s+1 + cores whose pattern has load L_js."""
+        """c_js >= c_j,s+1 + cores whose pattern has load L_js; more of them would cost nothing, and help nobody."""
         level_of = np.searchsorted(columns.levels_s, columns.patterns.load_s)
         by_level: list[list[int]] = [[] for _ in columns.levels_s]
         for position, level in enumerate(level_of.tolist()):
@@ -195,7 +195,7 @@ class NestedHallModel:
         for level, mine in enumerate(by_level):
             after = counted[level + 1 : level + 2]
             members = [counted[level], *after, *mine]
-            self.program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0, upper=0)
+            self.program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0)
 
     def _add_cores_sit_on_vms(self, columns: _OfferColumns) -> None:
         """c_js <= c_j n_js: Hall's condition."""

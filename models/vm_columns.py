@@ -152,7 +152,7 @@ class ColumnFinder:
         threshold : float
             Largest reduced cost.
         most_columns, most_nodes, most_trials : int
-            Limits of the search: columns, sets of tasks looked at, nodes for the least end of one of them.
+            Limits of the search: columns, nodes in all, nodes for the least end of one set of tasks.
         narrowing : bool
             Keep the best columns only.
 
@@ -202,7 +202,7 @@ class ColumnFinder:
         n, cores = len(tasks), self.cores
         goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
         below = int(seconds.sum()) + 1
-        end, complete = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
+        end, complete, _ = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
         placed = sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda row: row[1])
         return PlacedColumn(replace(column, end_s=max(int(end), column.end_s), exact=bool(complete)), placed)
 

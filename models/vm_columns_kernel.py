@@ -27,7 +27,7 @@ def least_end(
     below: int,
     most_nodes: int,
     starts: IntArray,
-) -> tuple[int, bool]:
+) -> tuple[int, bool, int]:
     """Least end of n tasks on one VM, by depth-first search over the moments at which tasks start.
 
     In some best plan every task starts at 0 or at the end of another. At each such moment the search either starts one
@@ -52,9 +52,9 @@ def least_end(
 
     Returns
     -------
-    (int, bool)
-        Least end, or ``below`` if there is none before; and whether the search was complete. If it was not, the first
-        is ``goal``, a lower bound.
+    (int, bool, int)
+        Least end, or ``below`` if there is none before; whether the search was complete (if it was not, the first is
+        ``goal``, a lower bound); and its nodes.
     """
     depth = 2 * n + 2
     moment = np.zeros(depth, np.int64)
@@ -96,11 +96,11 @@ def least_end(
                 for task in range(n):
                     starts[task] = begin[task]
                 if best <= goal:
-                    return best, True
+                    return best, True, nodes
         elif max(latest, now + longest, now - (-work // cores), now - (-energy // room)) < best:
             nodes += 1
             if nodes > most_nodes:
-                return goal, False
+                return goal, False, nodes
             task = untried[level]
             while task < n and not deeper:
                 fits = not started[task] and busy < cores and used + memory[task] <= room
@@ -128,7 +128,7 @@ def least_end(
                 started[entered_by[level]] = False
                 waiting += 1
             level -= 1
-    return best, True
+    return best, True, nodes
 
 
 @compiled
@@ -190,7 +190,7 @@ def find_columns(
     narrowing : bool
         Keep the best columns only: once the arrays are full, the worst of them is the threshold.
     most_tasks, most_nodes, most_trials : int
-        Most tasks of a column; most sets looked at; most nodes of the search for one least end.
+        Most tasks of a column; most nodes in all; most nodes of the search for one least end.
     counts, ends, reduced, exact : arrays
         Receive the columns found. An end whose search was cut short is a lower bound, and not exact.
 
@@ -294,9 +294,10 @@ def find_columns(
                 and sorted_seconds[place] == sorted_seconds[place - 1]
                 and sorted_memory[place] == sorted_memory[place - 1]
             )
-        end, whole = least_end(
+        end, whole, more = least_end(
             sorted_seconds, sorted_memory, same, n, cores, room, least, limit + 1, most_trials, starts
         )
+        nodes += more
         if end > limit:
             continue
         cost = fixed + rate * end - total_dual

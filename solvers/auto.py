@@ -19,6 +19,7 @@ from ..models.task_classes import task_classes, usable_offers
 from ..schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
+from .core_counts_method import CoreCountOptions, core_counts
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .result import closes_gap
@@ -28,6 +29,7 @@ _PATIENCE_S = 30.0
 
 _FEW_CLASSES = 12
 _TINY = 12
+_SMALL = 20
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
 
@@ -64,13 +66,16 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
         if not memory_free:
             route.raise_bound(configuration_bound(instance).objective)
         route.take(lambda part: search(instance, SearchOptions(moves), part), patient=True)
+        small = instance.n_tasks <= _SMALL
+        more = small or not memory_free  # whether something follows the columns
+        if memory_free and not burstable:
+            route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if memory_free and len(classes) <= MOST_CLASSES:
-            if not burstable:
-                route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
-            route.take(lambda part: patterns(instance, PatternOptions(), part))
-        else:
-            route.take(lambda part: columns(instance, ColumnOptions(), part), share=1.0 if memory_free else 0.7)
-        if tiny or not memory_free:
+            route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
+        route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
+        if small and memory_free and not burstable:
+            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
+        if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
     except KeyboardInterrupt:
         route.interrupted = True

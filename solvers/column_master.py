@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ _ROUNDING = 1e-12
 _COLUMNS_A_CALL = 12
 _MOST_TASKS_BY_VM = 45
 _MOST_TASKS_BY_LARGE_VM = 24
-_MOST_NODES = 1_000_000
+_MOST_NODES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,16 @@ class ColumnMaster:
         Its classes.
     bound : DivisibleBound
         Its prices are the first duals, and its value the unit of the programme's objective.
+    out_of_time : callable
+        Whether to stop: then pricing proves nothing.
     """
 
-    def __init__(self, instance: Instance, classes: TaskClasses, bound: DivisibleBound) -> None:
+    def __init__(
+        self, instance: Instance, classes: TaskClasses, bound: DivisibleBound, out_of_time: Callable[[], bool]
+    ) -> None:
         import highspy
 
+        self._out_of_time = out_of_time
         self.instance = instance
         self.classes = classes
         offers = usable_offers(instance)
@@ -155,7 +161,7 @@ class ColumnMaster:
     def make_exact(self, most_trials: int) -> None:
         """Find the least ends of the columns where they are not known."""
         for column in self.columns.copy():
-            if not column.exact:
+            if not column.exact and not self._out_of_time():
                 self.add(self.finders[column.offer].place(column, most_trials).column)
 
     def restrict(self, latest_s: int) -> None:
@@ -191,6 +197,10 @@ class ColumnMaster:
         columns: list[VmColumn] = []
         complete = True
         for k, finder in enumerate(self.finders):
+            if complete and self._out_of_time():
+                complete = False
+            if not complete:
+                break
             found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
                 most_nodes=_MOST_NODES, most_trials=most_trials, narrowing=True,

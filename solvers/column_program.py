@@ -115,7 +115,7 @@ def _add_vms_by_core(
     for number, level in enumerate(levels):
         mine = picked[ends == level].tolist()
         members = [cores[number], *cores[number + 1 : number + 2], *mine]
-        program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0, upper=0)
+        program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0)
         program.add_row([cores[number], vms[number]], [1, -finder.columns_of_vm], upper=0)
         if level in steps:
             program.add_row([vms[number], steps[level]], [1, -finder.vms], upper=0)

@@ -18,10 +18,10 @@ import numpy as np
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..instances.problem import FloatArray, Instance, IntArray
-from ..models.divisible_bound import divisible_bound
+from ..models.divisible_bound import divisible_bound, worst_objective
 from ..models.makespan_window import makespan_window
 from ..models.refusal import ModelRefusal
-from ..models.task_classes import task_classes, usable_offers
+from ..models.task_classes import task_classes
 from ..models.vm_columns import VmColumn, plan_of_columns
 from ..schedules.checker import check
 from ..schedules.evaluation import objective_weights
@@ -89,17 +89,6 @@ def columns(instance: Instance, options: ColumnOptions, run: Run) -> HeuristicOu
     return search.outcome()
 
 
-def _worst_objective(instance: Instance) -> float:
-    """What no plan exceeds: all VMs that may be rented, until they must end."""
-    cost_weight, time_weight = objective_weights(instance)
-    ready = instance.boot_overhead_s
-    worst = time_weight * instance.deadline_s
-    for offer in usable_offers(instance):
-        vms = min(offer.limit, instance.n_tasks)
-        worst += cost_weight * offer.price_usd_per_s * vms * (instance.time_limit_s(offer.market) - ready)
-    return worst * (1 + 1e-6)
-
-
 class _ColumnSearch:
     """Best plan, parts that are open, and the linear programme."""
 
@@ -116,7 +105,7 @@ class _ColumnSearch:
         self.start = self.best = begin.schedule
         self.interrupted = begin.interrupted
         self.trace = ModelTrace(run, self.start)
-        self._worst = _worst_objective(instance)
+        self._worst = worst_objective(instance)
         self.ready = instance.boot_overhead_s
         self.time_weight = objective_weights(instance)[1]
         window = makespan_window(instance, math.inf if self.best is None else self.best.objective)
@@ -127,7 +116,7 @@ class _ColumnSearch:
         self._window = window
         if not window.empty and math.isfinite(bound.objective):
             self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
-            self.master = ColumnMaster(instance, self.classes, bound)
+            self.master = ColumnMaster(instance, self.classes, bound, run.out_of_time)
 
     @property
     def at_most(self) -> float:
@@ -137,12 +126,12 @@ class _ColumnSearch:
     @property
     def bound(self) -> float:
         """Proven bound: outside of the open parts no plan is better than the best."""
-        return min([part.bound for part in (*self.open, *self.stuck)], default=self.at_most)
+        return min([part.bound for part in (*self.open, *self.stuck)] + [self.at_most])
 
     def go(self) -> None:
         """Work on the part with the least bound until none is left, or the gap or the time is."""
         while self.open and not self.interrupted and not self.run.out_of_time():
-            if self.best is not None and closes_gap(self.at_most, min(self.bound, self.at_most), self.run.target_gap):
+            if self.best is not None and closes_gap(self.at_most, self.bound, self.run.target_gap):
                 return
             part = heapq.heappop(self.open)
             if part.bound >= self.at_most * (1 - _BETTER):
@@ -210,13 +199,16 @@ class _ColumnSearch:
         if part.duals is None or part.cost is None or part.cost == -math.inf:
             return False
         at_first = self.time_weight * (part.first_s + self.ready)
-        slack = self.at_most - (at_first + part.cost)
         nothing = np.zeros(len(self.master.finders))
         priced = self.master.price(part.duals, nothing, part.last_s, _TRIALS[-1])
+        # Bound and prices must come from the same savings; prices that were cut short are lower, which lists more.
+        slack = self.at_most - (at_first + (priced.cost if math.isfinite(priced.cost) else part.cost))
         listed: list[VmColumn] = []
         most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
         prices = self.master.least_prices(priced.saving)
         for finder, price in zip(self.master.finders, prices.tolist(), strict=True):
+            if self.run.out_of_time():
+                return False
             found = finder.find(
                 part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
                 most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
@@ -224,8 +216,14 @@ class _ColumnSearch:
             listed += found.columns
             if not found.complete or len(listed) > most:
                 return False
-        listed = [c if c.exact else self.master.finders[c.offer].place(c, _TRIALS[-1]).column for c in listed]
+        listed = [c if c.exact else self._with_end(c) for c in listed]
         return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
+
+    def _with_end(self, column: VmColumn) -> VmColumn:
+        """Return a column with its least end, as far as there is time to find it."""
+        if self.run.out_of_time():
+            return column
+        return self.master.finders[column.offer].place(column, _TRIALS[-1]).column
 
     def _choose_from_pool(self) -> None:
         """Look for a better plan of the columns that were generated so far, once there are many new ones."""

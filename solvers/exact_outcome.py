@@ -6,10 +6,13 @@ import math
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import TracePoint
+from ..instances.errors import SpotbagError
 from ..instances.problem import Instance
 from ..models.divisible_bound import divisible_bound
 from ..models.task_classes import usable_offers
 from ..schedules.schedule import Schedule
+
+_CONTRADICTION = 1e-6
 
 NO_PLAN_EXISTS = "no plan exists: there is no way to run all tasks within the limits of the VMs and the deadline"
 
@@ -52,7 +55,12 @@ def exact_outcome(
     if not slow:
         bound = max(bound, model_bound)
     if best is not None:
-        bound = min(bound, best.objective)
+        if math.isfinite(model_bound) and not slow and model_bound > best.objective * (1 + _CONTRADICTION):
+            raise SpotbagError(
+                f"a model claims the bound {model_bound:.12g}, and there is a plan of {best.objective:.12g}; "
+                f"please report this"
+            )
+        bound = min(bound, best.objective)  # an infinite one says that there is nothing better than the best plan
     warnings: tuple[str, ...] = ()
     if slow:
         warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)

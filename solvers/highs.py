@@ -64,7 +64,7 @@ def solve_with_highs(
     solver.setOptionValue("random_seed", limits.seed)
     solver.setOptionValue("mip_rel_gap", limits.target_gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    # Tolerances stay as they are: with mip_feasibility_tolerance 1e-9 and a start, HiGHS 1.14 calls plans optimal that
+    # Tolerances stay as they are: with mip_feasibility_tolerance 1e-9 and a start, HiGHS 1.14 called plans optimal that
     # are not (0.25106957 on hads/J80, where the optimum is 0.25100886).
     solver.passModel(_highs_model(program, factor))
     if start is not None:

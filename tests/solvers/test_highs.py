@@ -1,0 +1,96 @@
+"""HiGHS as a back end: what it once got wrong."""
+
+from __future__ import annotations
+
+import pytest
+from exhaustive import tiny_optimum
+from tiny_instances import tiny_instance
+
+from spotbag.instances import Instance
+from spotbag.models.integer_program import INFINITE, IntegerProgram
+from spotbag.solvers import column_master, solve
+from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.cp_sat import solve_with_cp_sat
+from spotbag.solvers.highs import solve_with_highs
+
+
+def counted_cores() -> IntegerProgram:
+    """Programme of cores counted by their ends, with equalities, for which HiGHS 1.12 to 1.14 say 1.875."""
+    costs = {0: 0.375, 1: 0.75, 2: 0.75, 19: 0.375, 20: 0.375}
+    upper = {0: 1, 2: 1, 3: 3, 4: 3, 14: 3, 15: 3, 16: 3, 19: 1, 20: 1}
+    program = IntegerProgram()
+    for column in range(21):
+        program.add_column(costs.get(column, 0.0), upper=upper.get(column, 0))
+    rows = [
+        ([0, 1, 2, 5, 6, 7, 8, 9], [1, 2, 1, 1, 1, 1, 1, 2], 2, INFINITE),
+        ([3, 4, 5, 6], [1, 2, 2, 1], 2, INFINITE),
+        ([10, 11], [1, -1], 0, INFINITE),
+        ([11, 12], [1, -1], 0, INFINITE),
+        ([12, 13], [1, -1], 0, INFINITE),
+        ([0, 1], [1, 1], -INFINITE, 1),
+        ([1, 10], [1, -1], -INFINITE, 0),
+        ([2], [1], -INFINITE, 1),
+        ([14, 15, 3], [1, -1, -1], 0, 0),
+        ([14, 19], [1, -3], -INFINITE, 0),
+        ([15, 16, 4], [1, -1, -1], 0, 0),
+        ([15, 20], [1, -3], -INFINITE, 0),
+    ]
+    for columns, coefficients, low, high in rows:
+        program.add_row(columns, coefficients, low, high)
+    return program
+
+
+def test_presolve_keeps_the_optimum_of_counted_cores() -> None:
+    for back_end in (solve_with_highs, solve_with_cp_sat):
+        answer = back_end(counted_cores(), SolverLimits())
+        assert answer.status == "optimal"
+        assert answer.values is not None
+        assert counted_cores().value(answer.values) == pytest.approx(1.5)
+
+
+def test_columns_of_cores_find_the_optimum_of_six_classes_on_large_vms() -> None:
+    # With HiGHS 1.14 they called 0.199 optimal.
+    runtimes = [(9, 2), (9, 4), (7, 9), (6, 2), (11, 6), (2, 7)]
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "six classes",
+        "deadline_s": 40,
+        "d_spot_s": 40,
+        "objective": {"cost_weight": 0.9, "cost_scale_usd": 0.01, "makespan_scale_s": 50},
+        "vm_types": [
+            {
+                "name": "a",
+                "vcpus": 8,
+                "memory_mb": 99999,
+                "offers": {
+                    "spot": {"price_usd_per_hour": 3.6, "limit": 3},
+                    "on-demand": {"price_usd_per_hour": 0.36, "limit": 2},
+                },
+            },
+            {"name": "b", "vcpus": 8, "memory_mb": 99999, "offers": {"spot": {"price_usd_per_hour": 0.5, "limit": 2}}},
+        ],
+        "tasks": [
+            {"id": f"t{number}", "memory_mb": 1, "count": 5, "runtime_s": {"a": on_a, "b": on_b}}
+            for number, (on_a, on_b) in enumerate(runtimes)
+        ],
+    }
+    instance = Instance.from_document(document, "six classes")
+    for method in ("columns", "patterns"):
+        result = solve(instance, method)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(0.197)
+
+
+@pytest.mark.parametrize("first", [0, 60, 120])
+def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    # Tiny bags have columns of whole VMs otherwise.
+    monkeypatch.setattr(column_master, "_MOST_TASKS_BY_VM", 0)
+    monkeypatch.setattr(column_master, "_MOST_TASKS_BY_LARGE_VM", 0)
+    for seed in range(first, first + 60):
+        best = tiny_optimum("cores", seed)
+        result = solve(tiny_instance(seed), "columns")
+        if best is None:
+            assert result.status == "infeasible", seed
+        else:
+            assert result.status == "optimal", seed
+            assert result.objective == pytest.approx(best.objective), seed
