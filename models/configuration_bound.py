@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED
+from ..instances.durations import FULL_SPEED
 from ..instances.problem import BoolArray, FloatArray, Instance, IntArray
 from ..schedules.evaluation import objective_weights
-from .divisible_bound import DivisibleBound, divisible_bound, effective_cores
+from .burstable_limits import effective_cores, least_work_s
+from .divisible_bound import DivisibleBound, divisible_bound
 from .simultaneous_tasks import VmRoom, Weighting
 
 _MAX_ROUNDS = 25
@@ -147,11 +148,7 @@ class _Programme:
         work = np.zeros(seconds.shape)
         for k, offer in enumerate(self.offers):
             able[:, k] = seconds[:, k] <= self.instance.time_limit_s(offer.market) - self.ready
-            work[:, k] = np.where(able[:, k], seconds[:, k], 0)
-            if offer.vm_type.burstable is not None:
-                # Rounded up once, a task at the baseline may do less work than its whole seconds at full speed.
-                slow = self.instance.duration_s[:, offer.index, BASELINE] * offer.vm_type.burstable.baseline_fraction
-                work[:, k] = np.minimum(work[:, k], slow)
+            work[:, k] = np.where(able[:, k], least_work_s(self.instance, offer), 0)
         return work, able
 
     def _build(self) -> None:

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import FULL_SPEED, NEVER
 from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from ..schedules.evaluation import objective_weights
+from .burstable_limits import effective_cores, least_work_s
 from .kelley import Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import usable_offers
@@ -110,12 +111,7 @@ class _Dual:
         indices = [offer.index for offer in offers]
         durations = instance.duration_s[:, indices, FULL_SPEED]
         self.able = durations < NEVER
-        self.durations = np.where(self.able, durations, 0).astype(float)
-        for k, offer in enumerate(offers):
-            if offer.vm_type.burstable is not None:
-                # Rounded up once, a task at the baseline may do less work than its whole seconds at full speed.
-                at_baseline = instance.duration_s[:, offer.index, BASELINE] * offer.vm_type.burstable.baseline_fraction
-                self.durations[:, k] = np.minimum(self.durations[:, k], at_baseline)
+        self.durations = np.stack([least_work_s(instance, offer) for offer in offers], axis=1)
         self.memory_kb = instance.memory_kb.astype(float)
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
         self.cores = np.array([effective_cores(offer) for offer in offers])
@@ -242,17 +238,3 @@ class _Dual:
         weights = best.row_weights
         total = float(weights.sum())
         return (float(weights @ np.array(self.moments)) / total if total > 0 else self.deadline) - self.ready
-
-
-def effective_cores(offer: RentalOffer) -> float:
-    """Cores that a VM can keep at full speed for good.
-
-    Every second of work at full speed spends 1/60 credit, in whatever mode it is done. A burstable VM that starts
-    without credits therefore does, in a second, no more work than it earns in credits, or than all its cores do at
-    the baseline. With initial credits the bound takes the cores as they are.
-    """
-    burstable = offer.vm_type.burstable
-    if burstable is None or burstable.initial_credits > 0:
-        return float(offer.vcpus)
-    sustained = max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction)
-    return min(float(offer.vcpus), sustained)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import FULL_SPEED
 from ..instances.problem import Instance
 from ..schedules.evaluation import objective_weights
-from .divisible_bound import effective_cores
+from .burstable_limits import effective_cores, least_work_s
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import task_classes, usable_offers
 
@@ -86,12 +86,7 @@ def _divisible_window(instance: Instance, at_most: float, earliest: int, latest:
         columns = np.arange(n_offers) * n_classes + index
         solver.addRow(float(classes.size[index]), infinity, n_offers, columns.astype(np.int32), np.ones(n_offers))
     for k, offer in enumerate(offers):
-        work = instance.duration_s[classes.group, offer.index, FULL_SPEED].astype(float)
-        work[work >= NEVER] = 0.0
-        burstable = offer.vm_type.burstable
-        if burstable is not None:
-            slow = instance.duration_s[classes.group, offer.index, BASELINE].astype(float)
-            work = np.minimum(work, slow * burstable.baseline_fraction)
+        work = least_work_s(instance, offer)[classes.group]
         columns = np.append(np.arange(n_classes) + k * n_classes, n_offers * n_classes + k).astype(np.int32)
         solver.addRow(-infinity, 0.0, n_classes + 1, columns, np.append(work, -effective_cores(offer)))
         memory = work * instance.memory_kb[classes.group] / offer.memory_kb
@@ -117,12 +112,13 @@ def _divisible_window(instance: Instance, at_most: float, earliest: int, latest:
     solver.changeColCost(makespan, 1.0)
     solver.run()
     kinds = highspy.HighsModelStatus
+    slack_s = 1e-3 + 1e-6 * latest  # far above what the tolerances of the solver can be off
     if solver.getModelStatus() == kinds.kInfeasible:
         return MakespanWindow(latest + 1, latest)
     if solver.getModelStatus() == kinds.kOptimal:
-        earliest = max(earliest, math.ceil(solver.getObjectiveValue() - 1e-3))
+        earliest = max(earliest, math.ceil(solver.getObjectiveValue() - slack_s))
     solver.changeColCost(makespan, -1.0)
     solver.run()
     if solver.getModelStatus() == kinds.kOptimal:
-        latest = min(latest, math.floor(-solver.getObjectiveValue() + 1e-3))
+        latest = min(latest, math.floor(-solver.getObjectiveValue() + slack_s))
     return MakespanWindow(earliest, latest)

@@ -21,12 +21,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import FULL_SPEED
 from ..instances.problem import Instance, IntArray, RentalOffer
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
+from .burstable_limits import effective_cores, least_work_s
 from .core_patterns import OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
-from .divisible_bound import effective_cores
 from .integer_program import IntegerProgram
 from .makespan_window import MakespanWindow
 from .refusal import ModelRefusal
@@ -219,11 +219,8 @@ class NestedHallModel:
 
     def _add_relaxed_work(self, relaxed: _RelaxedOffer) -> None:
         """Seconds of the VMs hold the work, and end with the makespan."""
-        offer, burstable = relaxed.offer, relaxed.offer.vm_type.burstable
-        assert burstable is not None, "only burstable offers are relaxed"
-        full = self.instance.duration_s[self.classes.group, offer.index, FULL_SPEED]
-        slow = self.instance.duration_s[self.classes.group, offer.index, BASELINE]
-        work = np.where(slow < NEVER, np.minimum(full, slow * burstable.baseline_fraction), full)
+        offer = relaxed.offer
+        work = least_work_s(self.instance, offer)[self.classes.group]
         members, units = list(relaxed.tasks.values()), [int(work[index] * _WORK_UNITS) for index in relaxed.tasks]
         each_second = int(np.ceil(effective_cores(offer) * _WORK_UNITS))
         self.program.add_row([*members, relaxed.seconds], [*units, -each_second], upper=0)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import FULL_SPEED
 from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
-from .divisible_bound import DivisibleBound, effective_cores
+from .burstable_limits import effective_cores, least_work_s
+from .divisible_bound import DivisibleBound
 from .task_classes import TaskClasses
 from .vm_columns_kernel import find_columns, least_end, quick_bound
 
@@ -228,12 +229,9 @@ class RelaxedTask:
 
 def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) -> list[RelaxedTask]:
     """What each class takes of a burstable offer at least: see `divisible_bound.effective_cores`."""
-    burstable = offer.vm_type.burstable
-    assert burstable is not None, "only burstable offers are relaxed"
     full = instance.duration_s[classes.group, offer.index, FULL_SPEED]
-    slow = instance.duration_s[classes.group, offer.index, BASELINE]
     limit = instance.time_limit_s(offer.market) - instance.boot_overhead_s
-    work = np.where(slow < NEVER, np.minimum(full, slow * burstable.baseline_fraction), full)
+    work = least_work_s(instance, offer)[classes.group]
     return [
         RelaxedTask(offer, index, float(work[index]) / effective_cores(offer))
         for index in np.flatnonzero(full <= limit).tolist()
