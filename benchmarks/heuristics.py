@@ -99,24 +99,24 @@ def main() -> None:
     solve(bag(60, 5, 0), "search")  # compiles
     solve(bag(60, 5, 0), "ils")
     solve(library_instance("memory/m10"), "search")
-    _print(
+    print_table(
         "gap of the search to the proven bound",
         ["tasks", "VMs", "tasks/core", "mean gap (%)", "worst gap (%)", "mean time (s)", "worst time (s)"],
         gap_rows(),
     )
-    _print(
+    print_table(
         "objective where memory binds",
         ["instance", "greedy", "lpt", "ils", "search", "gap of search (%)"],
         memory_rows(),
     )
-    _print(
+    print_table(
         "a move of the iterated local search",
         ["tasks", "VMs", "move (us)", "all queues in Python (us)", "ratio", "whole run (s)", "objective"],
         move_rows(),
     )
 
 
-def _print(title: str, headings: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
+def print_table(title: str, headings: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
     """Print a table in Markdown, row by row."""
     widths = [max(len(heading), 12) for heading in headings]
     print(f"\n{title}\n", flush=True)
