@@ -101,7 +101,7 @@ def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
 def test_the_bound_is_below_every_plan(name: str) -> None:
     problem = with_d_spot(library_instance(name))
     bound = divisible_bound(problem).objective
-    for method in ("greedy", "lpt", "ils", "search"):
+    for method in ("greedy", "lpt", "ils", "search") if problem.n_tasks <= 200 else ("greedy", "search"):
         result = solve(problem, method)
         assert result.objective is None or result.objective >= bound * (1 - 1e-9)
         if result.schedule is not None:
@@ -111,7 +111,7 @@ def test_the_bound_is_below_every_plan(name: str) -> None:
 
 
 @given(random_instances(4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
     _compare_with_brute_force(problem)
 
@@ -164,7 +164,7 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(data: st.DataObject) -> None:
     # Rounding made the dual of such instances pass for unbounded.
     deadline = data.draw(st.integers(20, 100_000))
