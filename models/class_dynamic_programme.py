@@ -210,7 +210,7 @@ class ClassProgramme:
         if len(self.classes) > MOST_CLASSES:
             raise ModelRefusal(
                 f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
-                f"'pattern' takes more of them, 'columns' and 'search' any number"
+                f"'patterns' takes up to 40 of them, 'columns' up to 250, 'search' any number"
             )
         self._caps = _binding_caps(instance, offers)
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
@@ -227,7 +227,7 @@ class ClassProgramme:
     def _refuse_many_states(self) -> None:
         vectors, states = math.prod((self.classes.size + 1).tolist()), math.prod(self._shape)
         sizes = " x ".join(str(size) for size in self.classes.size.tolist())
-        others = "'pattern', 'columns' and 'search' do not count them"
+        others = "'patterns', 'columns' and 'search' do not count them"
         if vectors > MOST_COUNT_VECTORS:
             raise ModelRefusal(
                 f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {sizes} "
@@ -255,7 +255,7 @@ class ClassProgramme:
         if steps > MOST_TABLE_STEPS:
             raise ModelRefusal(
                 f"{_NAME} would need {steps:,} steps to find the least ends of VMs ({states:,} count vectors, up to "
-                f"{max(len(mine.load_s) for mine in patterns):,} patterns of a core); 'pattern' needs none of them"
+                f"{max(len(mine.load_s) for mine in patterns):,} patterns of a core); 'patterns' needs none of them"
             )
 
     def _vm_table(self, patterns: OfferPatterns) -> _VmTable:

@@ -95,7 +95,7 @@ class NestedHallModel:
         if len(self.classes) > MOST_CLASSES:
             raise ModelRefusal(
                 f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
-                f"'columns' and 'search' take any number"
+                f"'columns' takes up to 250, 'search' any number"
             )
         self.program = IntegerProgram()
         self._cost_weight, self._time_weight = objective_weights(instance)

@@ -131,7 +131,7 @@ METHODS: dict[str, Method] = {
             ColumnOptions,
             columns,
             True,
-            "few tasks to a VM, distinct or not, memory that binds; burstable VMs as a relaxation",
+            "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,
         ),
         Method(
@@ -175,7 +175,9 @@ def find_method(name: str) -> Method:
         If there is none of that name.
     """
     if name not in METHODS:
-        raise InputError("method", [Issue("", f"is unknown (known: {', '.join(METHODS)})", value=name)])
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError("method", [Issue("", f"is unknown ({hint}known: {', '.join(METHODS)})", value=name)])
     return METHODS[name]
 
 

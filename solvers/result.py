@@ -22,7 +22,7 @@ STATUS_MEANINGS: dict[Status, str] = {
 """What each status says, and how it was earned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """What a method found for an instance.
 
@@ -66,6 +66,12 @@ class Result:
     stats: Mapping[str, float] = field(default_factory=dict)
     trace: tuple[TracePoint, ...] = ()
     interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(instance={self.instance.name!r}, method={self.method!r}, status={self.status!r}, "
+            f"objective={self.objective}, bound={self.bound}, runtime_s={self.runtime_s:.3f})"
+        )
 
     @property
     def objective(self) -> float | None:
