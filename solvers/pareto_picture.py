@@ -116,8 +116,9 @@ def _set_limits(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -
         span = max(high - low, 0.1 * high, 1e-9)
         shown = [value for value in others if value <= high + _MOST_TIMES_WIDER * span]
         high = max([high, *shown])
-        margin = 0.06 * max(high - low, span)
+        margin = 0.06 * (high - low) if high > low else span
         set_limits(max(low - margin, 0.0), high + margin)
+    axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def _draw_front(axes: Axes, front: ParetoFront) -> None:
@@ -176,7 +177,7 @@ def _draw_plans(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -
             "color": _PLAN_COLOURS[number % len(_PLAN_COLOURS)],
             "markeredgecolor": "white",
             "markersize": 8.5,
-            "zorder": 5,
+            "zorder": 3.5,  # under the front, which matters most
         }
         if plan.makespan_s > right or plan.cost_usd > top:
             axes.plot(
