@@ -118,7 +118,7 @@ def _set_limits(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -
         high = max([high, *shown])
         margin = 0.06 * (high - low) if high > low else span
         set_limits(max(low - margin, 0.0), high + margin)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
 
 
 def _draw_front(axes: Axes, front: ParetoFront) -> None:
