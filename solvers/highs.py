@@ -57,6 +57,8 @@ def solve_with_highs(
     """
     import highspy
 
+    if program.n_columns == 0:
+        return _without_columns(program)
     factor = _scale(program, program.value(start) if start is not None else better_than)
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
@@ -96,6 +98,14 @@ def solve_with_highs(
 
     interrupted = run_interruptibly(solver.run, stop)
     return _answer(solver, program, factor, interrupted)
+
+
+def _without_columns(program: IntegerProgram) -> SolverAnswer[IntArray]:
+    """Answer for a programme that has nothing to decide; HiGHS does not look at its rows."""
+    nothing = np.zeros(0, dtype=np.int64)
+    if program.satisfied_by(nothing):
+        return SolverAnswer("optimal", nothing, program.constant)
+    return SolverAnswer("infeasible", None, math.inf)
 
 
 def _scale(program: IntegerProgram, objective: float) -> float:

@@ -191,7 +191,7 @@ def test_plans_of_every_method_for_random_instances_pass_the_checker(
 
 @pytest.mark.slow
 @given(random_instances(25), st.sampled_from(["greedy", "lpt", "ils", "search"]), st.integers(0, 9))
-@settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_plans_of_every_method_for_thousands_of_random_instances(instance: Instance, method: str, seed: int) -> None:
     _solve_checked(instance, method, seed)
 

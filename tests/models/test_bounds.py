@@ -118,7 +118,7 @@ def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
 
 @pytest.mark.slow
 @given(random_instances(4))
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 def test_the_bound_is_never_above_brute_force_on_thousands(problem: Instance) -> None:
     _compare_with_brute_force(problem)
 

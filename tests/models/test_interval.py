@@ -223,8 +223,8 @@ def test_tiny_instances_agree_with_brute_force(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1400))
-def test_hundreds_of_tiny_instances_agree_with_brute_force(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_a_hundred_tiny_instances_agree_with_brute_force(seed: int) -> None:
     agrees_with_brute_force(seed)
 
 

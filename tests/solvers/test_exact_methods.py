@@ -71,6 +71,17 @@ def test_a_programme_without_solution_is_infeasible(back_end: Any) -> None:
     assert answer.bound == math.inf
 
 
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_a_programme_without_columns_is_judged_by_its_rows(back_end: Any) -> None:
+    # HiGHS calls it empty; the pattern model of seed 400 of the memory family, where no task fits, was not infeasible.
+    program = IntegerProgram(constant=2.0)
+    program.add_row([], [], lower=0)
+    assert back_end(program, SolverLimits()).status == "optimal"
+    program.add_row([], [], lower=1)
+    assert back_end(program, SolverLimits()).status == "infeasible"
+    assert solve(tiny_instance(400, memory=True), "patterns").status == "infeasible"
+
+
 def test_only_solutions_better_than_a_given_one_are_looked_for() -> None:
     assert solve_with_highs(knapsack(), SolverLimits(), better_than=4.2).status == "optimal"
     assert solve_with_highs(knapsack(), SolverLimits(), better_than=4.1 - 1e-6).values is None
