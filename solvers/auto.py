@@ -62,10 +62,11 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
-        moves = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
+        # A short search is enough where proofs are quick; under a time limit they may not come.
+        short = (_MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None) if not run.time_limit_s else None
         if not memory_free:
             route.raise_bound(configuration_bound(instance).objective)
-        route.take(lambda part: search(instance, SearchOptions(moves), part), patient=True)
+        route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
         if memory_free and not burstable:
@@ -77,6 +78,8 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
+        if short is not None:
+            route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
     except KeyboardInterrupt:
         route.interrupted = True
     return route.outcome()
