@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..instances.compiled import compiled
 from ..instances.problem import MAX_SECONDS
-from ..models.compiled import compiled
 
 if TYPE_CHECKING:
     from ..instances.problem import FloatArray, IntArray

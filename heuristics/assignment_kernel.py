@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..instances.compiled import compiled
 from ..instances.problem import MAX_SECONDS
-from ..models.compiled import compiled
 from .timeline_kernel import list_schedule_end
 
 if TYPE_CHECKING:

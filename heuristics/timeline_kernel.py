@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..models.compiled import compiled
+from ..instances.compiled import compiled
 
 if TYPE_CHECKING:
     from ..instances.problem import IntArray

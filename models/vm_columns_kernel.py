@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .compiled import compiled
+from ..instances.compiled import compiled
 
 if TYPE_CHECKING:
     from ..instances.problem import BoolArray, FloatArray, IntArray

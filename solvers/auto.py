@@ -62,8 +62,9 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
-        # A short search is enough where proofs are quick; under a time limit they may not come.
-        short = (_MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None) if not run.time_limit_s else None
+        short: int | None = None
+        if run.time_limit_s is None:  # a short search is enough where proofs are quick; under a limit they may not come
+            short = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
         if not memory_free:
             route.raise_bound(configuration_bound(instance).objective)
         route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
