@@ -8,6 +8,7 @@ import numpy as np
 
 from ..instances.problem import Instance
 from ..models.divisible_bound import DivisibleBound, divisible_bound
+from ..models.task_classes import memory_is_free
 from ..schedules.schedule import Schedule
 from .assignments import assignments_of
 from .core_loads import CoreLoads, priced_start, start_from_schedule
@@ -69,8 +70,7 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
     """
     bound = divisible_bound(instance)
     found = _Found(run, bound.objective)
-    usable = [offer.type_index for offer in instance.offers if offer.limit]
-    memory_free = bool(instance.memory_never_binds[usable].all())
+    memory_free = memory_is_free(instance)
     try:
         if instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free:
             found.take_outcome(greedy(instance))

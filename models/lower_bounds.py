@@ -12,7 +12,7 @@ from ..instances.problem import Instance
 from .configuration_bound import configuration_bound
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
-from .task_classes import usable_offers
+from .task_classes import memory_is_free
 
 Unit: TypeAlias = Literal["objective", "$", "s"]
 
@@ -56,7 +56,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     """
     import highspy  # noqa: F401 (loaded before the clock runs)
 
-    binds = memory_may_bind(instance)
+    binds = not memory_is_free(instance)
     cheap, quick = _with_cost_weight(instance, 1.0), _with_cost_weight(instance, 0.0)
     bounds = [
         _timed(
@@ -96,11 +96,6 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
         ),
     )
-
-
-def memory_may_bind(instance: Instance) -> bool:
-    """Whether the memory of a VM that may be rented can keep tasks apart."""
-    return not all(instance.memory_never_binds[offer.type_index] for offer in usable_offers(instance))
 
 
 def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) -> LowerBound:

@@ -37,11 +37,16 @@ def usable_offers(instance: Instance) -> list[RentalOffer]:
     return [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
 
 
+def memory_is_free(instance: Instance) -> bool:
+    """Whether memory can bind on no VM that may be rented."""
+    return all(bool(instance.memory_never_binds[offer.type_index]) for offer in usable_offers(instance))
+
+
 def task_classes(instance: Instance) -> TaskClasses:
     """Collect the identical tasks of an instance with D_spot set, in the order of their first appearance."""
     offers = usable_offers(instance)
     parts = [instance.duration_s[:, [offer.index for offer in offers]].reshape(len(instance.tasks), -1)]
-    if not all(instance.memory_never_binds[offer.type_index] for offer in offers):
+    if not memory_is_free(instance):
         parts.append(instance.memory_kb[:, None])
     rows = np.concatenate(parts, axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)

@@ -15,7 +15,7 @@ from ..models.configuration_bound import configuration_bound
 from ..models.infeasibility import explain_infeasibility
 from ..models.nested_hall import MOST_CLASSES
 from ..models.refusal import ModelRefusal
-from ..models.task_classes import task_classes, usable_offers
+from ..models.task_classes import memory_is_free, task_classes, usable_offers
 from ..schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
@@ -58,7 +58,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome
     route = _Route(instance, run)
     try:
         classes = task_classes(instance)
-        memory_free = all(instance.memory_never_binds[offer.type_index] for offer in usable_offers(instance))
+        memory_free = memory_is_free(instance)
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
