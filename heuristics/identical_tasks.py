@@ -10,6 +10,7 @@ import numpy as np
 
 from ..instances.durations import NEVER
 from ..instances.problem import Instance, IntArray, RentalOffer
+from ..models.market_limits import binding_market_limits
 from ..schedules.evaluation import objective_value
 from ..schedules.schedule import Schedule
 
@@ -23,7 +24,7 @@ def identical_tasks_plan(instance: Instance) -> Schedule | None:
     """
     offers = [offer for offer in instance.offers if offer.limit]
     table = instance.sustained_s[:, [offer.index for offer in offers]]
-    if (table != table[0]).any() or any(_market_binds(instance, offers, market) for market in instance.markets):
+    if (table != table[0]).any() or binding_market_limits(instance, offers):
         return None
     n_tasks, ready = instance.n_tasks, instance.boot_overhead_s
     seconds = [int(value) for value in table[0]]
@@ -45,11 +46,6 @@ def identical_tasks_plan(instance: Instance) -> Schedule | None:
         if taken and total < best - 1e-12:
             best, best_taken = total, taken
     return _plan(instance, offers, seconds, best_taken) if best_taken else None
-
-
-def _market_binds(instance: Instance, offers: list[RentalOffer], market: str) -> bool:
-    cap = instance.limits.max_spot if market == "spot" else instance.limits.max_on_demand
-    return cap is not None and cap < sum(offer.limit for offer in offers if offer.market == market)
 
 
 def _cheapest(

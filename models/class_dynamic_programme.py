@@ -42,6 +42,7 @@ from .core_patterns import (
 )
 from .kelley import maximise_concave
 from .makespan_window import MakespanWindow, makespan_window
+from .market_limits import binding_market_limits
 from .refusal import ModelRefusal
 from .task_classes import TaskClasses, task_classes
 
@@ -212,7 +213,7 @@ class ClassProgramme:
                 f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
                 f"'patterns' takes up to 40 of them, 'columns' up to 250, 'search' any number"
             )
-        self._caps = _binding_caps(instance, offers)
+        self._caps = binding_market_limits(instance, offers)
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
         self._refuse_many_states()
@@ -831,14 +832,3 @@ def pareto_front(
 
 def _useful_cores(patterns: OfferPatterns, classes: TaskClasses) -> int:
     return min(patterns.offer.vcpus, int(classes.size.sum()))
-
-
-def _binding_caps(instance: Instance, offers: list[RentalOffer]) -> list[tuple[str, int]]:
-    """Limits of markets that the limits of their offers do not imply."""
-    result: list[tuple[str, int]] = []
-    for market in instance.markets:
-        cap = instance.limits.of(market)
-        mine = [min(offer.limit, instance.n_tasks) for offer in offers if offer.market == market]
-        if cap is not None and cap < sum(mine):
-            result.append((market, cap))
-    return result

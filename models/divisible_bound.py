@@ -31,6 +31,7 @@ from ..schedules.evaluation import objective_weights
 from .burstable_limits import effective_cores, least_work_s
 from .kelley import Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
+from .market_limits import binding_market_limits
 from .task_classes import usable_offers
 
 _MAX_CUTS = 400
@@ -120,9 +121,7 @@ class _Dual:
         self.vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
         self.markets = [
             (np.array([offer.market == market for offer in offers], dtype=float), float(cap))
-            for market in instance.markets
-            if (cap := instance.limits.of(market)) is not None
-            and cap < sum(offer.limit for offer in offers if offer.market == market)
+            for market, cap in binding_market_limits(instance, offers)
         ]
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.problem import BoolArray, Instance, IntArray, RentalOffer
+from ..instances.problem import BoolArray, Instance, IntArray, Market, RentalOffer
 from ..instances.wording import counted
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
@@ -462,8 +462,8 @@ class IntervalModel:
             if cheap_vms and dear_vms and len(cheap_vms) == self.instance.offers[cheap].limit:
                 self.model.add(cheap_vms[-1].paid_s >= dear_vms[0].paid_s)
 
-    def _market_may_bind(self, market: str) -> bool:
-        cap = self.instance.limits.max_spot if market == "spot" else self.instance.limits.max_on_demand
+    def _market_may_bind(self, market: Market) -> bool:
+        cap = self.instance.limits.of(market)
         return cap is not None and cap < sum(vm.offer.market == market for vm in self.vms)
 
     def _twins(self) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
 from ..models.divisible_bound import DivisibleBound
+from ..models.market_limits import binding_market_limits
 from ..models.task_classes import TaskClasses, usable_offers
 from ..models.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 from ..schedules.evaluation import objective_weights
@@ -84,9 +85,7 @@ class ColumnMaster:
         self._relaxed_price = [self._cost_weight * offer.price_usd_per_s for offer in burstable]
         self.markets = [
             ([k for k, finder in enumerate(self.finders) if finder.offer.market == market], cap)
-            for market in instance.markets
-            if (cap := instance.limits.of(market)) is not None
-            and cap < sum(finder.vms for finder in self.finders if finder.offer.market == market)
+            for market, cap in binding_market_limits(instance, regular)
         ]
         prices = bound.task_price(instance)[classes.group].min(axis=1)
         self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
