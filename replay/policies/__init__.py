@@ -1,0 +1,1 @@
+"""The policies: published dynamic schedulers and baselines, one module each."""
