@@ -162,8 +162,10 @@ def _draw_hibernated_labels(axes: Axes, layout: ReplayLayout) -> None:
         high = layout.vm_rows[stretch.vm] * row_height_in(layout.n_rows) >= text_high_in
         if wide and high:
             centre = (stretch.start_s + stretch.end_s) / 2
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "color": HIBERNATED_TEXT_COLOUR}
-            axes.text(centre, float(layout.vm_centre[stretch.vm]), "hibernated", style="italic", **style)
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "fontstyle": "italic"}
+            style |= {"color": HIBERNATED_TEXT_COLOUR, "zorder": 3.5}
+            background = {"facecolor": HIBERNATED_COLOUR, "linewidth": 0, "pad": 1}
+            axes.text(centre, float(layout.vm_centre[stretch.vm]), "hibernated", bbox=background, **style)
 
 
 def _draw_ends(axes: Axes, layout: ReplayLayout) -> None:

@@ -31,6 +31,8 @@ MARKERS = (
 """Kinds of markers."""
 
 _INSET = 0.009
+_UPPER, _LOWER = 0.25, 0.3
+"""Distance of signs from the middle of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,8 @@ def counts_text(trace: Trace) -> str:
     end = trace.end
     kinds = end["migrations"]
     moved = sum(kinds.values())
-    where = ", ".join(f"{kinds[kind]:,} to {kind} VMs" for kind in ("idle", "busy", "new") if kinds[kind])
+    words = {"idle": "to idle VMs", "busy": "to busy VMs", "new": "starting a new VM"}
+    where = ", ".join(f"{kinds[kind]:,} {text}" for kind, text in words.items() if kinds[kind])
     steals = counted(end["steals"], "steal") + (f" of {counted(end['tasks_stolen'], 'task')}" if end["steals"] else "")
     return ", ".join(
         [
@@ -291,21 +294,21 @@ def _markers(trace: Trace, history: History, first_row: dict[str, int]) -> list[
             continue
         vm = event["vm"]
         first, last = first_row[vm], first_row[vm] + vcpus[history.vms[vm].vm_type] - 1
-        # At one moment a VM may hibernate and reach its trigger: the signs lie at different edges of its rows.
-        row = last + 0.25 if kind == "migration trigger" else first - 0.25
+        # What comes from outside lies at the upper edge, what the policy does at the lower one, names between them.
+        row = last + _LOWER if kind == "migration trigger" else first - _UPPER
         markers.append(Marker(kind, event["t"], row, (f"{vm}: {kind} at {event['t']:,} s",)))
     placed: dict[tuple[str, int, float], list[str]] = {}
     for move in history.moves:
         kind = "steal" if move.kind == "steal" else "migration"
-        row = _target_row(history, move, first_row, vcpus)
+        row = _target_row(history, move, first_row) + _LOWER
         placed.setdefault((kind, move.time_s, row), []).append(_move_text(move))
     markers += [Marker(kind, time_s, row, tuple(texts)) for (kind, time_s, row), texts in placed.items()]
     for run in history.runs:
         if run.saved:
             text = f"{run.task} goes on from its checkpoint at {percent(run.saved)} ({run.start_s:,} s)"
-            row = first_row[run.vm] + run.core
+            row = first_row[run.vm] + run.core + _LOWER
             # Inside the bar: at its very start the sign of a migration may lie.
-            time_s = run.start_s + _INSET * trace.end["t"]
+            time_s = run.start_s + min(_INSET * trace.end["t"], (run.end_s - run.start_s) / 2)
             markers.append(Marker("start from a checkpoint", time_s, row, (text,)))
     return markers
 
@@ -319,11 +322,10 @@ def _move_text(move: Move) -> str:
     )
 
 
-def _target_row(history: History, move: Move, first_row: dict[str, int], vcpus: dict[str, int]) -> float:
-    """Row on which the task will run; the middle of the VM if it never does."""
-    if move.next_run is not None:
-        return float(first_row[move.target] + history.runs[move.next_run].core)
-    return _centre(history, move.target, first_row, vcpus)
+def _target_row(history: History, move: Move, first_row: dict[str, int]) -> float:
+    """Row on which the task will run; the first of the VM if it never does."""
+    core = 0 if move.next_run is None else history.runs[move.next_run].core
+    return float(first_row[move.target] + core)
 
 
 def _centre(history: History, vm: str, first_row: dict[str, int], vcpus: dict[str, int]) -> float:
@@ -334,7 +336,7 @@ def _arrows(history: History, first_row: dict[str, int], vcpus: dict[str, int], 
     """One arrow for all tasks that move at one moment between the same VMs, to the first row they go to."""
     ends: dict[tuple[int, bool, str, str], float] = {}
     for move in history.moves:
-        row = _target_row(history, move, first_row, vcpus)
+        row = _target_row(history, move, first_row) + _LOWER
         key = (move.time_s, move.kind == "steal", move.source, move.target)
         ends[key] = min(ends.get(key, row), row)
     arrows = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -10,10 +11,12 @@ from typing import Any
 from ..instances.wording import counted, shortened
 from .replay_layout import counts_text, deadline_text, percent
 from .trace_files import Trace
-from .trace_history import History, Move, awake, read_history
+from .trace_history import History, Move, Run, awake, read_history
 
 _MOST_NAMED = 6
 _NAME_CHARACTERS = 60
+_LEAST_RANGE = 3
+_NUMBERED = re.compile(r"(.*[-#])([1-9][0-9]{0,8})")
 
 Event = Mapping[str, Any]
 
@@ -48,6 +51,8 @@ class _Teller:
         self.running: Counter[str] = Counter()
         self.waiting: Counter[str] = Counter(history.first_vm.values())
         self.started: set[str] = set()
+        self.restarted: set[str] = set()  # tasks that ran until the migration of this moment
+        self.loads: dict[str, tuple[int, int]] = {}  # of VMs that hibernate or resume at this moment
         self.vm_of = dict(history.first_vm)
         self.done = 0
         self.unplaced = history.instance.n_tasks - len(history.first_vm)
@@ -95,13 +100,13 @@ class _Teller:
     # ------------------------------------------------------------- the moments
 
     def _moment(self, time_s: int, events: list[Event]) -> None:
-        """Tell what happens at one moment: what ends, what comes from outside, what the policy makes of it."""
+        """Tell what happens at one moment: what comes from outside, what the policy makes of it, what ends."""
         kinds: dict[str, list[Event]] = {}
+        moves: list[Move] = []
+        self.loads, self.restarted = {}, set()
         for event in events:
             kinds.setdefault(event["event"], []).append(event)
-        for event in kinds.get("finish", []):
-            self._finish(event)
-        moves = [next(self.moves) for event in events if event["event"] in ("migrate", "steal")]
+            self._follow(event, moves)
         migrated = [move for move in moves if move.kind != "steal"]
         stolen = [move for move in moves if move.kind == "steal"]
         told_launches = {move.target for move in migrated if move.kind == "new"}
@@ -115,27 +120,32 @@ class _Teller:
         self._tell_new_triggers(time_s, kinds.get("trigger-set", []), kinds.get("hibernate", []))
         self._tell_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
         self._tell_steals(time_s, stolen, kinds)
-        for event in kinds.get("start", []):
-            self._start(event)
         self._tell_ends(time_s, kinds)
 
-    def _finish(self, event: Event) -> None:
-        self.running[event["vm"]] -= 1
-        self.done += 1
-
-    def _start(self, event: Event) -> None:
-        self.running[event["vm"]] += 1
-        self.waiting[event["vm"]] -= 1
-        self.started.add(event["task"])
-
-    def _move(self, move: Move) -> None:
-        if move.task in self.started:
-            self.running[move.source] -= 1
-            self.started.discard(move.task)
-        else:
-            self.waiting[move.source] -= 1
-        self.waiting[move.target] += 1
-        self.vm_of[move.task] = move.target
+    def _follow(self, event: Event, moves: list[Move]) -> None:
+        """Keep count of what runs and waits where; note the load of a VM when it hibernates or resumes."""
+        kind = event["event"]
+        if kind == "finish":
+            self.running[event["vm"]] -= 1
+            self.started.discard(event["task"])
+            self.done += 1
+        elif kind == "start":
+            self.running[event["vm"]] += 1
+            self.waiting[event["vm"]] -= 1
+            self.started.add(event["task"])
+        elif kind in ("hibernate", "resume"):
+            self.loads[event["vm"]] = (self.running[event["vm"]], self.waiting[event["vm"]])
+        elif kind in ("migrate", "steal"):
+            move = next(self.moves)
+            moves.append(move)
+            if move.task in self.started:
+                self.running[move.source] -= 1
+                self.started.discard(move.task)
+                self.restarted.add(move.task)
+            else:
+                self.waiting[move.source] -= 1
+            self.waiting[move.target] += 1
+            self.vm_of[move.task] = move.target
 
     def _tell_launches(self, time_s: int, launches: Sequence[Event]) -> None:
         mix = Counter((event["type"], event["market"]) for event in launches)
@@ -167,13 +177,16 @@ class _Teller:
     def _tell_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
         """Tell the trigger times that are set again, for VMs that hibernate already."""
         now = set(_names(hibernations))
+        changes: dict[tuple[int | None, int], list[str]] = {}
         for event in triggers:
             vm, before = event["vm"], self.trigger_s.get(event["vm"])
             if vm in now or before == event["at_s"]:
                 continue
             self.trigger_s[vm] = event["at_s"]
+            changes.setdefault((before, event["at_s"]), []).append(vm)
+        for (before, at_s), vms in changes.items():
             earlier = "" if before is None else f" (was {before:,} s)"
-            self._tell(time_s, f"{vm}: migration trigger now at {event['at_s']:,} s{earlier}")
+            self._tell(time_s, f"{_listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
 
     def _tell_migrations(
         self, time_s: int, migrated: list[Move], triggers: Sequence[Event], stranded: Sequence[Event]
@@ -187,9 +200,7 @@ class _Teller:
         for vm, moves in by_source.items():
             says = []
             if moves:
-                says.append(f"{counted(len(moves), 'task')} migrated: {self._targets_text(moves)}")
-            for move in moves:
-                self._move(move)
+                says.append(f"{counted(len(moves), 'task')} migrated{self._targets_text(moves)}")
             if stay.get(vm):
                 stays = "stays" if stay[vm] == 1 else "stay"
                 says.append(f"no place for {counted(stay[vm], 'task')}, which {stays} on it")
@@ -205,7 +216,15 @@ class _Teller:
         for move in moves:
             kinds.setdefault(move.target, move.kind)
             numbers[move.target] += 1
-        targets = [f"{number} to {kinds[vm]} {vm}" for vm, number in numbers.items()]
+        alike: dict[tuple[int, str], list[str]] = {}
+        for vm, number in numbers.items():
+            alike.setdefault((number, kinds[vm]), []).append(vm)
+        targets = [
+            f"{number}{' each' if len(vms) > 1 else ''} to {kind} {_listed(vms, 'VM')}"
+            for (number, kind), vms in alike.items()
+        ]
+        one = len(numbers) == 1
+        where = f" to {kinds[moves[0].target]} {moves[0].target}" if one else f": {', '.join(targets)}"
         notes = []
         kept = [move.saved for move in moves if move.saved]
         if kept:
@@ -214,7 +233,7 @@ class _Teller:
             if len({percent(saved) for saved in kept}) > 1:
                 span = f"{span.removesuffix(' %')} to {percent(max(kept))}"
             notes.append(f"{len(kept)} {goes} at {span}")
-        restarted = sum(move.task in self.started and not move.saved for move in moves)
+        restarted = sum(move.task in self.restarted and not move.saved for move in moves)
         if restarted:
             notes.append(f"{restarted} {'starts' if restarted == 1 else 'start'} again from nothing")
         baseline = sum(self._runs_at_baseline(move) for move in moves)
@@ -223,7 +242,9 @@ class _Teller:
         late = sum(move.late for move in moves)
         if late:
             notes.append(f"{late} can no longer meet the deadline")
-        return _listed(targets, "target") + (f" ({'; '.join(notes)})" if notes else "")
+        if len(moves) == 1:
+            notes = [note.removeprefix("1 ") for note in notes]
+        return where + (f" ({'; '.join(notes)})" if notes else "")
 
     def _runs_at_baseline(self, move: Move) -> bool:
         return move.next_run is not None and self.history.runs[move.next_run].baseline
@@ -239,8 +260,6 @@ class _Teller:
             baseline = sum(self._runs_at_baseline(move) for move in moves)
             mode = " (in baseline mode)" if baseline == len(moves) else ""
             when = "idle at the end of its cycle" if vm in cycle_ended else "idle"
-            for move in moves:
-                self._move(move)
             self._tell(time_s, f"{vm} {when}: steals {counted(len(moves), 'task')} from {sources}{mode}")
         gone = set(_names(kinds.get("terminate", [])))
         vain = [event["vm"] for event in kinds.get("steal-attempt", []) if not event["stolen"]]
@@ -250,7 +269,7 @@ class _Teller:
             self._tell(time_s, f"{_listed(vain, 'VM')} idle: {finds} nothing to steal")
 
     def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
-        gone = _names(kinds.get("terminate", []))
+        gone = sorted(_names(kinds.get("terminate", [])), key=_prefix_and_number)
         if not gone:
             return
         if time_s == self.trace.end["t"]:
@@ -263,7 +282,10 @@ class _Teller:
                 continue
             cycles = "its cycle" if len(group) == 1 else "their cycles"
             end = f" at the end of {cycles}" if at_cycle else ""
-            self._tell(time_s, f"{_listed(group, 'VM')} terminated{end}{self._idle_text(group, time_s)}")
+            idle = self._idle_text(group, time_s)
+            self._tell(
+                time_s, f"{_listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}"
+            )
 
     def _idle_text(self, vms: list[str], time_s: int) -> str:
         """Say how long VMs were idle since their last task, and what that cost."""
@@ -301,13 +323,23 @@ class _Teller:
         """Say which VMs, and what they have to do."""
         if len(vms) == 1:
             return f"{vms[0]} {self._load_text(vms)}"
-        if len(vms) <= _MOST_NAMED:
-            return f"{counted(len(vms), 'VM')} ({', '.join(f'{vm} {self._load_text([vm])}' for vm in vms)})"
-        return f"{counted(len(vms), 'VM')} {self._load_text(vms)}"
+        groups: dict[str, list[str]] = {}
+        for vm in vms:
+            groups.setdefault(self._load_text([vm]), []).append(vm)
+        if len(groups) == 1:
+            load = next(iter(groups))
+            return f"{counted(len(vms), 'VM')} ({_listed(vms, 'VM')}), {'all' if load == 'idle' else 'each'} {load}"
+        if len(groups) > _MOST_NAMED:
+            return f"{counted(len(vms), 'VM')}, together {self._load_text(vms)}"
+        parts = [
+            f"{_listed(group, 'VM')} {'each ' if len(group) > 1 and load != 'idle' else ''}{load}"
+            for load, group in groups.items()
+        ]
+        return f"{counted(len(vms), 'VM')} ({'; '.join(parts)})"
 
     def _load_text(self, vms: list[str]) -> str:
-        running = sum(self.running[vm] for vm in vms)
-        waiting = sum(self.waiting[vm] for vm in vms)
+        running = sum(self.loads[vm][0] for vm in vms)
+        waiting = sum(self.loads[vm][1] for vm in vms)
         # Tasks that never start nor move stand in no event: they may wait on any VM that hibernates to the end.
         more = self.unplaced and any(self._hibernates_to_the_end(vm) for vm in vms)
         loads = [f"{counted(running, 'task')} running"] if running else []
@@ -339,32 +371,31 @@ class _Teller:
     def _late_lines(self) -> list[str]:
         deadline_s = self.history.instance.deadline_s
         known = {move.task: move for move in self.history.moves if move.late}
+        moved = {move.task: move for move in self.history.moves}
         by_reason: dict[str, list[str]] = {}
         late = [run for run in self.history.runs if run.ending == "finished" and run.end_s > deadline_s]
-        for run in sorted(late, key=lambda run: run.end_s):
+        for run in sorted(late, key=lambda run: -run.end_s):
             move = known.get(run.task)
-            if move is not None:
+            if move is not None and move.time_s <= run.start_s:
                 reason = f"no VM could finish in time when {move.source} was emptied at {move.time_s:,} s"
             else:
-                reason = self._delay_text(run.vm, run.start_s, run.end_s)
+                reason = self._delay_text(run, moved.get(run.task))
             by_reason.setdefault(reason, []).append(f"{run.task} by {run.end_s - deadline_s:,} s")
-        return [f"Late: {_listed(tasks, 'task')}: {reason}." for reason, tasks in by_reason.items()]
+        return [f"Late: {_counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
-    def _delay_text(self, vm: str, start_s: int, end_s: int) -> str:
+    def _delay_text(self, run: Run, move: Move | None) -> str:
         """Say what held up a task that was not known to be late."""
-        down = sum(min(up, end_s) - down for down, up in self.history.vms[vm].hibernated if down < end_s)
-        during = sum(
-            min(up, end_s) - max(down, start_s)
-            for down, up in self.history.vms[vm].hibernated
-            if down < end_s and up > start_s
-        )
+        down = self.history.vms[run.vm].hibernated
+        during = sum(up - since for since, up in down if run.start_s <= since and up <= run.end_s)
         if during:
-            return f"{vm} hibernated for {during:,} s while it ran"
-        if down:
-            return f"{vm} had hibernated for {down:,} s before it started"
-        if start_s >= self.history.instance.deadline_s:
-            return f"it started on {vm} only after the deadline"
-        return f"{vm} could not finish it in time"
+            return f"{run.vm} hibernated for {during:,} s while it ran"
+        if move is not None:
+            came = "stolen by" if move.kind == "steal" else "migrated to"
+            return f"{came} {run.vm} at {move.time_s:,} s, where it started at {run.start_s:,} s"
+        before = sum(up - since for since, up in down if up <= run.start_s)
+        if before:
+            return f"{run.vm} had hibernated for {before:,} s before it started"
+        return f"it started on {run.vm} only at {run.start_s:,} s"
 
     def _unfinished_lines(self) -> list[str]:
         unfinished: Sequence[str] = self.trace.end["unfinished"]
@@ -383,7 +414,7 @@ class _Teller:
             else:
                 reason = f"left on {vm}"
             by_reason.setdefault(reason, []).append(task)
-        return [f"Unfinished: {_listed(tasks, 'task')}: {reason}." for reason, tasks in by_reason.items()]
+        return [f"Unfinished: {_counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
 
 def _names(events: Iterable[Event]) -> list[str]:
@@ -391,11 +422,39 @@ def _names(events: Iterable[Event]) -> list[str]:
 
 
 def _listed(items: Sequence[str], noun: str) -> str:
-    """Items with commas; of many the first ones and how many more there are."""
-    named = [shortened(item, _NAME_CHARACTERS) for item in items[:_MOST_NAMED]]
-    if len(items) <= _MOST_NAMED:
-        return ", ".join(named)
-    return f"{', '.join(named)} and {counted(len(items) - _MOST_NAMED, f'more {noun}')}"
+    """Items with commas, those that are numbered in a row as a range; of many the first and how many more there are."""
+    names: list[str] = []
+    place = 0
+    while place < len(items) and len(names) < _MOST_NAMED:
+        length = _numbered_in_a_row(items, place)
+        name = shortened(items[place], _NAME_CHARACTERS)
+        if length < _LEAST_RANGE:
+            length = 1
+        else:
+            name += f" to {_prefix_and_number(items[place])[1] + length - 1}"
+        names.append(name)
+        place += length
+    more = len(items) - place
+    return ", ".join(names) + (f" and {counted(more, f'more {noun}')}" if more else "")
+
+
+def _numbered_in_a_row(items: Sequence[str], place: int) -> int:
+    """How many items from a place on have the same name but for numbers that follow one another."""
+    prefix, number = _prefix_and_number(items[place])
+    length = 1
+    while number and place + length < len(items) and items[place + length] == f"{prefix}{number + length}":
+        length += 1
+    return length
+
+
+def _prefix_and_number(item: str) -> tuple[str, int]:
+    """Split ``c4.large-spot-3`` or ``t5#3`` before its number; 0 if it has none."""
+    found = _NUMBERED.fullmatch(item)
+    return (item, 0) if found is None else (found[1], int(found[2]))
+
+
+def _counted_list(tasks: Sequence[str]) -> str:
+    return tasks[0] if len(tasks) == 1 else f"{counted(len(tasks), 'task')} ({_listed(tasks, 'task')})"
 
 
 def _from_text(vm: str, number: int, victims: int) -> str:
@@ -408,10 +467,14 @@ def _moments(moments: Iterable[int | None]) -> str:
 
 def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
     """Say when which trigger is due."""
-    distinct = sorted(set(moments.values()))
+    by_moment: dict[int, list[str]] = {}
+    for vm, at_s in moments.items():
+        by_moment.setdefault(at_s, []).append(vm)
+    distinct = sorted(by_moment)
     if len(distinct) == 1:
         whose = "" if len(moments) == n_vms else f" of {_listed(list(moments), 'VM')}"
         return f"migration trigger{whose} at {distinct[0]:,} s"
-    if len(moments) <= _MOST_NAMED:
-        return "migration triggers " + ", ".join(f"at {at:,} s ({vm})" for vm, at in moments.items())
+    if len(distinct) <= _MOST_NAMED:
+        parts = [f"at {at_s:,} s ({_listed(by_moment[at_s], 'VM')})" for at_s in distinct]
+        return f"migration triggers {', '.join(parts)}"
     return f"migration triggers from {distinct[0]:,} to {distinct[-1]:,} s"
