@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from ..instances.errors import InputError, Issue, SpotbagError, show_value
+from ..instances.errors import InputError, Issue, SpotbagError
 from ..instances.json_documents import Record, Text, check_format, field_issues, parse_json
 from ..instances.problem import Instance, Market, Name
 from ..instances.text_files import read_text, source_name, write_text
