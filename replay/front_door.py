@@ -1,4 +1,4 @@
-"""``replay`` and ``replay_days``: one way to a day, one way to many."""
+"""``replay_day`` and ``replay_days``: one way to a day, one way to many."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
 """For each day, what it came to under each policy, and its bound."""
 
 
-def replay(
+def replay_day(
     schedule: Schedule,
     policy: str | Policy = "hads",
     timeline: Timeline = QUIET,
@@ -65,7 +65,7 @@ def replay(
     return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
 
 
-def replay_with_trace(
+def trace_day(
     schedule: Schedule,
     policy: str | Policy = "hads",
     timeline: Timeline = QUIET,
@@ -73,7 +73,7 @@ def replay_with_trace(
     billing: Billing = PAPERS_BILLING,
     day: int = 0,
 ) -> tuple[Outcome, Trace]:
-    """Replay a plan on one day, and keep a record of all that happens; see `replay`.
+    """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def replay_days(
 def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
     """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer."""
     try:
-        return replay(schedule, OnDemand(), billing=billing).cost_usd
+        return replay_day(schedule, OnDemand(), billing=billing).cost_usd
     except SpotbagError:
         return None
 
