@@ -72,6 +72,28 @@ class VmTimeline:
             self._occupy(start_s, start_s + duration_s, memory_kb)
         return core
 
+    def place(self, core: int, start_s: int, end_s: int, memory_kb: int) -> None:
+        """Enter a task that has its core and times already; of a core, in the order of time."""
+        self.core_free_s[core] = end_s
+        if self._memory_kb is not None:
+            self._occupy(max(start_s, self._times[0]), end_s, memory_kb)
+
+    def advance(self, now_s: int) -> None:
+        """Let time pass: nothing that is appended from now on starts earlier."""
+        free = self.core_free_s
+        for core, time in enumerate(free):
+            if time < now_s:
+                free[core] = now_s
+
+    def copy(self) -> VmTimeline:
+        """Return a timeline that goes on from here on its own."""
+        twin = VmTimeline.__new__(VmTimeline)
+        twin.core_free_s = self.core_free_s.copy()
+        twin._memory_kb = self._memory_kb
+        twin._times = self._times.copy()
+        twin._used_kb = self._used_kb.copy()
+        return twin
+
     def _occupy(self, start_s: int, end_s: int, memory_kb: int) -> None:
         first = self._breakpoint(start_s)
         last = self._breakpoint(end_s)

@@ -1,0 +1,60 @@
+"""What a VM costs over its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..instances.problem import SECONDS_PER_HOUR
+
+MB_PER_GB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """How the provider bills, beyond the price of a running VM by the second.
+
+    Attributes
+    ----------
+    first_hour_free : bool
+        What a spot VM runs before its first hibernation is free, if that comes within its first hour: the terms of a
+        well-known provider. Off by default: all runs of the papers are shorter than an hour.
+    hibernated_usd_per_gb_hour : float
+        For keeping the memory image of a hibernated VM. Both papers pay nothing for it (HADS, section 1).
+    """
+
+    first_hour_free: bool = False
+    hibernated_usd_per_gb_hour: float = 0.0
+
+    def cost_usd(
+        self,
+        price_usd_per_s: float,
+        running_s: int,
+        hibernated_s: int,
+        first_hibernation_s: int | None,
+        memory_mb: float,
+    ) -> float:
+        """Return the bill of a VM.
+
+        Parameters
+        ----------
+        price_usd_per_s : float
+            Price of the VM for a second.
+        running_s, hibernated_s : int
+            Seconds from ready to termination, without and in hibernation.
+        first_hibernation_s : int or None
+            How long it had been running when it hibernated for the first time.
+        memory_mb : float
+            Memory of the VM.
+        """
+        billed_s = running_s
+        if self.first_hour_free and first_hibernation_s is not None and first_hibernation_s < SECONDS_PER_HOUR:
+            billed_s -= first_hibernation_s
+        cost = price_usd_per_s * billed_s
+        if self.hibernated_usd_per_gb_hour:
+            gb_hours = memory_mb / MB_PER_GB * hibernated_s / SECONDS_PER_HOUR
+            cost += self.hibernated_usd_per_gb_hour * gb_hours
+        return cost
+
+
+PAPERS_BILLING = Billing()
+"""As both papers bill: by the second, nothing while hibernated."""

@@ -1,0 +1,53 @@
+"""Work stealing of HADS and Burst-HADS: an idle VM takes tasks that would start late elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .migration import by_market, check_migration
+
+if TYPE_CHECKING:
+    from ..engine import Replay
+    from ..vm import Vm
+
+
+def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
+    """Tasks that may be stolen from a VM: those that are to start after its current allocation cycle.
+
+    HADS, section 4.3.5 and Fig. 7. The paper's figure decides: the planned start counts, not the end.
+    """
+    cycle_s = replay.instance.allocation_cycle_s
+    cycle_end_s = (max(victim.uptime_s(replay.now_s), 0) // cycle_s + 1) * cycle_s
+    if all(not queue or queue[-1].start_s < cycle_end_s for queue in victim.waiting):
+        return []
+    return [run.task for run, _ in victim.waiting_runs() if run.start_s >= cycle_end_s]
+
+
+def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
+    """Let an idle VM steal from regular VMs that have tasks, on-demand ones first (HADS Algorithm 8).
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    thief : Vm
+        The idle VM; a burstable one runs what it takes at the baseline.
+    at_most : int, optional
+        Most tasks to take.
+
+    Returns
+    -------
+    int
+        Tasks taken.
+    """
+    victims = [vm for vm in replay.vms if vm.busy and vm.burstable is None and vm is not thief]
+    stolen = 0
+    for victim in by_market(victims, spot_first=False):
+        for task in stealable_tasks(replay, victim):
+            if stolen == at_most:
+                break
+            if check_migration(replay, thief, task, replay.saved.get(task, 0.0)):
+                replay.steal(task, victim, thief)
+                stolen += 1
+    replay.report_attempt(thief, stolen)
+    return stolen
