@@ -128,8 +128,10 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
                 continue
             if key == "at_s" and first_set:
                 continue
-            if key == "core" and not any(other.get("core") == value for other in trace.events[index + 1 :]):
-                continue  # never seen again
+            if key == "core" and not any(
+                (other["event"], other.get("vm")) == ("finish", entry["vm"]) for other in trace.events
+            ):
+                continue  # never told again
             for other in other_values(trace, key, value):
                 changed = copy.deepcopy(trace)
                 changed.events[index][key] = other
