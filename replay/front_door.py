@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from ..instances.errors import SpotbagError
 from ..schedules.checker import check
@@ -23,6 +25,9 @@ PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready",
 """Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
 
 _DAYS_A_BATCH = 8
+
+_Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
+"""For each day, what it came to under each policy, and its bound."""
 
 
 def replay(
@@ -92,7 +97,8 @@ class Days:
     outcomes : tuple of tuple of Outcome
         Of each policy, one outcome a day.
     bounds_usd : tuple of float or None
-        Lower bound of the cost of each day, for all policies that meet the deadline; None where none can.
+        Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
+        bounds were asked for.
     on_demand_usd : float or None
         Cost of the plan on on-demand VMs; None if it has no such price.
     interrupted : bool
@@ -120,6 +126,7 @@ def replay_days(
     seed: int = 0,
     jobs: int = 1,
     billing: Billing = PAPERS_BILLING,
+    bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
 ) -> Days:
     """Replay a plan under several policies on the same days.
@@ -140,6 +147,8 @@ def replay_days(
         Processes.
     billing : Billing
         How VMs are billed.
+    bounds : bool
+        Whether to work out the lower bound of each day.
     on_day : callable, optional
         Called with the number of days that have just been done.
 
@@ -150,10 +159,11 @@ def replay_days(
     """
     ready = [_Ready(schedule, policy) for policy in policies]
     batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
-    done: list[tuple[list[Outcome], float | None]] = []
+    done: _Rows = []
     interrupted = False
     try:
-        for rows in _batches(ready, scenario, seed, billing, batches, jobs):
+        work = partial(_batch, ready, scenario, seed, billing, bounds)
+        for rows in _batches(work, batches, jobs):
             done += rows
             if on_day is not None:
                 on_day(len(rows))
@@ -202,30 +212,25 @@ def _replay(ready: _Ready, timeline: Timeline, billing: Billing, record: bool) -
     return Replay(ready.plan, ready.policy, day, billing, record)
 
 
-def _batches(
-    ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, batches: Sequence[range], jobs: int
-) -> Iterator[list[tuple[list[Outcome], float | None]]]:
+def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int) -> Iterator[_Rows]:
     """Replay batches of days, in order."""
     if jobs == 1:
-        for days in batches:
-            yield _batch(ready, scenario, seed, billing, days)
+        yield from map(work, batches)
         return
     from joblib import Parallel, delayed
 
-    run = delayed(_batch)
-    parallel = Parallel(n_jobs=jobs, return_as="generator")
-    yield from parallel(run(ready, scenario, seed, billing, days) for days in batches)
+    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(days) for days in batches)
 
 
 def _batch(
-    ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, days: range
-) -> list[tuple[list[Outcome], float | None]]:
+    ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, bounds: bool, days: range
+) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
-    rows: list[tuple[list[Outcome], float | None]] = []
+    rows: _Rows = []
     for number in days:
         instance = ready[0].plan.instance
         timeline = scenario.day(instance, seed, number)
         outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]
-        bound = clairvoyant_bound(instance, timeline, billing)
-        rows.append((outcomes, bound.cost_usd if bound.feasible else None))
+        bound = clairvoyant_bound(instance, timeline, billing) if bounds else None
+        rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
     return rows
