@@ -337,6 +337,24 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     return traces
 
 
+def check_records(trace: Trace) -> None:
+    """Refuse a trace made in memory whose records are not those of the format; the instance is not looked at.
+
+    Raises
+    ------
+    InputError
+        With the records that are wrong, by the number of the line they would have in a file of their own.
+    """
+    issues = _issues(trace.run, "run", 2)
+    for number, event in enumerate(trace.events, 3):
+        issues += _issues(event, "event", number)
+        if len(issues) >= _MOST_ISSUES:
+            break
+    issues += _issues(trace.end, "end", 3 + len(trace.events))
+    if issues:
+        raise InputError("trace", issues)
+
+
 def _line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
@@ -391,8 +409,9 @@ def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
     except ValidationError as error:
         place = f"line {number}"
         found = field_issues(error, model, record)
-        return [Issue(place, f"{issue.where} {issue.rule}".strip(), issue.field, issue.value) for issue in found]
+        # In files the key is "from", which no attribute can be called.
+        return [Issue(place, issue.rule.replace("from_vm", "from"), issue.field, issue.value) for issue in found]
     return []
 
 
-__all__ = ["TRACE_FORMAT", "Trace", "parse_traces", "read_traces", "trace_lines", "write_traces"]
+__all__ = ["TRACE_FORMAT", "Trace", "check_records", "parse_traces", "read_traces", "trace_lines", "write_traces"]

@@ -150,6 +150,7 @@ def _share(count: int, days: int) -> str:
 
 
 def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
+    """Return all that is known of the days as one JSON object."""
     from ..replay import compare_days, summarise
 
     summaries = [summarise(outcomes, days.on_demand_usd, days.bounds_usd) for outcomes in days.outcomes]
