@@ -573,6 +573,8 @@ class Replay:
         run = placed[1]
         elapsed_s = vm.uptime_s(self.now_s) - run.start_s
         done = self.work.checkpoints_until(task, vm.offer_index, run.mode, saved, elapsed_s)
+        if done == 0:
+            return saved, 0.0, 0
         fraction, seconds = self.work.saved_by(task, vm.offer_index, done)
         return saved + fraction, seconds, done
 

@@ -61,8 +61,8 @@ def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> bool:
     """Migrate a task to a new on-demand VM, the cheapest that ends it in time.
 
     Attempt 3 of HADS (Algorithm 6, lines 24-36), 4 of Burst-HADS (Algorithm 4, lines 38-50). Both print ``start + e +
-    alpha < D``. Here a task may end at the deadline, as in `check_migration`: eq. 4 of HADS sets the trigger so that the
-    two sides are equal, and the printed test would turn down what the trigger was computed for.
+    alpha < D``. Here a task may end at the deadline, as in `check_migration`: eq. 4 of HADS sets the trigger so that
+    the two sides are equal, and the printed test would turn down what the trigger was computed for.
     """
     for offer in on_demand_offers(replay):
         duration_s = replay.duration_s(task, offer, None, saved)

@@ -1,0 +1,206 @@
+"""What the auditor takes from an instance document: numbers exactly as they are written.
+
+Nothing here uses what the engine, or anything that plans, works out from an instance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..instances.problem import Instance
+
+NOISE = Fraction(1, 10**9)
+"""An excess below this is arithmetic noise, and no reason to round up."""
+
+_RUNTIME_NOISE = 1 - Fraction(1, 10**12)
+_LONGEST_S = 10**9
+
+
+def exact(value: float) -> Fraction:
+    """Decimal number that the file says, not the binary one nearest to it."""
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+
+
+def round_up(value: Fraction) -> int:
+    """Round up, but for noise."""
+    return math.ceil(value - NOISE)
+
+
+@dataclass(frozen=True, slots=True)
+class CreditFacts:
+    """CPU credits of a burstable VM type, per second of uptime."""
+
+    baseline: Fraction
+    earned_per_s: Fraction
+    initial: Fraction
+    cap: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFacts:
+    """A VM type."""
+
+    name: str
+    vcpus: int
+    memory_kb: int
+    memory_gb: Fraction
+    price_usd_per_s: Mapping[str, Fraction]
+    limits: Mapping[str, int]
+    credits: CreditFacts | None
+    speed: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run of a task is made of.
+
+    Attributes
+    ----------
+    seconds : Fraction
+        Work that is left, at full speed.
+    count : int
+        Checkpoints that are taken on the way.
+    duration_s : int
+        How long it occupies a core.
+    speed : Fraction
+        1, or the baseline.
+    """
+
+    seconds: Fraction
+    count: int
+    duration_s: int
+    speed: Fraction
+
+
+class InstanceFacts:
+    """An instance document, worked out exactly as far as it is asked for.
+
+    Parameters
+    ----------
+    document : mapping
+        Of the format ``spotbag.instance/1``.
+
+    Raises
+    ------
+    InputError
+        If it is not a valid instance.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        Instance.from_document(document, "instance of the trace")
+        self.deadline_s: int = int(document["deadline_s"])
+        self.boot_s = int(document.get("boot_overhead_s", 0))
+        self.migration_s = int(document.get("migration_overhead_s", 0))
+        self.cycle_s = int(document.get("allocation_cycle_s", 900))
+        self.markets: list[str] = list(document.get("markets", ("spot", "on-demand")))
+        limits = document.get("limits", {})
+        self.market_limits = {"spot": limits.get("max_spot"), "on-demand": limits.get("max_on_demand")}
+        self.types = {entry["name"]: _type_facts(entry) for entry in document["vm_types"]}
+        self.tasks = {name: entry for entry in document["tasks"] for name in _copies(entry)}
+        self._checkpoint = document.get("checkpoint")
+        self._memory_kb: dict[int, int] = {}
+        self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
+        self._runtimes: dict[tuple[int, str], int | None] = {}
+        self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
+
+    def memory_kb(self, task: str) -> int:
+        """Memory need of a task in KB, rounded up."""
+        entry = self.tasks[task]
+        if id(entry) not in self._memory_kb:
+            self._memory_kb[id(entry)] = math.ceil(exact(entry["memory_mb"]) * 1024 * _RUNTIME_NOISE)
+        return self._memory_kb[id(entry)]
+
+    def runtime_s(self, task: str, type_name: str) -> int | None:
+        """Whole seconds of a task on a VM type at full speed; None if it cannot run there."""
+        entry = self.tasks[task]
+        key = id(entry), type_name
+        if key not in self._runtimes:
+            self._runtimes[key] = self._runtime_s(task, type_name)
+        return self._runtimes[key]
+
+    def _runtime_s(self, task: str, type_name: str) -> int | None:
+        entry, vm_type = self.tasks[task], self.types[type_name]
+        by_type = entry.get("runtime_s")
+        if by_type is not None:
+            if type_name not in by_type:
+                return None
+            given = exact(by_type[type_name])
+        else:
+            given = exact(entry["base_runtime_s"]) / vm_type.speed
+        if given > _LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
+            return None
+        return math.ceil(given * _RUNTIME_NOISE)
+
+    def interval_and_dump_s(self, task: str) -> tuple[Fraction, Fraction] | None:
+        """Work between two checkpoints, and time to write one; None without checkpoints."""
+        if self._checkpoint is None:
+            return None
+        entry = self.tasks[task]
+        if id(entry) not in self._intervals:
+            rules = self._checkpoint
+            dump = exact(rules["dump_base_s"]) + exact(rules.get("dump_s_per_mb", 0)) * exact(entry["memory_mb"])
+            self._intervals[id(entry)] = dump / exact(rules["overhead_fraction"]), dump
+        return self._intervals[id(entry)]
+
+    def work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
+        """Work out a run of a task of which a fraction is saved; None if it cannot run there."""
+        if saved:
+            return self._work(task, vm_type, market, mode, saved)
+        key = id(self.tasks[task]), vm_type.name, market == "spot", mode == "baseline"
+        if key not in self._fresh:
+            self._fresh[key] = self._work(task, vm_type, market, mode, saved)
+        return self._fresh[key]
+
+    def _work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
+        runtime = self.runtime_s(task, vm_type.name)
+        if runtime is None:
+            return None
+        left = runtime * (1 - saved)
+        count, dumps = 0, Fraction(0)
+        rules = self.interval_and_dump_s(task) if market == "spot" else None
+        if rules is not None:
+            interval, dump = rules
+            count = max(round_up(left / interval) - 1, 0)
+            dumps = count * dump
+        slow = mode == "baseline" and vm_type.credits is not None
+        speed = vm_type.credits.baseline if slow and vm_type.credits is not None else Fraction(1)
+        return Work(left, count, round_up((left + dumps) / speed), speed)
+
+
+def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
+    memory = exact(entry["memory_mb"])
+    burstable = entry.get("burstable")
+    credits = None
+    if burstable is not None:
+        per_hour = exact(burstable["credits_per_hour"])
+        most = burstable.get("max_credits")
+        credits = CreditFacts(
+            baseline=exact(burstable["baseline_fraction"]),
+            earned_per_s=per_hour / 3600,
+            initial=exact(burstable.get("initial_credits", 0)),
+            cap=24 * per_hour if most is None else exact(most),
+        )
+    return TypeFacts(
+        name=entry["name"],
+        vcpus=int(entry["vcpus"]),
+        memory_kb=math.floor(memory * 1024),
+        memory_gb=memory / 1024,
+        price_usd_per_s={
+            market: exact(offer["price_usd_per_hour"]) / 3600 for market, offer in entry["offers"].items()
+        },
+        limits={market: int(offer["limit"]) for market, offer in entry["offers"].items()},
+        credits=credits,
+        speed=exact(entry.get("speed", 1)),
+    )
+
+
+def _copies(entry: Mapping[str, Any]) -> Iterator[str]:
+    count = int(entry.get("count", 1))
+    if count == 1:
+        yield entry["id"]
+    else:
+        yield from (f"{entry['id']}#{number}" for number in range(1, count + 1))

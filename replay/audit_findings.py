@@ -1,0 +1,88 @@
+"""What the auditor of replays can find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule that a trace breaks.
+
+    Attributes
+    ----------
+    rule : str
+        Which rule, e.g. ``memory``; see `RULES`.
+    where : str
+        The task or VM, by its name; empty for the replay as a whole.
+    amount : float
+        By how much, in ``unit``.
+    unit : str
+        E.g. ``s``, ``MB``, ``VMs``.
+    message : str
+        The same as a sentence.
+    """
+
+    rule: str
+    where: str
+    amount: float
+    unit: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+RULES = {
+    "order": "events stand by time, then finish, ready, resume, hibernate, trigger, cycle end; decisions follow them",
+    "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
+    "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
+    "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
+    "timeline": "spot VMs hibernate and resume exactly when the day says so, and no other VMs do",
+    "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated or terminated",
+    "placement": "a task starts on the VM it belongs to, on one of its cores, where it can run, in a mode the VM has",
+    "core": "a core runs one task at a time",
+    "memory": "the tasks on the cores of a VM fit its memory together",
+    "run-time": "a task runs as long as what is left of it takes there",
+    "saved": "what is kept of a task are the checkpoints that were written, and no more",
+    "credits": "tasks at full speed on a burstable VM have the credits they spend",
+    "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
+    "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
+    "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
+    "cycle-end": "an idle VM reaches the end of its allocation cycle exactly there",
+    "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
+    "bill": "all VMs are terminated, and billed, no longer than to the end of the bag",
+    "figures": "the figures of the end record are what the events come to",
+}
+"""Rules by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What the auditor found in one replay.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        All broken rules; empty for a correct trace.
+    cost_usd : float
+        What the VMs cost, worked out here.
+    makespan_s : int or None
+        End of the last task; None if tasks are unfinished.
+    notes : tuple of str
+        What is worth knowing but breaks no rule.
+    vm_cost_usd : mapping
+        The bill of each VM by its name.
+    """
+
+    findings: tuple[Finding, ...]
+    cost_usd: float
+    makespan_s: int | None
+    notes: tuple[str, ...] = ()
+    vm_cost_usd: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def correct(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.findings

@@ -1,0 +1,236 @@
+"""``replay_day`` and ``replay_days``: one way to a day, one way to many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+from ..instances.errors import SpotbagError
+from ..schedules.checker import check
+from ..schedules.schedule import Schedule
+from .billing import PAPERS_BILLING, Billing
+from .clairvoyant import clairvoyant_bound
+from .engine import Replay
+from .outcome import Outcome
+from .plan import ReplayPlan, on_demand_schedule, replay_plan
+from .policies import OnDemand, Policy, find_policy
+from .scenarios import Scenario
+from .timeline import QUIET, Timeline
+from .trace_files import Trace
+from .traces import trace_of
+
+PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
+"""Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
+
+_DAYS_A_BATCH = 8
+
+_Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
+"""For each day, what it came to under each policy, and its bound."""
+
+
+def replay_day(
+    schedule: Schedule,
+    policy: str | Policy = "hads",
+    timeline: Timeline = QUIET,
+    *,
+    billing: Billing = PAPERS_BILLING,
+) -> Outcome:
+    """Replay a plan on one day.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    policy : str or Policy
+        What answers to events: a name of `POLICIES`, or your own.
+    timeline : Timeline
+        The day; quiet if absent.
+    billing : Billing
+        How VMs are billed.
+
+    Returns
+    -------
+    Outcome
+        Cost, makespan and what happened.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy, or the day is not one of the instance.
+    SpotbagError
+        If the plan cannot be carried out.
+    """
+    return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
+
+
+def trace_day(
+    schedule: Schedule,
+    policy: str | Policy = "hads",
+    timeline: Timeline = QUIET,
+    *,
+    billing: Billing = PAPERS_BILLING,
+    day: int = 0,
+) -> tuple[Outcome, Trace]:
+    """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
+
+    Parameters
+    ----------
+    day : int
+        Number of the day, for the record.
+    """
+    ready = _Ready(schedule, policy)
+    run = _replay(ready, timeline, billing, record=True)
+    outcome = run.run()
+    return outcome, trace_of(run, outcome, day, hibernation=not ready.on_demand)
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Policies side by side on the same days.
+
+    Attributes
+    ----------
+    policies : tuple of str
+        The policies.
+    outcomes : tuple of tuple of Outcome
+        Of each policy, one outcome a day.
+    bounds_usd : tuple of float or None
+        Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
+        bounds were asked for.
+    on_demand_usd : float or None
+        Cost of the plan on on-demand VMs; None if it has no such price.
+    interrupted : bool
+        Whether there are fewer days than were asked for.
+    """
+
+    policies: tuple[str, ...]
+    outcomes: tuple[tuple[Outcome, ...], ...]
+    bounds_usd: tuple[float | None, ...]
+    on_demand_usd: float | None
+    interrupted: bool = False
+
+    @property
+    def n_days(self) -> int:
+        """Number of days."""
+        return len(self.bounds_usd)
+
+
+def replay_days(
+    schedule: Schedule,
+    policies: Sequence[str | Policy],
+    scenario: Scenario,
+    runs: int,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    billing: Billing = PAPERS_BILLING,
+    bounds: bool = True,
+    on_day: Callable[[int], None] | None = None,
+) -> Days:
+    """Replay a plan under several policies on the same days.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    policies : sequence of str or Policy
+        What answers to events.
+    scenario : Scenario
+        Where the days come from; day k of a seed is the same however many there are.
+    runs : int
+        Number of days.
+    seed : int
+        Of the scenario.
+    jobs : int
+        Processes.
+    billing : Billing
+        How VMs are billed.
+    bounds : bool
+        Whether to work out the lower bound of each day.
+    on_day : callable, optional
+        Called with the number of days that have just been done.
+
+    Returns
+    -------
+    Days
+        An interrupt (Ctrl-C) ends it with the days so far.
+    """
+    ready = [_Ready(schedule, policy) for policy in policies]
+    batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
+    done: _Rows = []
+    interrupted = False
+    try:
+        work = partial(_batch, ready, scenario, seed, billing, bounds)
+        for rows in _batches(work, batches, jobs):
+            done += rows
+            if on_day is not None:
+                on_day(len(rows))
+    except KeyboardInterrupt:
+        interrupted = True
+        if not done:
+            raise
+    return Days(
+        policies=tuple(entry.policy.name for entry in ready),
+        outcomes=tuple(zip(*(outcomes for outcomes, _ in done), strict=True)),
+        bounds_usd=tuple(bound for _, bound in done),
+        on_demand_usd=on_demand_price_usd(schedule, billing),
+        interrupted=interrupted,
+    )
+
+
+def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
+    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer."""
+    try:
+        return replay_day(schedule, OnDemand(), billing=billing).cost_usd
+    except SpotbagError:
+        return None
+
+
+class _Ready:
+    """A policy, and the plan that it starts from."""
+
+    def __init__(self, schedule: Schedule, policy: str | Policy) -> None:
+        self.policy = find_policy(policy) if isinstance(policy, str) else policy
+        self.on_demand = isinstance(self.policy, OnDemand)
+        _demand_possible(schedule)
+        self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
+
+
+def _demand_possible(schedule: Schedule) -> None:
+    """Refuse a plan that no cloud could carry out."""
+    broken = [entry for entry in check(schedule.instance, schedule).violations if entry.rule in PHYSICAL_RULES]
+    if broken:
+        more = f" (and {len(broken) - 1} more; 'spotbag check' tells all)" if len(broken) > 1 else ""
+        raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
+
+
+def _replay(ready: _Ready, timeline: Timeline, billing: Billing, record: bool) -> Replay:
+    """Make a replay; on-demand VMs meet a quiet day."""
+    day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
+    return Replay(ready.plan, ready.policy, day, billing, record)
+
+
+def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int) -> Iterator[_Rows]:
+    """Replay batches of days, in order."""
+    if jobs == 1:
+        yield from map(work, batches)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(days) for days in batches)
+
+
+def _batch(
+    ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, bounds: bool, days: range
+) -> _Rows:
+    """Replay some days under all policies; with the bound of each day."""
+    rows: _Rows = []
+    for number in days:
+        instance = ready[0].plan.instance
+        timeline = scenario.day(instance, seed, number)
+        outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]
+        bound = clairvoyant_bound(instance, timeline, billing) if bounds else None
+        rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
+    return rows

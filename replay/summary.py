@@ -1,0 +1,182 @@
+"""Means, confidence intervals and paired differences of the days that policies went through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .outcome import MIGRATION_KINDS, Outcome
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over days and its 95 % confidence interval, by Student's t.
+
+    Attributes
+    ----------
+    n : int
+        Days that were averaged.
+    mean : float or None
+        Their mean; None if there is none.
+    half_width : float or None
+        The interval is ``mean`` plus and minus this; None for fewer than two days.
+    """
+
+    n: int
+    mean: float | None
+    half_width: float | None
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return it as JSON values."""
+        return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Estimate a mean from independent days."""
+    n = len(values)
+    if n == 0:
+        return Estimate(0, None, None)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Estimate(1, mean, None)
+    from scipy.special import stdtrit
+
+    spread = float(np.std(values, ddof=1))
+    return Estimate(n, mean, float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * spread / math.sqrt(n))
+
+
+METRICS: dict[str, Callable[[Outcome], float]] = {
+    "cost_usd": lambda day: day.cost_usd,
+    "late_tasks": lambda day: day.late_tasks,
+    "unfinished_tasks": lambda day: day.unfinished_tasks,
+    "hibernations": lambda day: day.hibernations,
+    "resumes": lambda day: day.resumes,
+    "resumes_in_time": lambda day: day.resumes_in_time,
+    "on_demand_started": lambda day: day.on_demand_started,
+    **{f"migrations_{kind}": lambda day, kind=kind: day.migrations[kind] for kind in MIGRATION_KINDS},  # type: ignore[misc]
+    "steal_attempts": lambda day: day.steal_attempts,
+    "steals": lambda day: day.steals,
+    "tasks_stolen": lambda day: day.tasks_stolen,
+    "checkpoints": lambda day: day.checkpoints,
+    "recoveries": lambda day: day.recoveries,
+    "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
+}
+"""What is averaged over all days, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySummary:
+    """How a policy went through its days.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    days : int
+        Days replayed.
+    misses, unfinished : int
+        Days that missed the deadline; those of them on which tasks never ended.
+    makespan_s : Estimate
+        Over the days on which all tasks ended.
+    means : dict of str to Estimate
+        The `METRICS`, over all days.
+    saving_percent : Estimate
+        Cost saved against the plan on on-demand VMs; no days if it has no such price.
+    regret_usd : Estimate
+        Cost above the bound of the day, over the days on which the deadline was met; no days without bounds.
+    """
+
+    policy: str
+    days: int
+    misses: int
+    unfinished: int
+    makespan_s: Estimate
+    means: dict[str, Estimate]
+    saving_percent: Estimate
+    regret_usd: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """A policy against another on the same days: differences are taken day by day.
+
+    Attributes
+    ----------
+    policy, against : str
+        The policies.
+    cost_usd : Estimate
+        Cost of the policy less that of the other.
+    makespan_s : Estimate
+        The same of the makespan, over the days on which both ended all tasks.
+    cheaper, dearer : int
+        Days on which the policy was cheaper and dearer.
+    """
+
+    policy: str
+    against: str
+    cost_usd: Estimate
+    makespan_s: Estimate
+    cheaper: int
+    dearer: int
+
+
+def summarise(
+    outcomes: Sequence[Outcome], on_demand_usd: float | None = None, bounds_usd: Sequence[float | None] | None = None
+) -> PolicySummary:
+    """Summarise the days of one policy.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        One for each day.
+    on_demand_usd : float, optional
+        Cost of the plan on on-demand VMs.
+    bounds_usd : sequence of float, optional
+        Lower bound of the cost of each day; None where no policy can meet the deadline.
+    """
+    saving = [] if on_demand_usd is None else [100 * (1 - day.cost_usd / on_demand_usd) for day in outcomes]
+    regret = [
+        day.cost_usd - bound
+        for day, bound in zip(outcomes, bounds_usd or [None] * len(outcomes), strict=True)
+        if bound is not None and day.meets_deadline
+    ]
+    return PolicySummary(
+        policy=outcomes[0].policy,
+        days=len(outcomes),
+        misses=sum(not day.meets_deadline for day in outcomes),
+        unfinished=sum(day.unfinished_tasks > 0 for day in outcomes),
+        makespan_s=estimate([day.makespan_s for day in outcomes if day.makespan_s is not None]),
+        means={name: estimate([value(day) for day in outcomes]) for name, value in METRICS.items()},
+        saving_percent=estimate(saving),
+        regret_usd=estimate(regret),
+    )
+
+
+def compare_days(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> PairedDifference:
+    """Compare two policies on the same days."""
+    pairs = list(zip(outcomes, others, strict=True))
+    cost = [mine.cost_usd - other.cost_usd for mine, other in pairs]
+    ended = [(mine.makespan_s, other.makespan_s) for mine, other in pairs]
+    return PairedDifference(
+        policy=outcomes[0].policy,
+        against=others[0].policy,
+        cost_usd=estimate(cost),
+        makespan_s=estimate([mine - other for mine, other in ended if mine is not None and other is not None]),
+        cheaper=sum(difference < 0 for difference in cost),
+        dearer=sum(difference > 0 for difference in cost),
+    )

@@ -1,0 +1,417 @@
+"""Traces of replays as files: JSON lines, ``spotbag.trace/1``; see *Trace of a replay* in ``docs/formats.md``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from ..instances.errors import InputError, Issue, SpotbagError
+from ..instances.json_documents import Record, Text, check_format, field_issues, parse_json
+from ..instances.problem import Instance, Market, Name
+from ..instances.text_files import read_text, source_name, write_text
+
+TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
+_LARGEST = 2**53
+_MOST_ISSUES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All that happened in one replay.
+
+    Attributes
+    ----------
+    instance : dict
+        The instance document, with ``d_spot_s``.
+    run : dict
+        The record ``run``: policy, day, timeline, billing, hibernation.
+    events : list of dict
+        The records ``event``, in the order they happened.
+    end : dict
+        The record ``end``: the figures of the replay.
+    """
+
+    instance: dict[str, Any]
+    run: dict[str, Any]
+    events: list[dict[str, Any]]
+    end: dict[str, Any]
+
+
+Moment: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
+Amount: TypeAlias = Annotated[float, Field(ge=0)]
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+TaskId: TypeAlias = Annotated[str, Field(min_length=1, max_length=300)]
+Mode: TypeAlias = Literal["burst", "baseline"]
+
+
+class TimelineMoment(Record):
+    """All spot VMs of a type hibernate, or resume."""
+
+    time_s: Moment
+    type: Name
+    event: Literal["hibernate", "resume"]
+
+
+class DayRecord(Record):
+    """The timeline of the day."""
+
+    name: Text
+    events: Annotated[tuple[TimelineMoment, ...], Field(strict=False)]
+
+
+class BillingRecord(Record):
+    """What is charged besides the price of running VMs."""
+
+    first_hour_free: bool
+    hibernated_usd_per_gb_hour: Amount
+
+
+class RunRecord(Record):
+    """The beginning of a replay."""
+
+    record: Literal["run"]
+    policy: Name
+    day: Count
+    timeline: DayRecord
+    billing: BillingRecord
+    hibernation: bool
+
+
+class EventRecord(Record):
+    """What all events have in common."""
+
+    record: Literal["event"]
+    t: Moment
+    event: str
+
+
+class VmEvent(EventRecord):
+    """``ready``, ``hibernate``, ``resume``, ``trigger``, ``cycle-end`` and ``terminate`` of a VM."""
+
+    vm: Name
+
+
+class LaunchEvent(VmEvent):
+    """A VM is requested."""
+
+    type: Name
+    market: Market
+
+
+class StartEvent(VmEvent):
+    """A task starts."""
+
+    core: Count
+    task: TaskId
+    mode: Mode | None = None
+    saved: Fraction | None = None
+    duration_s: Count
+
+
+class FinishEvent(VmEvent):
+    """A task finishes."""
+
+    core: Count
+    task: TaskId
+
+
+class TriggerSetEvent(VmEvent):
+    """The migration trigger time of a hibernated VM is computed; it may lie in the past of the VM's own plan."""
+
+    at_s: Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)]
+
+
+class MigrateEvent(EventRecord):
+    """A task of a hibernated VM moves to another VM."""
+
+    task: TaskId
+    from_vm: Name = Field(alias="from")
+    to: Name
+    kind: Literal["idle", "busy", "new"]
+    saved: Fraction | None = None
+    recovered: bool | None = None
+    late: bool | None = None
+    mode: Mode | None = None
+
+
+class StealEvent(EventRecord):
+    """A waiting task moves to an idle VM."""
+
+    task: TaskId
+    from_vm: Name = Field(alias="from")
+    to: Name
+    mode: Mode | None = None
+
+
+class StealAttemptEvent(VmEvent):
+    """An idle VM has looked for tasks to steal."""
+
+    stolen: Count
+
+
+class StrandedEvent(VmEvent):
+    """Migration found no place for some tasks."""
+
+    tasks: Count
+
+
+class MigrationCounts(Record):
+    """Migrated tasks by the state of the VM they went to."""
+
+    idle: Count
+    busy: Count
+    new: Count
+
+
+class EndRecord(Record):
+    """The end of a replay, and its figures."""
+
+    record: Literal["end"]
+    t: Moment
+    cost_usd: Amount
+    makespan_s: Moment | None
+    finished: Count
+    late_tasks: Count
+    unfinished: Annotated[tuple[TaskId, ...], Field(strict=False)]
+    hibernations: Count
+    resumes: Count
+    on_demand_started: Count
+    migrations: MigrationCounts
+    steal_attempts: Count
+    steals: Count
+    tasks_stolen: Count
+    checkpoints: Count
+    recoveries: Count
+    cpu_time_saved_s: Amount
+
+
+class HeaderRecord(Record):
+    """The first line; the instance in it is validated on its own."""
+
+    record: Literal["header"]
+    format: Literal["spotbag.trace/1"]
+    spotbag: Text
+    instance: dict[str, Any]
+
+
+EVENT_RECORDS: dict[str, type[EventRecord]] = {
+    "launch": LaunchEvent,
+    "ready": VmEvent,
+    "start": StartEvent,
+    "finish": FinishEvent,
+    "hibernate": VmEvent,
+    "resume": VmEvent,
+    "trigger-set": TriggerSetEvent,
+    "trigger": VmEvent,
+    "migrate": MigrateEvent,
+    "steal": StealEvent,
+    "steal-attempt": StealAttemptEvent,
+    "stranded": StrandedEvent,
+    "cycle-end": VmEvent,
+    "terminate": VmEvent,
+}
+"""Fields of each kind of event."""
+
+_RECORDS: dict[str, type[Record]] = {"header": HeaderRecord, "run": RunRecord, "event": EventRecord, "end": EndRecord}
+_BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
+"""What may stand before a record."""
+
+
+def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
+    """Yield the lines of a trace file, without line ends.
+
+    Parameters
+    ----------
+    traces : iterable of Trace
+        At least one; all of the same instance.
+
+    Raises
+    ------
+    SpotbagError
+        If there is no trace, or the instances differ: a file holds the replays of one instance.
+    """
+    from importlib.metadata import version
+
+    instance: dict[str, Any] | None = None
+    for trace in traces:
+        if instance is None:
+            instance = trace.instance
+            yield _line(
+                {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
+            )
+        elif trace.instance is not instance and trace.instance != instance:
+            raise SpotbagError(
+                f"a trace file holds replays of one instance; {trace.instance.get('name')!r} is another one than "
+                f"{instance.get('name')!r}, or changed (write it to a file of its own)"
+            )
+        yield _line(trace.run)
+        yield from map(_line, trace.events)
+        yield _line(trace.end)
+    if instance is None:
+        raise SpotbagError("no trace to write: a trace file holds at least one replay")
+
+
+def write_traces(path: str | os.PathLike[str], traces: Iterable[Trace]) -> None:
+    """Write traces to a file, at once.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    traces : iterable of Trace
+        At least one; all of the same instance.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written, there is no trace, or the traces are of different instances.
+    """
+    write_text(path, "\n".join(trace_lines(traces)) + "\n")
+
+
+def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
+    """Read a trace file, or standard input for ``-``.
+
+    Every record is checked on its own, and that the records stand in order; whether what they tell can be true is
+    the auditor's business.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or with the lines that are wrong.
+    """
+    source = source_name(path)
+    return parse_traces(read_text(path), source)
+
+
+def parse_traces(text: str, source: str) -> list[Trace]:
+    """Read traces from the text of a file.
+
+    Parameters
+    ----------
+    text : str
+        JSON lines.
+    source : str
+        Its name in messages.
+
+    Raises
+    ------
+    InputError
+        With the lines that are wrong.
+    """
+    traces: list[Trace] = []
+    instance: dict[str, Any] = {}
+    run: dict[str, Any] = {}
+    events: list[dict[str, Any]] = []
+    issues: list[Issue] = []
+    before = ""
+    number = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        record = _parsed(line, number, source)
+        kind = _kind(record, before, number, source)
+        if kind == "header":
+            instance = _instance(record, source)
+        else:
+            issues += _issues(record, kind, number)
+            if len(issues) >= _MOST_ISSUES:
+                break
+        if kind == "run":
+            run, events = record, []
+        elif kind == "event":
+            events.append(record)
+        elif kind == "end":
+            traces.append(Trace(instance, run, events, record))
+        before = kind
+    if issues:
+        raise InputError(source, issues)
+    if before != "end":
+        raise InputError(source, [Issue(f"line {number}", f"the file ends after a {before!r} record; it is cut short")])
+    return traces
+
+
+def check_records(trace: Trace) -> None:
+    """Refuse a trace made in memory whose records are not those of the format; the instance is not looked at.
+
+    Raises
+    ------
+    InputError
+        With the records that are wrong, by the number of the line they would have in a file of their own.
+    """
+    issues = _issues(trace.run, "run", 2)
+    for number, event in enumerate(trace.events, 3):
+        issues += _issues(event, "event", number)
+        if len(issues) >= _MOST_ISSUES:
+            break
+    issues += _issues(trace.end, "end", 3 + len(trace.events))
+    if issues:
+        raise InputError("trace", issues)
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _parsed(line: str, number: int, source: str) -> dict[str, Any]:
+    try:
+        return parse_json(line, source)
+    except InputError as error:
+        issues = [Issue(f"line {number}", str(issue).replace("in line 1, ", "in ")) for issue in error.issues]
+        raise InputError(source, issues) from None
+
+
+def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> str:
+    """Say what a record is; refuse one that cannot stand here."""
+    where, kind = f"line {number}", record.get("record")
+    if not before:
+        if kind != "header":
+            raise InputError(source, [Issue(where, "must be the header of a trace", "record", kind)])
+        check_format(record, TRACE_FORMAT, source)
+        return "header"
+    if not isinstance(kind, str) or kind not in _BEFORE:
+        raise InputError(source, [Issue(where, f"must be one of {', '.join(_BEFORE)}", "record", kind)])
+    if before not in _BEFORE[kind]:
+        raise InputError(source, [Issue(where, f"a {kind!r} record cannot follow a {before!r} record")])
+    return kind
+
+
+def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
+    issues = _issues(header, "header", 1)
+    if issues:
+        raise InputError(source, issues)
+    document: dict[str, Any] = header["instance"]
+    check_format(document, "spotbag.instance/1", f"{source}: instance of the header")
+    instance = Instance.from_document(document, f"{source}: instance of the header")
+    if instance.d_spot_s is None:
+        raise InputError(source, [Issue("instance of the header", "is missing; a replay knows it", "d_spot_s")])
+    return document
+
+
+def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
+    """Say what is wrong with the fields of a record."""
+    model: type[Record] = _RECORDS[kind]
+    if kind == "event":
+        name = record.get("event")
+        if not isinstance(name, str) or name not in EVENT_RECORDS:
+            known = ", ".join(EVENT_RECORDS)
+            rule = "is missing" if name is None else f"is not known (known: {known})"
+            return [Issue(f"line {number}", rule, "event", Issue.NOTHING if name is None else name)]
+        model = EVENT_RECORDS[name]
+    try:
+        model.model_validate(record)
+    except ValidationError as error:
+        place = f"line {number}"
+        found = field_issues(error, model, record)
+        # In files the key is "from", which no attribute can be called.
+        return [Issue(place, issue.rule.replace("from_vm", "from"), issue.field, issue.value) for issue in found]
+    return []
+
+
+__all__ = ["TRACE_FORMAT", "Trace", "check_records", "parse_traces", "read_traces", "trace_lines", "write_traces"]

@@ -1,0 +1,116 @@
+"""``spotbag audit``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import JsonOption, busy, make_table, print_json, print_table, seconds
+
+if TYPE_CHECKING:
+    from ..replay.audit_findings import AuditReport
+    from ..replay.trace_files import Trace
+
+EXAMPLE = "Example:  spotbag audit day.jsonl"
+
+NOT_CORRECT = 1
+
+_SHOWN = 40
+_SHOWN_RUNS = 100
+
+
+def audit_command(
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACE", help="A trace of replays (JSON lines), or - for standard input.", show_default=False
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Audit the trace of a replay, by code that shares nothing with what replays.
+
+    Bills, times, saved work, memory, cores, credits and all figures are worked out again from the events; every broken
+    rule is listed with its amount. Exit code 0: correct; 1: not correct; 2: bad input.
+    """
+    from ..instances.wording import counted
+    from ..replay.auditor import audit_traces
+    from ..replay.trace_files import read_traces
+
+    with busy("auditing"):
+        traces = read_traces(trace)
+        reports = audit_traces(traces)
+    n_findings = sum(len(report.findings) for report in reports)
+    if as_json:
+        print_json(
+            {
+                "instance": traces[0].instance["name"],
+                "status": "incorrect" if n_findings else "correct",
+                "runs": [
+                    {
+                        "policy": entry.run["policy"],
+                        "day": entry.run["day"],
+                        "status": "correct" if report.correct else "incorrect",
+                        "cost_usd": report.cost_usd,
+                        "makespan_s": report.makespan_s,
+                        "events": len(entry.events),
+                        "findings": [dataclasses.asdict(finding) for finding in report.findings],
+                        "notes": list(report.notes),
+                    }
+                    for entry, report in zip(traces, reports, strict=True)
+                ],
+            }
+        )
+    else:
+        verdict = f"not correct, {counted(n_findings, 'finding')}" if n_findings else "correct"
+        print(f"{traces[0].instance['name']}: {counted(len(traces), 'run')}, {verdict}")
+        _print_runs(traces, reports)
+        if n_findings:
+            _print_findings(traces, reports, n_findings)
+    if n_findings:
+        raise typer.Exit(NOT_CORRECT)
+
+
+def _print_runs(traces: list[Trace], reports: list[AuditReport]) -> None:
+    """One row for each run; of very many, the first."""
+    from ..instances.wording import counted
+
+    columns = [
+        ("policy", False),
+        ("day", True),
+        ("cost ($)", True),
+        ("makespan (s)", True),
+        ("events", True),
+        ("verdict", False),
+        ("notes", False),
+    ]
+    rows = [
+        (
+            entry.run["policy"],
+            str(entry.run["day"]),
+            f"{report.cost_usd:.6f}",
+            "-" if report.makespan_s is None else seconds(report.makespan_s),
+            f"{len(entry.events):,}",
+            "correct" if report.correct else counted(len(report.findings), "finding"),
+            "; ".join(report.notes),
+        )
+        for entry, report in zip(traces[:_SHOWN_RUNS], reports, strict=False)
+    ]
+    print_table(make_table(columns, rows))
+    if len(traces) > _SHOWN_RUNS:
+        print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
+
+
+def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int) -> None:
+    """What is wrong, run by run."""
+    columns = [("policy", False), ("day", True), ("rule", False), ("amount", True), ("unit", False), ("what", False)]
+    rows: list[tuple[str, ...]] = []
+    for entry, report in zip(traces, reports, strict=True):
+        for finding in report.findings[: _SHOWN - len(rows)]:
+            run = entry.run["policy"], str(entry.run["day"])
+            rows.append((*run, finding.rule, f"{finding.amount:g}", finding.unit, finding.message))
+    print_table(make_table(columns, rows))
+    if n_findings > _SHOWN:
+        print(f"... and {n_findings - _SHOWN} more (--json lists all)")

@@ -1,0 +1,213 @@
+"""``spotbag replay``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import INTERRUPTED
+from .common import (
+    NO_FEASIBLE_PLAN,
+    DeadlineOption,
+    DSpotOption,
+    InstanceArgument,
+    JsonOption,
+    MarketsOption,
+    busy,
+    change_instance,
+    check_output,
+    counting,
+    load_instance,
+    print_json,
+    progress,
+    warn,
+)
+from .replay_report import CLAIRVOYANT, days_object, print_summary
+
+if TYPE_CHECKING:
+    from ..instances import Instance
+    from ..replay import Billing, Scenario, Trace
+    from ..schedules import Schedule
+
+EXAMPLE = (
+    "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
+)
+
+_DEFAULT_POLICIES = "static,hads,burst-hads,on-demand,clairvoyant"
+
+
+def replay_command(
+    instance: InstanceArgument,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="PLAN", help="The plan (JSON).")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given."),
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="Policies by commas: static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is the bound.",
+        ),
+    ] = _DEFAULT_POLICIES,
+    scenario: Annotated[
+        str,
+        typer.Option(
+            "--scenario",
+            "-s",
+            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, poisson, quiet, or a JSON file.",
+        ),
+    ] = "hads/sc4",
+    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the days.")] = 0,
+    day: Annotated[
+        int | None,
+        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and tell what happens."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    k_h: Annotated[
+        float | None, typer.Option("--k-h", help="Hibernations of a type expected up to the deadline (poisson).")
+    ] = None,
+    k_r: Annotated[float | None, typer.Option("--k-r", help="Resumes of a type, likewise (poisson).")] = None,
+    rate_scale: Annotated[
+        float, typer.Option("--rate-scale", help="Multiplies both rates of a Poisson scenario.")
+    ] = 1.0,
+    one_means: Annotated[
+        str | None, typer.Option("--one-means", help="In an availability trace, 1 means: available or preempted.")
+    ] = None,
+    deadline: DeadlineOption = None,
+    d_spot: DSpotOption = None,
+    markets: MarketsOption = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="S", help="Seconds that the method may plan.")
+    ] = None,
+    first_hour_free: Annotated[
+        bool, typer.Option("--first-hour-free", help="A spot VM that hibernates in its first hour is free until then.")
+    ] = False,
+    hibernated_rate: Annotated[
+        float, typer.Option("--hibernated-rate", metavar="USD", min=0, help="Price of a GB-hour of a hibernated VM.")
+    ] = 0.0,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
+    ] = None,
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw that day: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a plan on days on which spot VMs hibernate and resume, under policies that react.
+
+    All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
+    2: bad input.
+    """
+    from ..instances import SpotbagError
+    from ..replay import Billing, find_policy, find_scenario, replay_days
+    from ..schedules.gantt import picture_format
+
+    names = list(dict.fromkeys(name.strip() for name in policy.split(",")))
+    replayed = [name for name in names if name != CLAIRVOYANT]
+    for name in replayed:
+        find_policy(name)
+    if gantt is not None:
+        picture_format(gantt)
+    check_output(trace, instance, plan, scenario, gantt)
+    check_output(gantt, instance, plan, scenario)
+    if plan is not None and method is not None:
+        raise SpotbagError("--plan and --method: give one of them; the plan is read, or made")
+    days_from = find_scenario(scenario, k_h=k_h, k_r=k_r, rate_scale=rate_scale, one_means=one_means)
+    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
+    schedule, maker = _plan(problem, plan, method, time_limit)
+    if schedule is None:
+        print(maker)
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+    days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
+    billing = Billing(first_hour_free, hibernated_rate)
+    traces = _traces(schedule, replayed, days_from, seed, day, billing) if day is not None or trace or gantt else []
+    _write(traces, trace, gantt)
+    if day is not None:
+        _print_day(traces, as_json)
+        return
+    with counting(f"replaying {problem.name}", runs) as count:
+        days = replay_days(
+            schedule,
+            replayed,
+            days_from,
+            runs,
+            seed=seed,
+            jobs=jobs,
+            billing=billing,
+            bounds=CLAIRVOYANT in names,
+            on_day=lambda done: [count("") for _ in range(done)] and None,
+        )
+    if days.interrupted:
+        warn([f"interrupted: {days.n_days} of {runs} days are here"])
+    if as_json:
+        print_json(days_object(schedule, maker, days, days_from.name, seed))
+    else:
+        print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
+    if days.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _plan(
+    problem: Instance, plan: str | None, method: str | None, time_limit: float | None
+) -> tuple[Schedule | None, str]:
+    """Read or make the plan; with what it is called, or why there is none."""
+    from ..heuristics import with_d_spot
+    from ..schedules import read_schedule
+    from ..solvers import solve
+
+    if plan is not None:
+        return read_schedule(plan, with_d_spot(problem)), f"the plan of {plan}"
+    name = method or "auto"
+    with progress(f"planning {problem.name} by {name}") as show:
+        result = solve(problem, name, time_limit_s=time_limit, on_progress=show)
+    warn(result.warnings)
+    if result.schedule is None:
+        return None, f"{problem.name}: no plan found by {name}\n{result.message}"
+    return result.schedule, f"plan by {name}"
+
+
+# --------------------------------------------------------------------- one day
+
+
+def _traces(
+    schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
+) -> list[Trace]:
+    from ..replay import trace_day
+
+    number = day or 0
+    timeline = scenario.day(schedule.instance, seed, number)
+    return [trace_day(schedule, name, timeline, billing=billing, day=number)[1] for name in policies]
+
+
+def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
+    """Write the trace of a day, and a picture for each policy."""
+    from ..replay import write_replay_gantt, write_traces
+
+    if path is not None:
+        write_traces(path, traces)
+    if gantt is None:
+        return
+    stem, ending = os.path.splitext(gantt)
+    for trace in traces:
+        name = gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
+        with busy(f"drawing {name}"):
+            write_replay_gantt(trace, name)
+
+
+def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
+    from ..replay import tell_story
+
+    if as_json:
+        print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
+        return
+    for index, trace in enumerate(traces):
+        if index:
+            print()
+        for line in tell_story(trace):
+            print(line)

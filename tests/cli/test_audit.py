@@ -1,0 +1,97 @@
+"""``spotbag audit``."""
+
+from __future__ import annotations
+
+import sys
+
+import hand_made_traces
+import pytest
+from command_shell import Shell
+
+from spotbag.replay.audit_findings import RULES
+from spotbag.replay.trace_files import write_traces
+
+
+def test_a_correct_trace(shell: Shell) -> None:
+    write_traces("day.jsonl", [hand_made_traces.recovered()])
+    out = shell.run("audit", "day.jsonl")
+    assert "by hand: 1 run, correct" in out
+    for part in ("hads", "0.058000", "430", "13", "correct"):
+        assert part in out
+    found = shell.json("audit", "day.jsonl")
+    assert found == {
+        "instance": "by hand",
+        "status": "correct",
+        "runs": [
+            {
+                "policy": "hads",
+                "day": 0,
+                "status": "correct",
+                "cost_usd": pytest.approx(0.058),
+                "makespan_s": 430,
+                "events": 13,
+                "findings": [],
+                "notes": [],
+            }
+        ],
+    }
+
+
+def test_an_unfinished_bag_is_noted(shell: Shell) -> None:
+    write_traces("day.jsonl", [hand_made_traces.stranded()])
+    out = shell.run("audit", "day.jsonl")
+    assert "1 task unfinished" in " ".join(out.split())
+    assert shell.json("audit", "day.jsonl")["runs"][0]["makespan_s"] is None
+
+
+def test_every_finding_is_listed_with_its_amount(shell: Shell) -> None:
+    good, bad = hand_made_traces.hibernated_and_resumed(), hand_made_traces.hibernated_and_resumed()
+    bad.end["cost_usd"] += 0.25
+    bad.events[2]["duration_s"] += 7
+    bad.run["day"] = 5
+    write_traces("days.jsonl", [good, bad])
+    out = shell.run("audit", "days.jsonl", code=1)
+    assert "by hand: 2 runs, not correct, 2 findings" in out
+    for part in ("run-time", "figures", "0.25", "USD", "it takes 270 s there"):
+        assert part in out
+    found = shell.json("audit", "days.jsonl", code=1)
+    assert found["status"] == "incorrect"
+    assert [run["status"] for run in found["runs"]] == ["correct", "incorrect"]
+    findings = found["runs"][1]["findings"]
+    assert {entry["rule"]: (entry["amount"], entry["unit"]) for entry in findings} == {
+        "run-time": (7, "s"),
+        "figures": (pytest.approx(0.25), "USD"),
+    }
+    assert all(entry["rule"] in RULES and entry["message"] for entry in findings)
+
+
+def test_long_lists_are_cut(shell: Shell) -> None:
+    trace = hand_made_traces.hibernated_and_resumed()
+    trace.end["cost_usd"] = 1.0
+    write_traces("days.jsonl", [trace] * 101)
+    out = shell.run("audit", "days.jsonl", code=1)
+    assert "... and 1 run more" in out
+    assert "... and 61 more" in out
+    assert len(shell.json("audit", "days.jsonl", code=1)["runs"]) == 101
+
+
+def test_bad_input_is_exit_code_2(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("audit", "none.jsonl", code=2)
+    assert "no such file" in shell.err
+    (shell.folder / "plan.json").write_text('{"format": "spotbag.schedule/1"}\n')
+    shell.run("audit", "plan.json", code=2)
+    assert "must be the header of a trace" in shell.err
+    write_traces("day.jsonl", [hand_made_traces.stolen()])
+    text = (shell.folder / "day.jsonl").read_text()
+    (shell.folder / "cut.jsonl").write_text("\n".join(text.split("\n")[:-2]))
+    shell.run("audit", "cut.jsonl", code=2)
+    assert "it is cut short" in shell.err
+    (shell.folder / "bad.jsonl").write_text(text.replace('"core": 1', '"core": -1'))
+    assert shell.json("audit", "bad.jsonl", code=2)["status"] == "error"
+    monkeypatch.setattr(sys, "stdin", None)
+    shell.run("audit", "-", code=2)
+    assert "standard input is closed" in shell.err
+
+
+def test_help_has_an_example(shell: Shell) -> None:
+    assert "spotbag audit day.jsonl" in " ".join(shell.run("audit", "--help").split())

@@ -1,0 +1,390 @@
+"""The auditor: passes what is right, finds every change of it, and says by how much."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import hand_made_traces
+import pytest
+from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
+
+from spotbag.instances import InputError
+from spotbag.replay.audit_findings import RULES, AuditReport
+from spotbag.replay.auditor import audit, audit_traces
+from spotbag.replay.trace_files import Trace
+
+
+def found(trace: Trace) -> dict[str, float]:
+    """Rules that are broken, each with its largest amount."""
+    amounts: dict[str, float] = {}
+    for finding in audit(trace).findings:
+        assert finding.rule in RULES
+        assert finding.amount > 0
+        amounts[finding.rule] = max(finding.amount, amounts.get(finding.rule, 0))
+    return amounts
+
+
+def event(trace: Trace, kind: str, number: int = 0) -> dict[str, Any]:
+    """The event of a kind with a number."""
+    return [entry for entry in trace.events if entry["event"] == kind][number]
+
+
+# ------------------------------------------------------------------ what is right
+
+
+@pytest.mark.parametrize("make", hand_made_traces.ALL)
+def test_what_is_right_passes(make: Callable[[], Trace]) -> None:
+    trace = make()
+    report = audit(trace)
+    assert report.findings == ()
+    assert report.correct
+    assert report.cost_usd == pytest.approx(trace.end["cost_usd"], rel=1e-12)
+    assert report.makespan_s == trace.end["makespan_s"]
+    assert sum(report.vm_cost_usd.values()) == pytest.approx(report.cost_usd)
+
+
+def test_reports_of_many_traces_are_those_of_each() -> None:
+    traces = [make() for make in hand_made_traces.ALL]
+    assert audit_traces(traces) == [audit(trace) for trace in traces]
+    assert audit_traces([traces[0], traces[0]]) == [audit(traces[0])] * 2
+    assert audit_traces([]) == []
+
+
+def test_notes_say_what_went_wrong_though_the_trace_is_right() -> None:
+    assert audit(stranded()).notes == (
+        "1 task late for the deadline (400 s), by up to 45 s",
+        "1 task unfinished",
+        "1 task migrated too late for the deadline; 0 in time",
+    )
+
+
+def test_free_first_hour_and_the_price_of_hibernation() -> None:
+    trace = hibernated_and_resumed(first_hour_free=True, hibernated_usd_per_gb_hour=0.6)
+    # 90 of 270 s come before the first hibernation; 1 GB for 60 s is 1/60 GB hour.
+    trace.end["cost_usd"] = 180 * 0.0001 + 0.6 / 60
+    assert audit(trace).findings == ()
+
+
+def test_a_bag_ends_the_boot_of_a_vm() -> None:
+    trace = hibernated_and_resumed()
+    trace.events.insert(5, {"record": "event", "t": 335, "event": "finish"})
+    del trace.events[5]
+    trace.events.insert(5, trace.events[4] | {"event": "launch", "vm": "b", "type": "one", "market": "on-demand"})
+    trace.events.append(trace.events[-1] | {"vm": "b"})
+    trace.end["on_demand_started"] = 1
+    report = audit(trace)  # ready at 170 at the latest, but it never was
+    assert {finding.rule for finding in report.findings} == {"ready"}
+    assert report.findings[0].amount == 170
+    trace.instance["boot_overhead_s"] = 180
+    assert "ready" in found(trace)  # that of the other VM
+
+
+def test_a_vm_that_is_ready_while_its_type_is_down_hibernates_at_once() -> None:
+    trace = hibernated_and_resumed()
+    trace.run["timeline"]["events"][0]["time_s"] = 5
+    for entry in trace.events:
+        if entry["event"] == "hibernate":
+            entry["t"] = 10
+        elif entry["event"] == "start":
+            entry["t"] = 160
+        elif entry["t"] == 340:
+            entry["t"] = 430
+    trace.events[2], trace.events[3], trace.events[4] = trace.events[3], trace.events[4], trace.events[2]
+    trace.end.update({"t": 430, "makespan_s": 430})
+    assert audit(trace).findings == ()
+    del trace.events[2:4]
+    assert found(trace)["timeline"] == 1
+
+
+# --------------------------------------------------------- every change is found
+
+_UNSEEN_IF_DROPPED = {"stranded"}
+"""Nothing else in a trace follows from these."""
+
+
+def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
+    """Small changes of a trace: an event dropped, told twice, moved by a second, a field changed."""
+    for index, entry in enumerate(trace.events):
+        name = f"{index} {entry['event']} at {entry['t']}"
+        first_set = entry["event"] == "trigger-set" and trace.events[index + 1]["event"] == "trigger-set"
+        ends_vm = entry["event"] == "cycle-end" and trace.events[index + 1]["event"] == "terminate"
+        if entry["event"] not in _UNSEEN_IF_DROPPED and not first_set and not ends_vm:
+            changed = copy.deepcopy(trace)
+            del changed.events[index]
+            yield f"{name} dropped", changed
+        if entry["event"] not in _UNSEEN_IF_DROPPED | {"trigger-set"}:
+            changed = copy.deepcopy(trace)
+            changed.events.insert(index, entry)
+            yield f"{name} twice", changed
+        for shift in (-1, 1):
+            if entry["t"] + shift >= 0:
+                changed = copy.deepcopy(trace)
+                changed.events[index]["t"] += shift
+                yield f"{name} moved by {shift}", changed
+        for key, value in entry.items():
+            if key in ("record", "t", "event", "late"):
+                continue
+            if key == "at_s" and first_set:
+                continue
+            if key == "core" and not any(
+                (other["event"], other.get("vm")) == ("finish", entry["vm"]) for other in trace.events
+            ):
+                continue  # never told again
+            for other in other_values(trace, key, value):
+                changed = copy.deepcopy(trace)
+                changed.events[index][key] = other
+                yield f"{name} {key}={other}", changed
+    for key, value in trace.end.items():
+        if key in ("record", "migrations", "unfinished"):
+            continue
+        for other in (1, None) if value is None else (value + 1, value - 1, value * 1.001 + 1e-6):
+            if key == "makespan_s" and other is None:
+                continue
+            if other is None or other < 0 or (isinstance(value, int) and isinstance(other, float)):
+                continue
+            changed = copy.deepcopy(trace)
+            changed.end[key] = other
+            yield f"end {key}={other}", changed
+    for kind in ("idle", "busy", "new"):
+        changed = copy.deepcopy(trace)
+        changed.end["migrations"][kind] += 1
+        yield f"end migrations {kind}", changed
+    for listed in ([], [*trace.end["unfinished"], "long"], [*trace.end["unfinished"], "unknown"]):
+        changed = copy.deepcopy(trace)
+        changed.end["unfinished"] = listed
+        if listed != trace.end["unfinished"] and (listed != ["long"] or trace.events[1]["vm"] != "c"):
+            yield f"end unfinished {listed}", changed
+    for index in range(len(trace.run["timeline"]["events"])):
+        changed = copy.deepcopy(trace)
+        changed.run["timeline"]["events"][index]["time_s"] += 1
+        yield f"day {index} moved", changed
+        changed = copy.deepcopy(trace)
+        del changed.run["timeline"]["events"][index]
+        yield f"day {index} dropped", changed
+        changed = copy.deepcopy(trace)
+        changed.run["timeline"]["events"][index]["type"] = "one"
+        yield f"day {index} of another type", changed
+    if trace.run["timeline"]["events"]:
+        changed = copy.deepcopy(trace)
+        changed.run["hibernation"] = False
+        yield "no hibernation", changed
+
+
+def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
+    """Other values of a field of an event."""
+    if isinstance(value, bool):
+        return [False]
+    if isinstance(value, int):
+        return [value + 1, value - 1] if value else [value + 1]
+    if isinstance(value, float):
+        return [value + 1e-6, value - 1e-6]
+    others = {
+        "vm": {entry["vm"] for entry in trace.events if "vm" in entry} | {"unknown"},
+        "task": {task["id"] for task in trace.instance["tasks"]} | {"unknown"},
+        "type": {vm_type["name"] for vm_type in trace.instance["vm_types"]} | {"unknown"},
+        "market": {"spot", "on-demand"},
+        "mode": {"burst", "baseline"},
+        "kind": {"idle", "busy", "new"},
+    }
+    others["from"] = others["to"] = others["vm"]
+    return sorted(others[key] - {value})
+
+
+@pytest.mark.parametrize("make", hand_made_traces.ALL)
+def test_every_change_is_found(make: Callable[[], Trace]) -> None:
+    count = 0
+    missed = []
+    for name, changed in changes(make()):
+        count += 1
+        report = audit(changed)
+        assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings), name
+        if report.correct:
+            missed.append(name)
+    assert not missed
+    assert count > 50
+
+
+def test_the_price_and_the_instance_count() -> None:
+    for path, value in (
+        (("vm_types", 0, "offers", "spot", "price_usd_per_hour"), 0.3601),
+        (("boot_overhead_s",), 11),
+        (("tasks", 0, "runtime_s", "two"), 251),
+        (("checkpoint", "dump_base_s"), 6),
+        (("vm_types", 0, "memory_mb"), 499),
+    ):
+        trace = hibernated_and_resumed()
+        place: Any = trace.instance
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        assert not audit(trace).correct, path
+
+
+# ------------------------------------------------------------- one rule at a time
+
+
+def test_credits_that_lack() -> None:
+    trace = bursting()
+    trace.instance["vm_types"][2]["burstable"]["credits_per_hour"] = 35
+    assert found(trace) == {"credits": pytest.approx(120 / 3600)}
+    trace = bursting()
+    trace.instance["vm_types"][2]["burstable"].update(max_credits=0.9, initial_credits=0.9)
+    assert found(trace) == {"credits": pytest.approx(0.1)}
+    trace = bursting()
+    event(trace, "start", 1)["mode"] = "burst"
+    event(trace, "start", 1)["duration_s"] = 12
+    # 1 + 0.6 - 2 credits after the first minute, and 0.6 - 1 in the second.
+    assert found(trace) == {"credits": pytest.approx(0.4 + 0.4), "run-time": 48}
+
+
+def test_memory_and_cores() -> None:
+    trace = stranded()
+    trace.instance["tasks"][1]["memory_mb"] = 530
+    rules = found(trace)
+    assert rules["memory"] == pytest.approx(500 + 530 - 1024)
+    trace = stranded()
+    event(trace, "start", 1)["core"] = 0
+    assert found(trace) == {"core": 270}
+    event(trace, "start", 1)["core"] = 2
+    assert found(trace) == {"placement": 1}
+
+
+def test_limits() -> None:
+    for limits, vm_limit, over in (({"max_on_demand": 1}, 1, 1), ({"max_on_demand": 0}, 1, 2), ({"max_spot": 1}, 1, 0)):
+        trace = stolen()
+        trace.instance["limits"] = limits
+        trace.instance["vm_types"][1]["offers"]["on-demand"]["limit"] = vm_limit
+        rules = found(trace)
+        assert rules == ({"limit": over} if over else {})
+    trace = recovered()
+    trace.instance["markets"] = ["spot"]
+    assert audit(trace).correct  # what rescues a plan may be outside of its markets
+    assert audit(trace).notes == ("on-demand VMs are started during the day; the instance allows none in its plans",)
+    trace = stolen()
+    trace.instance["markets"] = ["spot"]
+    assert "limit" in found(trace)
+
+
+def test_a_type_may_be_rented_again_when_one_has_ended() -> None:
+    trace = stolen()
+    at = next(index for index, entry in enumerate(trace.events) if entry["event"] == "terminate")
+    launch = {"record": "event", "t": 210, "event": "launch", "vm": "c", "type": "two", "market": "on-demand"}
+    rest = [
+        {"record": "event", "t": 220, "event": "ready", "vm": "c"},
+        {"record": "event", "t": 220, "event": "terminate", "vm": "c"},
+    ]
+    trace.events[at + 1 : at + 1] = [launch, *rest]
+    trace.end["on_demand_started"] = 1
+    assert audit(trace).findings == ()
+    trace.events.insert(at, trace.events.pop(at + 1))
+    assert found(trace) == {"limit": 1}
+
+
+def test_work_that_was_not_saved() -> None:
+    trace = recovered()
+    for kind in ("migrate", "start"):
+        event(trace, kind, -1)["saved"] = 0.84
+    event(trace, "start", 1)["duration_s"] = 80
+    assert found(trace) == {"saved": pytest.approx(0.04), "run-time": 20}
+    # A second before the second checkpoint is written, only the first counts.
+    trace = recovered()
+    for entry in trace.events[3:5]:
+        entry["t"] = 229
+    trace.run["timeline"]["events"][0]["time_s"] = 229
+    rules = found(trace)
+    assert rules["saved"] == pytest.approx(0.4)
+    assert rules["run-time"] == 200  # 500 * 0.6 = 300 s are left, not 100
+    assert rules["figures"] == pytest.approx(100)
+
+
+def test_what_may_not_be_migrated_or_stolen() -> None:
+    trace = recovered()
+    del trace.run["timeline"]["events"][0]
+    trace.events[3:6] = []
+    assert "migration" in found(trace)
+    trace = stolen()
+    steal = event(trace, "steal")
+    steal["task"] = "long"  # which runs
+    assert "steal" in found(trace)
+    trace = stolen()
+    event(trace, "start", 1)["duration_s"] = 50
+    trace.events.insert(6, trace.events.pop(7))  # the thief is still busy
+    assert "steal" in found(trace)
+
+
+def test_a_hibernated_vm_runs_nothing() -> None:
+    trace = hibernated_and_resumed()
+    event(trace, "finish")["t"] = 150
+    trace.events.insert(4, trace.events.pop(5))
+    rules = found(trace)
+    assert rules["state"] == 1
+    assert rules["run-time"] == 180
+
+
+def test_a_finish_at_the_instant_of_a_hibernation_counts() -> None:
+    trace = hibernated_and_resumed()
+    trace.run["timeline"]["events"] = [{"time_s": 280, "type": "two", "event": "hibernate"}]
+    del trace.events[3:5]
+    for entry in trace.events[3:]:
+        entry["t"] = 280
+    trace.end.update({"t": 280, "makespan_s": 280, "hibernations": 0, "resumes": 0})
+    assert audit(trace).findings == ()
+    trace.events.insert(3, {"record": "event", "t": 280, "event": "hibernate", "vm": "a"})
+    trace.end["hibernations"] = 1
+    assert {"order", "state", "run-time"} <= set(found(trace))
+
+
+def test_a_task_that_should_have_finished_does_not_hibernate() -> None:
+    trace = recovered()
+    for entry in trace.events[3:5]:
+        entry["t"] = 290
+    trace.run["timeline"]["events"][0]["time_s"] = 290
+    assert found(trace)["run-time"] == 10
+
+
+def test_bills_end_with_the_bag() -> None:
+    trace = recovered()
+    for entry in trace.events[-2:]:
+        entry["t"] = 440
+    trace.end.update({"t": 440, "cost_usd": 0.061})
+    report = audit(trace)
+    assert {finding.rule for finding in report.findings} == {"bill", "order"}
+    assert report.cost_usd == pytest.approx(0.061)
+    trace = recovered()
+    del trace.events[-2:]
+    assert found(trace)["bill"] == 1
+
+
+def test_what_arrives_on_a_new_vm_arrives_after_the_migration() -> None:
+    trace = recovered()
+    event(trace, "start", 1)["t"] = 320
+    event(trace, "finish")["t"] = 420
+    for entry in trace.events[-2:]:
+        entry["t"] = 420
+    trace.end.update({"t": 420, "makespan_s": 420, "cost_usd": 0.055})
+    assert found(trace) == {"ready": 10}
+
+
+def test_messages_name_what_where_and_how_much() -> None:
+    trace = recovered()
+    event(trace, "start", 1)["duration_s"] = 99
+    report: AuditReport = audit(trace)
+    assert [str(finding) for finding in report.findings] == [
+        "run-time: start of 'long' on b at 330 s for 99 s, it takes 100 s there"
+    ]
+    trace = hibernated_and_resumed()
+    event(trace, "resume")["t"] = 161
+    assert str(audit(trace).findings[0]) == "timeline: a does not resume at 160 s, as two VMs do"
+
+
+def test_records_that_are_none_are_refused() -> None:
+    trace = hibernated_and_resumed()
+    del trace.events[2]["core"]
+    with pytest.raises(InputError, match="line 5: core is missing"):
+        audit(trace)
+    trace = hibernated_and_resumed()
+    trace.instance["tasks"] = []
+    with pytest.raises(InputError, match="tasks"):
+        audit(trace)

@@ -1,0 +1,386 @@
+"""The clairvoyant bound: by hand, against the linear programme it is the dual of, and below whatever can be done."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from random_instances import random_instances
+
+from spotbag.heuristics import with_d_spot
+from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.instances.durations import NEVER
+from spotbag.models import divisible_bound
+from spotbag.models.burstable_limits import effective_cores
+from spotbag.replay.clairvoyant import ClairvoyantBounds, clairvoyant_bound
+from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
+from spotbag.solvers import solve
+
+CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 1.0}
+
+
+@dataclass(frozen=True)
+class Billing:
+    first_hour_free: bool = False
+    hibernated_usd_per_gb_hour: float = 0.0
+
+
+def vm_type(name: str, vcpus: int = 1, memory_mb: float = 1000, **limit_and_price: tuple[int, float]) -> dict[str, Any]:
+    """A VM type; offers as ``spot=(limit, $ per second)``."""
+    offers = {
+        market.replace("_", "-"): {"price_usd_per_hour": price * 3600, "limit": limit}
+        for market, (limit, price) in limit_and_price.items()
+    }
+    return {"name": name, "vcpus": vcpus, "memory_mb": memory_mb, "offers": offers}
+
+
+def bag(runtimes: list[dict[str, float]], types: list[dict[str, Any]], deadline_s: int = 100, **more: Any) -> Instance:
+    """Tasks with these run times, and checkpoints."""
+    fields: dict[str, Any] = {
+        "name": "day",
+        "deadline_s": deadline_s,
+        "d_spot_s": deadline_s,
+        "checkpoint": CHECKPOINT,
+        "vm_types": types,
+        "tasks": [{"id": f"t{k}", "memory_mb": 100, "runtime_s": e} for k, e in enumerate(runtimes)],
+    }
+    return Instance(**(fields | more))
+
+
+def day(*events: tuple[int, str, str]) -> Timeline:
+    return Timeline(tuple(TimelineEvent(time, name, kind) for time, name, kind in events), "by hand")  # type: ignore[arg-type]
+
+
+def usd(instance: Instance, timeline: Timeline = QUIET, billing: Billing | None = None) -> float:
+    return clairvoyant_bound(instance, timeline, billing).cost_usd
+
+
+SPOT_AND_DEMAND = vm_type("a", spot=(1, 0.001), on_demand=(1, 0.003))
+
+
+# --------------------------------------------------------------------- by hand
+
+
+def test_a_quiet_day_costs_the_cheapest_seconds() -> None:
+    assert usd(bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND])) == pytest.approx(0.080)
+
+
+def test_a_vm_of_two_cores_is_paid_once_for_both() -> None:
+    assert usd(bag([{"a": 30}, {"a": 50}], [vm_type("a", 2, spot=(1, 0.001))])) == pytest.approx(0.040)
+
+
+def test_what_the_up_seconds_cannot_hold_is_done_on_demand() -> None:
+    # 80 s of work; spot is up in [0, 30) and [90, 100): 40 s at 0.001, 40 s at 0.003.
+    events = day((30, "a", "hibernate"), (90, "a", "resume"))
+    assert usd(bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND]), events) == pytest.approx(0.040 + 0.120)
+
+
+def test_the_boot_takes_its_time_of_the_day() -> None:
+    # Ready at 25: spot is up in [25, 30) and [90, 100).
+    events = day((30, "a", "hibernate"), (90, "a", "resume"))
+    problem = bag([{"a": 30}, {"a": 40}], [SPOT_AND_DEMAND], boot_overhead_s=25)
+    assert usd(problem, events) == pytest.approx(0.015 + 0.165)
+
+
+def test_a_type_that_is_down_before_the_first_boot_is_down() -> None:
+    events = day((5, "a", "hibernate"), (50, "a", "resume"))
+    problem = bag([{"a": 60}], [SPOT_AND_DEMAND], boot_overhead_s=10)
+    assert usd(problem, events) == pytest.approx(0.050 + 0.030)
+
+
+def test_events_at_and_after_the_deadline_and_of_other_types_do_not_matter() -> None:
+    problem = bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND])
+    events = day((0, "b", "hibernate"), (100, "a", "hibernate"), (300, "a", "resume"), (400, "a", "hibernate"))
+    assert usd(problem, events) == usd(problem)
+
+
+def test_fractions_carry_over_between_types_of_other_speed() -> None:
+    # Half of the task in 20 s on a; the other half takes 40 s on b.
+    types = [vm_type("a", spot=(1, 0.001)), vm_type("b", on_demand=(1, 0.002))]
+    assert usd(bag([{"a": 40, "b": 80}], types), day((20, "a", "hibernate"))) == pytest.approx(0.020 + 0.080)
+
+
+def test_one_task_does_not_use_two_vms_at_a_time() -> None:
+    # Two spot VMs are up for 20 s each; a task of 40 s can only use one at a time.
+    types = [vm_type("a", spot=(2, 0.001), on_demand=(1, 0.003))]
+    assert usd(bag([{"a": 40}], types), day((20, "a", "hibernate"))) == pytest.approx(0.020 + 0.060)
+    # Two tasks use both.
+    assert usd(bag([{"a": 20}] * 2, types), day((20, "a", "hibernate"))) == pytest.approx(0.040)
+
+
+def test_without_checkpoints_no_part_of_a_task_is_kept() -> None:
+    events = day((30, "a", "hibernate"), (90, "a", "resume"))
+    problem = bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND], checkpoint=None)
+    # The task of 50 s does not fit the 40 s of spot time, the one of 30 s does; it may wait hibernated and go on.
+    assert usd(problem, events) == pytest.approx(0.030 + 0.150)
+
+
+def test_memory_is_paid_for() -> None:
+    # Memory for one task at a time: 80 s of a VM of two cores.
+    tasks = [{"id": "t", "memory_mb": 1000, "runtime_s": {"a": 40}, "count": 2}]
+    problem = bag([], [vm_type("a", 2, spot=(1, 0.001))], tasks=tasks)
+    assert usd(problem) == pytest.approx(0.080)
+
+
+def test_limits_of_a_market_hold_at_every_moment() -> None:
+    # One spot VM at a time: a is up in [0, 50), b in [25, 75). Together 75 s, not 100.
+    types = [vm_type("a", spot=(1, 0.001), on_demand=(1, 0.003)), vm_type("b", spot=(1, 0.001))]
+    events = day((0, "b", "hibernate"), (25, "b", "resume"), (50, "a", "hibernate"), (75, "b", "hibernate"))
+    tasks: list[dict[str, float]] = [{"a": 45, "b": 45}] * 2
+    assert usd(bag(tasks, types), events) == pytest.approx(0.090)
+    assert usd(bag(tasks, types, limits={"max_spot": 1}), events) == pytest.approx(0.075 + 0.045)
+    assert usd(bag(tasks, types, limits={"max_spot": 0}), events) == pytest.approx(0.270)
+
+
+def test_markets_and_d_spot_restrict_the_plan_only() -> None:
+    problem = bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND])
+    events = day((30, "a", "hibernate"), (90, "a", "resume"))
+    assert usd(problem.replace(markets=["spot"], d_spot_s=10), events) == usd(problem, events)
+    assert usd(problem.replace(markets=["on-demand"], d_spot_s=None), events) == usd(problem, events)
+
+
+def test_burstable_vms_do_not_run_at_full_speed_for_good() -> None:
+    # Two cores at a baseline of 0.2 earn as much as they spend: 20 s of work take 50 s.
+    credits = {"burstable": {"baseline_fraction": 0.2, "credits_per_hour": 24}}
+    problem = bag([{"a": 10}, {"a": 10}], [vm_type("a", 2, on_demand=(1, 0.001)) | credits])
+    assert usd(problem) == pytest.approx(0.050, rel=1e-4)
+    assert usd(problem) <= 0.050
+    saved = {"burstable": {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 2}}
+    assert usd(bag([{"a": 10}, {"a": 10}], [vm_type("a", 2, on_demand=(1, 0.001)) | saved])) == pytest.approx(0.010)
+
+
+def test_a_first_hour_that_ends_with_a_hibernation_can_be_free() -> None:
+    # Up in [0, 30), which is free, then in [50, 100), which is not: no hibernation ends it.
+    events = day((30, "a", "hibernate"), (50, "a", "resume"))
+    problem = bag([{"a": 30}, {"a": 40}], [SPOT_AND_DEMAND])
+    assert usd(problem, events) == pytest.approx(0.070)
+    assert usd(problem, events, Billing(first_hour_free=True)) == pytest.approx(0.040)
+    assert usd(problem, QUIET, Billing(first_hour_free=True)) == pytest.approx(0.070)
+    assert usd(problem, events, Billing(hibernated_usd_per_gb_hour=9.0)) == usd(problem, events)
+
+
+def test_only_the_last_hour_before_a_hibernation_can_be_free() -> None:
+    problem = bag([{"a": 4500}], [vm_type("a", spot=(1, 0.001))], 10_000, checkpoint=None)
+    events = day((5000, "a", "hibernate"))
+    assert usd(problem, events, Billing(first_hour_free=True)) == pytest.approx(0.900)
+
+
+def test_a_day_on_which_everything_is_free_costs_nothing() -> None:
+    problem = bag([{"a": 30}], [SPOT_AND_DEMAND])
+    answer = clairvoyant_bound(problem, day((40, "a", "hibernate")), Billing(first_hour_free=True))
+    assert answer.feasible
+    assert answer.cost_usd == pytest.approx(0.0, abs=1e-12)
+
+
+# --------------------------------------------------------------------- infeasible days
+
+
+def test_a_task_without_a_vm_makes_the_day_infeasible() -> None:
+    problem = bag([{"a": 30}, {"a": 60}], [vm_type("a", spot=(9, 0.001))])
+    answer = clairvoyant_bound(problem, day((50, "a", "hibernate")))
+    assert not answer.feasible
+    assert answer.cost_usd == math.inf
+    assert "'t1'" in answer.reason
+    assert clairvoyant_bound(problem, day((60, "a", "hibernate"))).feasible
+
+
+def test_types_that_are_up_together_do_not_add_up_for_a_task() -> None:
+    types = [vm_type("a", spot=(1, 0.001)), vm_type("b", spot=(1, 0.001))]
+    problem = bag([{"a": 40, "b": 40}], types)
+    assert not clairvoyant_bound(problem, day((20, "a", "hibernate"), (20, "b", "hibernate"))).feasible
+    # One after the other they do: half the task on each.
+    after = day((0, "b", "hibernate"), (20, "a", "hibernate"), (20, "b", "resume"), (40, "b", "hibernate"))
+    assert usd(problem, after) == pytest.approx(0.040)
+    assert not clairvoyant_bound(problem.replace(checkpoint=None), after).feasible
+
+
+def test_too_much_work_makes_the_day_infeasible_and_says_by_how_much() -> None:
+    problem = bag([{"a": 30}] * 6, [vm_type("a", spot=(1, 0.001), on_demand=(1, 0.003))])
+    assert usd(problem) == pytest.approx(0.100 + 0.240)
+    answer = clairvoyant_bound(problem, day((50, "a", "hibernate")))
+    assert not answer.feasible
+    found = re.search(r"need ([0-9.]+) times", answer.reason)
+    assert found is not None
+    assert 1.19 <= float(found.group(1)) <= 1.2  # 180 s of work, and 50 + 100 s of VMs
+
+
+def test_what_just_fits_is_feasible_and_a_second_less_is_not() -> None:
+    problem = bag([{"a": 30}] * 6, [vm_type("a", spot=(1, 0.001), on_demand=(1, 0.003))])
+    assert usd(problem, day((80, "a", "hibernate"))) == pytest.approx(0.080 + 0.300)
+    assert not clairvoyant_bound(problem, day((79, "a", "hibernate"))).feasible
+
+
+def test_a_deadline_before_the_first_vm_is_ready_is_no_error() -> None:
+    problem = bag([{"a": 30}], [SPOT_AND_DEMAND])
+    late = Instance.model_construct(**(dict(problem) | {"boot_overhead_s": 100}))
+    assert not clairvoyant_bound(late, QUIET).feasible
+
+
+# --------------------------------------------------------------------- the linear programme
+
+
+def least_cost(problem: Instance, timeline: Timeline) -> float | None:
+    """Optimum of the linear programme as it stands in the module, second by second; None if it is infeasible."""
+    from scipy.optimize import linprog
+
+    offers = list(problem.offers)
+    down: dict[str, bool] = {}
+    seconds = range(problem.deadline_s)
+    up = np.zeros((len(seconds), len(offers)))
+    for second in seconds:
+        down.update({e.vm_type: e.kind == "hibernate" for e in timeline.events if e.time_s == second})
+        for k, offer in enumerate(offers):
+            hibernated = offer.market == "spot" and down.get(offer.vm_type.name, False)
+            up[second, k] = second >= problem.boot_overhead_s and not hibernated
+    spans, lengths = np.unique(up, axis=0, return_counts=True)
+    up_s = up.sum(axis=0)
+    n_groups, n_offers, n_spans = len(problem.tasks), len(offers), len(spans)
+    n_x = n_groups * n_offers
+    upper = np.zeros(n_x + n_spans * n_offers)
+    cores, memory = np.zeros((n_offers, len(upper))), np.zeros((n_offers, len(upper)))
+    cost = np.zeros(len(upper))
+    for k, offer in enumerate(offers):
+        limit = offer.vm_type.offers[offer.market].limit
+        e = problem.runtime_s[:, offer.type_index]
+        x = np.arange(n_groups) * n_offers + k
+        for group in np.flatnonzero(e < NEVER):
+            whole = problem.checkpoint is not None or e[group] <= up_s[k]
+            upper[x[group]] = problem.group_size[group] * min(up_s[k] / e[group], 1.0) if whole else 0.0
+            cores[k, x[group]] = e[group] / min(offer.vcpus, effective_cores(offer) / (1 - 6e-5))
+            memory[k, x[group]] = e[group] * problem.memory_kb[group] / offer.memory_kb
+        vms = n_x + np.arange(n_spans) * n_offers + k
+        upper[vms] = limit * spans[:, k] * lengths
+        cores[k, vms] = memory[k, vms] = -1.0
+        cost[vms] = offer.price_usd_per_s
+    markets = []
+    for market in ("spot", "on-demand"):
+        cap = problem.limits.of(market)
+        if cap is not None:
+            for span in range(n_spans):
+                row = np.zeros(len(upper))
+                row[n_x + span * n_offers : n_x + (span + 1) * n_offers] = [o.market == market for o in offers]
+                markets.append((row, cap * lengths[span]))
+    rows = np.vstack([cores, memory, *(row for row, _ in markets)])
+    limits = np.concatenate([np.zeros(2 * n_offers), [float(limit) for _, limit in markets]])
+    done = np.zeros((n_groups, len(upper)))
+    for group in range(n_groups):
+        done[group, group * n_offers : (group + 1) * n_offers] = 1.0
+    scale = float(cost.max())
+    answer = linprog(
+        cost / scale, rows, limits, done, problem.group_size, np.stack([np.zeros(len(upper)), upper], axis=1)
+    )
+    return float(answer.fun) * scale if answer.status == 0 else None
+
+
+@st.composite
+def timelines(draw: st.DrawFn, problem: Instance) -> Timeline:
+    events = []
+    for name in (vm_type.name for vm_type in problem.vm_types if "spot" in vm_type.offers):
+        times = draw(st.lists(st.integers(0, problem.deadline_s + 20), max_size=5, unique=True))
+        for number, time in enumerate(sorted(times)):
+            events.append(TimelineEvent(time, name, "resume" if number % 2 else "hibernate"))
+    return Timeline(tuple(sorted(events, key=lambda event: event.time_s)), "drawn")
+
+
+@given(st.data(), random_instances(5))
+@settings(max_examples=150, deadline=None)
+def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, problem: Instance) -> None:
+    timeline = data.draw(timelines(problem))
+    answer = clairvoyant_bound(problem, timeline)
+    optimum = least_cost(problem, timeline)
+    if answer.feasible:
+        assert optimum is None or answer.cost_usd == pytest.approx(optimum, rel=1e-6)
+        assert optimum is None or answer.cost_usd <= optimum * (1 + 1e-9)
+        assert answer.reason == ""
+    elif optimum is not None:
+        assert "long enough" in answer.reason  # the programme lets a task be on several VMs at a time
+
+
+@given(st.data(), random_instances(5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_more_down_time_never_lowers_the_bound(data: st.DataObject, problem: Instance, quiet: bool) -> None:
+    timeline = QUIET if quiet else data.draw(timelines(problem))
+    assume("spot" in {offer.market for offer in problem.offers})
+    name = data.draw(st.sampled_from([v.name for v in problem.vm_types if "spot" in v.offers]))
+    first = data.draw(st.integers(0, problem.deadline_s))
+    last = data.draw(st.integers(first + 1, problem.deadline_s + 1))
+    worse = with_down_time(timeline, name, first, last)
+    assert usd(problem, worse) >= usd(problem, timeline) * (1 - 1e-7)
+
+
+def with_down_time(timeline: Timeline, name: str, first: int, last: int) -> Timeline:
+    """The same day, but the type is also down in [first, last)."""
+    others = [event for event in timeline.events if event.vm_type != name]
+    own = [event for event in timeline.events if event.vm_type == name]
+    events, before = [], False
+    for second in sorted({first, last, *(event.time_s for event in own)}):
+        was = [event for event in own if event.time_s <= second]
+        down = first <= second < last or bool(was and was[-1].kind == "hibernate")
+        if down != before:
+            events.append(TimelineEvent(second, name, "hibernate" if down else "resume"))
+        before = down
+    return Timeline(tuple(sorted([*others, *events], key=lambda event: event.time_s)))
+
+
+@given(st.data(), random_instances(4))
+@settings(max_examples=60, deadline=None)
+def test_free_hours_never_raise_the_bound(data: st.DataObject, problem: Instance) -> None:
+    timeline = data.draw(timelines(problem))
+    free = clairvoyant_bound(problem, timeline, Billing(first_hour_free=True))
+    paid = clairvoyant_bound(problem, timeline)
+    assert free.feasible or not paid.feasible
+    assert free.cost_usd <= paid.cost_usd * (1 + 1e-9)
+
+
+# --------------------------------------------------------------------- plans and other bounds
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_no_plan_is_cheaper_on_a_quiet_day(name: str) -> None:
+    problem = with_d_spot(library_instance(name))
+    answer = clairvoyant_bound(problem, QUIET)
+    assert answer.feasible
+    for method in ("greedy", "ils") if problem.n_tasks <= 200 else ("greedy",):
+        plan = solve(problem, method).schedule
+        assert plan is None or plan.cost_usd >= answer.cost_usd
+
+
+@pytest.mark.parametrize("name", ["hads/J60", "burst-hads/ED200", "memory/m20", "distinct/200"])
+def test_without_checkpoints_it_is_the_divisible_bound_of_a_quiet_day(name: str) -> None:
+    problem = library_instance(name)
+    problem = problem.replace(
+        checkpoint=None, d_spot_s=problem.deadline_s, objective={"cost_weight": 1.0, "cost_scale_usd": 1.0}
+    )
+    assert usd(problem) == pytest.approx(divisible_bound(problem).objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["hads/J60", "burst-hads/ED200", "memory/m20"])
+def test_a_bound_depends_on_nothing_but_the_day(name: str) -> None:
+    problem = library_instance(name)
+    many = ClairvoyantBounds(problem)
+    names = [vm_type.name for vm_type in problem.vm_types if "spot" in vm_type.offers]
+    days = [day((200 * k, names[0], "hibernate"), (300 * k, names[-1], "hibernate")) for k in range(1, 6)]
+    forth = [many.bound(one) for one in days]
+    back = [many.bound(one) for one in reversed(days)]
+    assert forth == back[::-1] == [clairvoyant_bound(problem, one) for one in days]
+
+
+def test_a_bag_of_many_distinct_tasks() -> None:
+    problem = generate_instance(5000, seed=1)
+    names = [vm_type.name for vm_type in problem.vm_types if "spot" in vm_type.offers]
+    worst = day(*((0, name, "hibernate") for name in names))
+    assert 0 < usd(problem) <= usd(problem, worst)
+
+
+def test_a_solver_with_other_threads_before_it_changes_nothing() -> None:
+    problem = library_instance("hads/J60")
+    events = day((300, "c3.large", "hibernate"), (100, "c3.xlarge", "hibernate"), (200, "c4.large", "hibernate"))
+    before = usd(problem, events)
+    solve(library_instance("tiny/two-cores"), "patterns", threads=2, time_limit_s=10)
+    assert usd(problem, events) == before

@@ -1,0 +1,313 @@
+"""Days made by hand, with the arithmetic beside them.
+
+A task of 100 s on a spot VM takes a checkpoint of 5 s after 50 s of work, so it runs for 105 s. Moved to a new VM, it
+waits for 10 s. Without any other VM, 100 s of work must leave at 400 - (100 + 10) = 290 s to end at 400 s.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day, live, moments, plan, vm_type
+
+from spotbag.schedules import Schedule
+
+
+def one_task(**fields: object) -> Schedule:
+    """One task of 100 s on a spot VM."""
+    instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS, **fields)
+    return plan(instance, ["a spot"], {"t": (0, 0, 0)})
+
+
+def bill(spot_s: float = 0, on_demand_s: float = 0) -> float:
+    return spot_s * SPOT_USD_PER_S + on_demand_s * ON_DEMAND_USD_PER_S
+
+
+@pytest.mark.parametrize("policy", ["static", "hads", "burst-hads"])
+def test_quiet_day_is_the_plan(policy: str) -> None:
+    outcome, _ = live(one_task(), policy, day())
+    assert (outcome.makespan_s, outcome.checkpoints) == (105, 1)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=105))
+
+
+def test_hads_hibernation_before_the_first_checkpoint() -> None:
+    """Nothing is saved: 100 s at 290 s on a new VM, 10 s to get there."""
+    outcome, records = live(one_task(), "hads", day(a=[30]))
+    assert moments(records, "trigger-set", at_s=290) == [30]
+    assert moments(records, "start", vm="a-on-demand-1") == [300]
+    assert (outcome.makespan_s, outcome.recoveries, outcome.migrations["new"]) == (400, 0, 1)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=30, on_demand_s=110))
+    assert outcome.meets_deadline
+
+
+def test_hads_hibernation_just_before_the_end() -> None:
+    """50 s are saved at second 55: 50 s are left, to leave at 400 - 60 = 340 s."""
+    outcome, records = live(one_task(), "hads", day(a=[104]))
+    assert moments(records, "trigger-set", at_s=340) == [104]
+    assert (outcome.makespan_s, outcome.recoveries, outcome.cpu_time_saved_s) == (400, 1, 50.0)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=104, on_demand_s=60))
+
+
+@pytest.mark.parametrize(("moment", "recoveries"), [(54, 0), (55, 1)])
+def test_a_checkpoint_counts_from_the_second_it_is_written(moment: int, recoveries: int) -> None:
+    outcome, _ = live(one_task(), "burst-hads", day(a=[moment]))
+    assert outcome.recoveries == recoveries == outcome.checkpoints
+    assert outcome.makespan_s == moment + 10 + (50 if recoveries else 100)
+
+
+def test_burst_hads_migrates_at_once() -> None:
+    outcome, records = live(one_task(), "burst-hads", day(a=[30]))
+    assert moments(records, "migrate", kind="new") == [30]
+    assert outcome.makespan_s == 30 + 10 + 100
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=30, on_demand_s=110))
+
+
+def test_hibernation_at_the_instant_of_the_last_finish_does_not_happen() -> None:
+    outcome, _ = live(one_task(), "hads", day(a=[105]))
+    assert (outcome.makespan_s, outcome.hibernations) == (105, 0)
+
+
+def test_hibernation_at_the_instant_of_a_finish() -> None:
+    """The first task counts as finished; the second has done nothing yet and goes on 100 s later."""
+    instance = bag({"t": {"a": 100}, "u": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS)
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0), "u": (0, 0, 105)})
+    outcome, records = live(schedule, "static", day(a=[105, 205]))
+    assert moments(records, "finish", task="t") == [105]
+    assert (outcome.makespan_s, outcome.hibernations, outcome.resumes) == (310, 1, 1)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=210))
+
+
+def test_static_hibernation_twice() -> None:
+    """30 s and 20 s in hibernation, both before the end; neither is billed."""
+    outcome, _ = live(one_task(), "static", day(a=[30, 60, 80, 100]))
+    assert (outcome.makespan_s, outcome.hibernations, outcome.resumes) == (155, 2, 2)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=105))
+
+
+def test_static_waits_for_ever() -> None:
+    outcome, records = live(one_task(), "static", day(a=[30]))
+    assert (outcome.makespan_s, outcome.unfinished_tasks, outcome.meets_deadline) == (None, 1, False)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=30))
+    assert moments(records, "terminate") == [30]
+
+
+@pytest.mark.parametrize("moment", [289, 290])
+def test_hads_resumes_before_or_at_the_trigger(moment: int) -> None:
+    """75 s are left from the break-point; a resume comes before a trigger of the same second."""
+    outcome, records = live(one_task(), "hads", day(a=[30, moment]))
+    assert moments(records, "trigger") == []
+    assert (outcome.makespan_s, outcome.resumes_in_time, outcome.on_demand_started) == (moment + 75, 1, 0)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=105))
+
+
+def test_hads_resumes_just_after_the_trigger() -> None:
+    """The VM finds nothing to steal and is billed for the 70 s that its first cycle has left."""
+    outcome, records = live(one_task(), "hads", day(a=[30, 291]))
+    assert moments(records, "trigger") == [290]
+    assert moments(records, "steal-attempt", stolen=0)[0] == 291
+    assert moments(records, "cycle-end", vm="a-spot-1") == [361]
+    assert (outcome.makespan_s, outcome.resumes_in_time) == (400, 0)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=100, on_demand_s=110))
+
+
+def test_hads_hibernates_again_after_a_resume_in_time() -> None:
+    """After 65 s of work in two pieces, one checkpoint is there; 50 s must leave at 340 s."""
+    outcome, records = live(one_task(), "hads", day(a=[30, 100, 140]))
+    assert moments(records, "trigger-set", at_s=290) == [30]
+    assert moments(records, "trigger-set", at_s=340) == [140]
+    assert (outcome.makespan_s, outcome.recoveries) == (400, 1)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=70, on_demand_s=60))
+
+
+def test_work_left_counts_as_a_fraction_on_a_faster_type() -> None:
+    """Half is saved; the rest takes half of 60 s on demand, where b is cheaper than a."""
+    types = [vm_type("a"), vm_type("b", spot=0, on_demand_usd_per_s=0.002)]
+    instance = bag({"t": {"a": 100, "b": 60}}, types, checkpoint=CHECKPOINTS)
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), "burst-hads", day(a=[60]))
+    assert moments(records, "start", vm="b-on-demand-1", duration_s=30) == [70]
+    assert outcome.makespan_s == 100
+    assert outcome.cost_usd == pytest.approx(0.06 + 0.002 * 40)
+
+
+def test_idle_vm_hibernates() -> None:
+    """VM a has nothing left at 20 s; its cycle stands still from 50 to 130 s and so ends at 180 s, not 100."""
+    instance = bag({"s": {"a": 20}, "u": {"b": 200}}, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "hads", day(a=[50, 130]))
+    assert moments(records, "trigger-set") == []
+    assert moments(records, "cycle-end", vm="a-spot-1") == [180]
+    assert outcome.makespan_s == 200
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=200 + 50 + 50))
+
+
+@pytest.mark.parametrize(("first_s", "stolen"), [(99, 0), (100, 1)])
+def test_steal_only_what_starts_in_a_later_cycle(first_s: int, stolen: int) -> None:
+    """At 20 s, VM b is in its first cycle, up to 100 s: a task planned for 100 s may be stolen, for 99 s not."""
+    runtimes = {"s": {"a": 20, "b": 20}, "u": {"b": first_s}, "v": {"a": 80, "b": 80}}
+    instance = bag(runtimes, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, first_s)})
+    outcome, _ = live(schedule, "hads", day())
+    assert outcome.tasks_stolen == outcome.steals == stolen
+    assert outcome.makespan_s == (100 if stolen else 179)
+    # Stolen: a works to the end, 100 s. Not: a stays to the end of its cycle.
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=100 + (100 if stolen else 179)))
+
+
+def test_steal_needs_time_for_a_migration_afterwards() -> None:
+    """On the thief, 80 s end at 100 s; D - 100 must exceed 80 + 10."""
+    runtimes = {"s": {"a": 20}, "u": {"b": 100}, "v": {"a": 80, "b": 80}}
+    for deadline_s, stolen in ((190, 0), (191, 1)):
+        instance = bag(runtimes, [vm_type("a"), vm_type("b")], deadline_s=deadline_s, d_spot_s=180)
+        schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, 100)})
+        outcome, _ = live(schedule, "hads", day())
+        assert outcome.tasks_stolen == stolen
+
+
+def test_what_is_left_moves_up_after_a_steal() -> None:
+    """v is stolen; w cannot run on the thief and moves up from 180 to 100 s."""
+    runtimes = {"s": {"a": 20}, "u": {"b": 100}, "v": {"a": 80, "b": 80}, "w": {"b": 80}}
+    instance = bag(runtimes, [vm_type("a"), vm_type("b")])
+    places = {"s": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, 100), "w": (1, 0, 180)}
+    outcome, records = live(plan(instance, ["a spot", "b spot"], places), "hads", day())
+    assert moments(records, "start", task="w") == [100]
+    assert outcome.makespan_s == 180
+
+
+CREDITS = {"baseline_fraction": 0.5, "credits_per_hour": 36}
+"""A hundredth of a credit a second."""
+
+
+def with_burstable() -> Schedule:
+    """A task of 120 s on a spot VM, 60 s at full speed on the idle burstable VM."""
+    burstable = vm_type("t", spot=0, on_demand_usd_per_s=0.002, burstable=CREDITS)
+    instance = bag({"t": {"a": 120, "t": 60}}, [vm_type("a"), burstable])
+    return plan(instance, ["a spot", "t on-demand"], {"t": (0, 0, 0)})
+
+
+def test_credits_suffice() -> None:
+    """1.01 credits at 101 s, more than the one that 60 s at full speed need."""
+    outcome, records = live(with_burstable(), "burst-hads", day(a=[101]))
+    assert moments(records, "migrate", mode="burst", kind="idle") == [101]
+    assert outcome.makespan_s == 161
+    assert outcome.cost_usd == pytest.approx(0.101 + 0.002 * 161)
+
+
+def test_credits_just_do_not_suffice() -> None:
+    """1 credit at 100 s is not more than 1 (line 7 of Algorithm 4): a new on-demand VM runs the 120 s."""
+    outcome, records = live(with_burstable(), "burst-hads", day(a=[100]))
+    assert moments(records, "migrate", kind="new") == [100]
+    assert outcome.makespan_s == 100 + 10 + 120
+    assert outcome.on_demand_started == 1
+
+
+def test_burstable_thief_takes_one_task_at_the_baseline() -> None:
+    """v is planned for 100 s, w for 180 s: the burstable VM takes v only, 80 / 0.5 s from the start of the day."""
+    burstable = vm_type("t", spot=0, on_demand_usd_per_s=0.002, burstable=CREDITS)
+    runtimes = {"u": {"b": 100}, "v": {"b": 80, "t": 80}, "w": {"b": 80, "t": 80}}
+    instance = bag(runtimes, [vm_type("b"), burstable])
+    schedule = plan(instance, ["b spot", "t on-demand"], {"u": (0, 0, 0), "v": (0, 0, 100), "w": (0, 0, 180)})
+    outcome, records = live(schedule, "burst-hads", day())
+    assert moments(records, "start", mode="baseline", duration_s=160) == [0]
+    assert (outcome.tasks_stolen, outcome.makespan_s) == (1, 180)
+
+
+def test_no_on_demand_vm_left_is_a_late_task_not_an_error() -> None:
+    """The only on-demand VM is busy until 300 s; 150 s more end at 450 s, 50 s after the deadline."""
+    types = [vm_type("a"), vm_type("b", spot=0, on_demand=1)]
+    instance = bag({"t": {"a": 150, "b": 150}, "u": {"b": 300}}, types, limits={"max_on_demand": 1})
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "burst-hads", day(a=[50]))
+    assert moments(records, "migrate", late=True, to="b-on-demand-1") == [50]
+    assert (outcome.makespan_s, outcome.late_tasks, outcome.meets_deadline) == (450, 1, False)
+
+
+@pytest.mark.parametrize("policy", ["hads", "burst-hads"])
+def test_nowhere_to_go_and_no_resume(policy: str) -> None:
+    instance = bag({"t": {"a": 150}}, [vm_type("a", on_demand=0)])
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), policy, day(a=[50]))
+    assert len(moments(records, "stranded", tasks=1)) == 1
+    assert (outcome.makespan_s, outcome.unfinished_tasks) == (None, 1)
+
+
+@pytest.mark.parametrize("policy", ["hads", "burst-hads"])
+def test_nowhere_to_go_but_a_late_resume(policy: str) -> None:
+    instance = bag({"t": {"a": 150}}, [vm_type("a", on_demand=0)])
+    outcome, _ = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), policy, day(a=[50, 500]))
+    assert (outcome.makespan_s, outcome.late_tasks) == (600, 1)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=150))
+
+
+def test_stranded_tasks_go_to_the_first_vm_that_can_take_them() -> None:
+    """t finds no place at 50 s: u needs all memory of the only other VM. That is idle at 300 s, and takes it."""
+    types = [vm_type("a"), vm_type("b", vcpus=2, spot=0, on_demand=1)]
+    fields = {"limits": {"max_on_demand": 1}, "memory_mb": {"t": 1024, "u": 1024}}
+    instance = bag({"t": {"a": 90, "b": 90}, "u": {"b": 300}}, types, **fields)
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "burst-hads", day(a=[50]))
+    # Two cores, but memory for one task: t waits for u although a core is free.
+    assert moments(records, "start", task="t", vm="b-on-demand-1") == [300]
+    assert outcome.makespan_s == 390
+
+
+def test_all_vms_hibernate_at_once() -> None:
+    """Both types at 40 s: no spot VM is a target for the other's tasks; both tasks go to one new VM of two cores."""
+    types = [vm_type("a", on_demand=0), vm_type("b", on_demand=0), vm_type("c", vcpus=2, spot=0)]
+    runtimes = {"t": {"a": 100, "b": 100, "c": 100}, "u": {"a": 100, "b": 100, "c": 100}}
+    instance = bag(runtimes, types, limits={"max_on_demand": 1})
+    schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "burst-hads", day(a=[40], b=[40]))
+    assert moments(records, "hibernate") == [40, 40]
+    assert (outcome.makespan_s, outcome.migrations) == (150, {"idle": 0, "busy": 1, "new": 1})
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=80, on_demand_s=110))
+
+
+def test_hads_counts_the_same_rescue_twice_and_misses_the_deadline() -> None:
+    """The guarantee of HADS fails: both VMs count on the only on-demand VM that may be started.
+
+    Each alone would end at 400 s there. At 290 s the first takes it, the second is queued behind: 500 s.
+    """
+    types = [vm_type("a", on_demand=0), vm_type("b", on_demand=0), vm_type("c", spot=0)]
+    runtimes = {"t": {"a": 100, "b": 100, "c": 100}, "u": {"a": 100, "b": 100, "c": 100}}
+    instance = bag(runtimes, types, limits={"max_on_demand": 1})
+    schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "hads", day(a=[40], b=[40]))
+    assert moments(records, "trigger-set", at_s=290) == [40, 40]
+    assert (outcome.makespan_s, outcome.late_tasks) == (500, 1)
+
+
+def test_type_is_down_when_the_vms_get_ready() -> None:
+    """Ready at 20 s, hibernated at once until 50 s: nothing of that is billed."""
+    instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS, boot_overhead_s=20)
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 20)}), "static", day(a=[10, 50]))
+    assert moments(records, "ready") == moments(records, "hibernate") == [20]
+    assert moments(records, "start") == [50]
+    assert outcome.makespan_s == 155
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=105))
+
+
+def test_new_vms_are_billed_from_ready() -> None:
+    """Booting takes 30 s of the 40 s that a migrated task needs to a new VM; the other 10 s are billed."""
+    fields = {"boot_overhead_s": 30, "migration_overhead_s": 40}
+    instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS, **fields)
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 30)}), "burst-hads", day(a=[60]))
+    assert moments(records, "ready", vm="a-on-demand-1") == [90]
+    assert moments(records, "start", vm="a-on-demand-1") == [100]
+    assert outcome.makespan_s == 200
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=30, on_demand_s=110))
+
+
+def test_idle_vm_is_billed_to_the_end_of_its_cycle_or_of_the_bag() -> None:
+    """What the published policies pay for on a quiet day: a is idle from 20 s; its cycle ends at 100 s."""
+    instance = bag({"s": {"a": 20}, "u": {"b": 150}}, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    for policy, idle_s in (("static", 0), ("hads", 80), ("burst-hads", 80)):
+        outcome, _ = live(schedule, policy, day())
+        assert outcome.cost_usd == pytest.approx(bill(spot_s=20 + 150 + idle_s))
+
+
+def test_finish_at_the_border_of_a_cycle_ends_the_vm_there() -> None:
+    """A VM that gets idle at 100 s, the end of its first cycle, is terminated then and not at 200 s."""
+    instance = bag({"s": {"a": 100}, "u": {"b": 250}}, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "hads", day())
+    assert moments(records, "terminate", vm="a-spot-1") == [100]
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=350))

@@ -1,0 +1,173 @@
+"""Trace files: what is written is read again, and what is no trace is refused with its line."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import hand_made_traces
+import pytest
+from hand_made_traces import hibernated_and_resumed, recovered
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotbag.instances import InputError, SpotbagError
+from spotbag.replay.trace_files import Trace, check_records, parse_traces, read_traces, trace_lines, write_traces
+
+
+@pytest.mark.parametrize("make", hand_made_traces.ALL)
+def test_what_is_written_is_read_again(make: Any, tmp_path: Path) -> None:
+    traces = [make(), make()]
+    traces[1].run["day"] = 1
+    write_traces(tmp_path / "t.jsonl", traces)
+    assert read_traces(tmp_path / "t.jsonl") == traces
+
+
+def test_a_file_is_lines_and_begins_with_its_header() -> None:
+    lines = [json.loads(line) for line in trace_lines([recovered()])]
+    assert [line["record"] for line in lines] == ["header", "run"] + ["event"] * 13 + ["end"]
+    assert lines[0]["format"] == "spotbag.trace/1"
+    assert lines[0]["instance"]["name"] == "by hand"
+    assert lines[0]["spotbag"]
+
+
+def test_names_may_hold_any_text(tmp_path: Path) -> None:
+    text = "\n".join(trace_lines([hibernated_and_resumed()])).replace('"long"', '"日本 \\u2028 x"')
+    with pytest.raises(InputError, match="without line breaks"):  # the ids of an instance hold none
+        parse_traces(text, "t")
+    text = text.replace("\\u2028", "é")
+    traces = parse_traces(text, "t")
+    write_traces(tmp_path / "t.jsonl", traces)
+    assert read_traces(tmp_path / "t.jsonl") == traces
+
+
+def test_traces_come_from_standard_input_and_other_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = recovered()
+    data = "\r\n".join([*trace_lines([trace]), "", ""]).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert read_traces("-") == [trace]
+
+
+def test_a_file_holds_one_instance(tmp_path: Path) -> None:
+    other = recovered()
+    other.instance["deadline_s"] += 1
+    with pytest.raises(SpotbagError, match="replays of one instance"):
+        write_traces(tmp_path / "t.jsonl", [recovered(), other])
+    with pytest.raises(SpotbagError, match="no trace to write"):
+        write_traces(tmp_path / "t.jsonl", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def changed(line: int, **fields: Any) -> str:
+    """The file of a trace with fields of a line changed; None takes a field away."""
+    lines = [json.loads(text) for text in trace_lines([recovered()])]
+    for key, value in fields.items():
+        if value is None:
+            del lines[line - 1][key]
+        else:
+            lines[line - 1][key] = value
+    return "\n".join(map(json.dumps, lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "message"),
+    [
+        (1, {"format": "spotbag.trace/2"}, "of a version that cannot be read here"),
+        (1, {"format": "spotbag.schedule/1"}, "is not 'spotbag.trace/1'"),
+        (1, {"format": None}, '"format" is missing'),
+        (1, {"record": "run"}, "line 1: record 'run' must be the header"),
+        (1, {"extra": 1}, "line 1: extra is an unknown key"),
+        (1, {"instance": []}, "line 1: instance .* must be an object"),
+        (1, {"instance": {}}, "format. is missing"),
+        (2, {"day": 1.5}, "line 2: day 1.5 must be a whole number"),
+        (2, {"policy": None}, "line 2: policy is missing"),
+        (2, {"record": "event"}, "line 2: a 'event' record cannot follow a 'header' record"),
+        (2, {"record": "header"}, "line 2: record 'header' must be one of run, event, end"),
+        (2, {"record": ["run"]}, "line 2: record .* must be one of"),
+        (2, {"billing": {"first_hour_free": 1, "hibernated_usd_per_gb_hour": 0}}, "must be true or false"),
+        (2, {"timeline": {"name": "x", "events": [{"time_s": 1, "type": "two", "event": "nap"}]}}, "must be 'hibern"),
+        (3, {"event": "lunch"}, "line 3: event 'lunch' is not known"),
+        (3, {"event": None}, "line 3: event is missing"),
+        (3, {"event": {}}, "line 3: event .* is not known"),
+        (3, {"t": -1}, "line 3: t -1 must be greater than or equal to 0"),
+        (3, {"t": True}, "line 3: t true must be a whole number"),
+        (3, {"market": "black"}, "line 3: market 'black' must be"),
+        (10, {"from": None}, "line 10: from is missing"),
+        (10, {"knid": "new"}, r"line 10: knid is an unknown key \(did you mean 'kind'"),
+        (10, {"saved": 1.5}, "line 10: saved 1.5 must be less than or equal to 1"),
+        (16, {"cost_usd": float("nan")}, "line 16: cost_usd nan must be a finite number"),
+        (16, {"migrations": {"idle": 0, "busy": 0}}, "line 16: migrations.new is missing"),
+        (16, {"record": "event"}, "line 16: event is missing"),
+    ],
+)
+def test_what_is_no_trace_is_refused_with_its_line(line: int, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_traces(changed(line, **fields), "t.jsonl")
+
+
+def test_all_wrong_lines_are_named() -> None:
+    text = changed(3, market="black").replace('"core": 0', '"core": -1')
+    with pytest.raises(InputError) as raised:
+        parse_traces(text, "t.jsonl")
+    assert [issue.path for issue in raised.value.issues] == [
+        "line 3.market",
+        "line 5.core",
+        "line 12.core",
+        "line 13.core",
+    ]
+
+
+def test_files_that_are_cut_or_broken() -> None:
+    lines = list(trace_lines([recovered()]))
+    for kept in range(1, len(lines)):
+        with pytest.raises(InputError, match="cut short"):
+            parse_traces("\n".join(lines[:kept]), "t")
+    with pytest.raises(InputError, match=r"line 16: is not JSON: .* in column"):
+        parse_traces("\n".join([*lines[:-1], lines[-1][:-3]]), "t")
+    with pytest.raises(InputError, match="line 4: gives the key 'vm' more than once"):
+        parse_traces("\n".join(lines).replace('"event": "ready",', '"event": "ready", "vm": "a",', 1), "t")
+    with pytest.raises(InputError, match="cannot follow a 'end'"):
+        parse_traces("\n".join([*lines, lines[-1]]), "t")
+
+
+def test_the_instance_must_be_valid_and_know_its_d_spot() -> None:
+    trace = recovered()
+    trace.instance["d_spot_s"] = None
+    with pytest.raises(InputError, match="d_spot_s is missing; a replay knows it"):
+        parse_traces("\n".join(trace_lines([trace])), "t")
+    trace.instance["vm_types"][0]["vcpus"] = 0
+    with pytest.raises(InputError, match=r"vm_types\[0\] 'two': vcpus 0 must be greater"):
+        parse_traces("\n".join(trace_lines([trace])), "t")
+
+
+def test_records_made_in_memory() -> None:
+    check_records(recovered())
+    trace = recovered()
+    trace.events[0]["market"] = "black"
+    trace.run["day"] = -1
+    with pytest.raises(InputError) as raised:
+        check_records(trace)
+    assert [issue.path for issue in raised.value.issues] == ["line 2.day", "line 3.market"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_nothing_but_an_input_error_comes_of_a_wrong_file(data: st.DataObject) -> None:
+    lines: list[Any] = [json.loads(text) for text in trace_lines([recovered()])]
+    line = data.draw(st.sampled_from(lines))
+    key = data.draw(st.sampled_from(sorted(line)))
+    line[key] = data.draw(json_values)
+    try:
+        traces = parse_traces("\n".join(map(json.dumps, lines)), "t")
+    except InputError:
+        return
+    assert isinstance(traces[0], Trace)
