@@ -144,7 +144,7 @@ def _draw_pieces(axes: Axes, layout: ReplayLayout) -> None:
                 if outcome == KEPT:
                     draw_bars(axes, *bars, colour, name, linewidth=edge)
                 else:
-                    style = {"hatch": hatch, "edgecolor": colour, "linewidth": edge}
+                    style: dict[str, Any] = {"hatch": hatch, "edgecolor": colour, "linewidth": edge}
                     draw_bars(axes, *bars, _LOST_COLOUR[name], None, **style)
     for outcome, label in enumerate(OUTCOMES):
         if outcome != KEPT and (layout.outcome == outcome).any():
@@ -332,7 +332,7 @@ def _html_markers(figure: Any, layout: ReplayLayout) -> None:
             y=[marker.row for marker in markers],
             mode="markers",
             name=kind,
-            marker={"symbol": symbol, "color": colour, "size": 10, "line": {"color": edge, "width": 1}},
+            marker={"symbol": symbol, "color": colour, "size": 8, "line": {"color": edge, "width": 1}},
             hovertext=["<br>".join(escaped(text) for text in marker.texts) for marker in markers],
             hoverinfo="text",
         )

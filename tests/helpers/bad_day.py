@@ -111,7 +111,7 @@ def bad_day() -> Trace:
         "steal_attempts": 5,
         "steals": 1,
         "tasks_stolen": 1,
-        "checkpoints": 41,
+        "checkpoints": 38,
         "recoveries": 3,
         "cpu_time_saved_s": 300.0,
     }
