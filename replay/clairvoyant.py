@@ -124,7 +124,7 @@ class ClairvoyantBounds:
         # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
         memory_binds = (able & (memory_kb[:, None] * cores > sizes_kb)).any(axis=0)
         self._work = Work(
-            counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)),
+            counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)).astype(float),
             memory_kb=memory_kb,
             able=able,
             work_s=np.where(able, alike[:, :-1], 1).astype(float),
