@@ -2,15 +2,12 @@
 
 from .auditor import AuditReport, Finding, audit
 from .billing import PAPERS_BILLING, Billing
-from .clairvoyant import ClairvoyantBound, clairvoyant_bound
 from .engine import Replay
 from .front_door import Days, replay_day, replay_days, trace_day
 from .outcome import Outcome, VmBill
 from .plan import ReplayPlan, replay_plan
 from .policies import POLICIES, Policy, find_policy
-from .replay_gantt import write_replay_gantt
 from .scenarios import Scenario, find_scenario
-from .story import tell_story
 from .summary import Estimate, PairedDifference, PolicySummary, compare_days, estimate, summarise
 from .timeline import QUIET, Timeline, TimelineEvent
 from .trace_files import Trace, read_traces, write_traces
@@ -21,7 +18,6 @@ __all__ = [
     "QUIET",
     "AuditReport",
     "Billing",
-    "ClairvoyantBound",
     "Days",
     "Estimate",
     "Finding",
@@ -37,7 +33,6 @@ __all__ = [
     "Trace",
     "VmBill",
     "audit",
-    "clairvoyant_bound",
     "compare_days",
     "estimate",
     "find_policy",
@@ -47,8 +42,6 @@ __all__ = [
     "replay_days",
     "replay_plan",
     "summarise",
-    "tell_story",
     "trace_day",
-    "write_replay_gantt",
     "write_traces",
 ]

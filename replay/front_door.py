@@ -11,7 +11,6 @@ from ..instances.errors import SpotbagError
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from .billing import PAPERS_BILLING, Billing
-from .clairvoyant import clairvoyant_bound
 from .engine import Replay
 from .outcome import Outcome
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
@@ -226,6 +225,8 @@ def _batch(
     ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, bounds: bool, days: range
 ) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
+    from .clairvoyant import clairvoyant_bound
+
     rows: _Rows = []
     for number in days:
         instance = ready[0].plan.instance

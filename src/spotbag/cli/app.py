@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-
 from . import audit, best_known, bound, check, compare, instance, methods, pareto, replay, show, solve
 
 app = typer.Typer(
