@@ -181,9 +181,13 @@ class Vm:
                 return core, run
         return None
 
-    def tasks_changed(self) -> None:
-        """Forget what was derived from the tasks on the VM."""
+    def task_finished(self) -> None:
+        """Forget which of its tasks is the longest."""
         self._longest_valid = False
+
+    def task_added(self, runtime_s: int) -> None:
+        """Take a task into account that has been appended."""
+        self._longest_s = max(self._longest_s, runtime_s)
 
     def timetable_changed(self) -> None:
         """Forget what was derived from the order of the tasks."""
