@@ -17,7 +17,7 @@ from .day_draws import drawn_timeline, horizon_s, refuse_endless_day, spot_types
 from .timeline import Timeline
 
 if TYPE_CHECKING:
-    from ..instances.problem import Instance, IntArray
+    from ..instances.problem import FloatArray, Instance, IntArray
 
 Meaning: TypeAlias = Literal["available", "preempted"]
 _MEANINGS: tuple[str, ...] = get_args(Meaning)
@@ -101,9 +101,9 @@ class AvailabilityScenario:
         turned = np.sort((changes - first) % n_entries)
         entries = (n_entries * np.arange(rounds if len(turned) else 0)[:, None] + turned).ravel()
         entries = np.concatenate([[0], entries]).astype(np.int64)
-        entries = entries[entries * self.gap_s < end_s]
-        times_s = np.maximum(whole(entries * self.gap_s), instance.boot_overhead_s)
-        up = available[(entries + first) % n_entries]
+        exact_s: FloatArray = entries * np.float64(self.gap_s)
+        times_s = np.maximum(whole(exact_s[exact_s < end_s]), instance.boot_overhead_s)
+        up = available[(entries[: len(times_s)] + first) % n_entries]
         last_of_second = np.append(times_s[1:] != times_s[:-1], True)
         times_s, up = times_s[last_of_second], up[last_of_second]
         happens = (up != np.concatenate([[True], up[:-1]])) & (times_s < end_s)
@@ -165,8 +165,8 @@ def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
     """Time that an entry covers, and what is wrong with it."""
     metadata = document.get("metadata")
     inside = metadata.get("gap_seconds") if isinstance(metadata, dict) else None
-    given = {"gap_seconds": document.get("gap_seconds"), "metadata.gap_seconds": inside}
-    given = {place: value for place, value in given.items() if value is not None}
+    places: dict[str, Any] = {"gap_seconds": document.get("gap_seconds"), "metadata.gap_seconds": inside}
+    given = {place: value for place, value in places.items() if value is not None}
     if not given:
         return 0.0, [Issue("", "is missing, here and in metadata", "gap_seconds")]
     low, high = _GAP_LIMITS_S

@@ -177,7 +177,7 @@ def find_scenario(
         If there is no such scenario, if the file is wrong, or if an option is missing or does not apply.
     """
     if text in SCENARIOS:
-        options = {"one_means": one_means}
+        options: dict[str, object] = {"one_means": one_means}
         if text != "poisson":
             options |= {"k_h": k_h, "k_r": k_r}
         if text == "quiet":
