@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from .timeline import Timeline
 if TYPE_CHECKING:
     from ..instances.problem import FloatArray, Instance, IntArray
 
-Meaning: TypeAlias = Literal["available", "preempted"]
-_MEANINGS: tuple[str, ...] = get_args(Meaning)
+_MEANINGS = "available", "preempted"
 _SAY_IT = "say what a 1 in its data means: one_means='available' or one_means='preempted'"
 
 _MOST_FAULTS = 100
@@ -113,9 +112,7 @@ class AvailabilityScenario:
         return moments
 
 
-def availability_of_document(
-    document: Mapping[str, Any], source: str, one_means: Meaning | None
-) -> AvailabilityScenario:
+def availability_of_document(document: Mapping[str, Any], source: str, one_means: str | None) -> AvailabilityScenario:
     """Make a scenario of the parsed JSON of an availability trace.
 
     Parameters

@@ -16,7 +16,6 @@ from .timeline import QUIET, Timeline
 
 if TYPE_CHECKING:
     from ..instances.problem import Instance
-    from .availability import Meaning
 
 
 class Scenario(Protocol):
@@ -155,7 +154,7 @@ def find_scenario(
     k_h: float | None = None,
     k_r: float | None = None,
     rate_scale: float = 1.0,
-    one_means: Meaning | None = None,
+    one_means: str | None = None,
 ) -> Scenario:
     """Find a scenario by its name or in a file.
 
