@@ -443,11 +443,16 @@ class _Auditor:
         vm.begin(RunBook(name, core, vm.uptime_s(now), work, mode != "baseline", need_kb), now)
         book.running_on = vm.name
         if vm.used_kb > vm.type.memory_kb:
-            over = (vm.used_kb - vm.type.memory_kb) / 1024
-            size = vm.type.memory_kb / 1024
-            message = (
-                f"{_told(event)}: {vm.name} needs {vm.used_kb / 1024:.1f} MB, {over:.1f} MB over its {size:.0f} MB"
-            )
+            self._check_memory(event, vm)
+
+    def _check_memory(self, event: _Event, vm: VmBook) -> None:
+        """What runs from now on fits together; a task that is due now has its memory until now."""
+        uptime = vm.uptime_s(event["t"])
+        used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
+        if used_kb > vm.type.memory_kb:
+            over = (used_kb - vm.type.memory_kb) / 1024
+            need, size = used_kb / 1024, vm.type.memory_kb / 1024
+            message = f"{_told(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
             self._find("memory", vm.name, over, "MB", message)
 
     def _check_core(self, event: _Event, vm: VmBook) -> None:
