@@ -474,6 +474,8 @@ class _Auditor:
             self._find("placement", task, 1, "tasks", f"{_told(event)} in {mode} mode; {vm.type.name} is not burstable")
 
     def _check_saved(self, event: _Event, book: _TaskBook) -> None:
+        if not (event.get("saved") or book.saved):
+            return
         stated = exact(event.get("saved") or 0)
         off = abs(stated - book.saved)
         if off > _SAVED_TOLERANCE:
