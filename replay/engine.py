@@ -191,7 +191,8 @@ class Replay:
         if not queue or vm.running[core] is not None:
             return
         start_s = vm.zero_s + queue[0].start_s
-        if start_s <= self.now_s:
+        # Where memory binds, what else finishes at this moment must free its memory first.
+        if start_s <= self.now_s and vm.memory_kb is None:
             self._start(vm, core)
         else:
             self._push(start_s, _START, vm.index, core)
@@ -225,10 +226,7 @@ class Replay:
             self._note("finish", vm=vm.name, core=core, task=self.instance.task_ids[run.task])
         queue = vm.waiting[core]
         if queue:
-            if queue[0].start_s == run.end_s:
-                self._start(vm, core)
-            else:
-                self._start_or_await(vm, core)
+            self._start_or_await(vm, core)
         if self._wants_finished:
             self.policy.finished(self, vm, run.task)
         if vm.n_left == 0 and self.unfinished:
@@ -634,6 +632,9 @@ class Replay:
         """End all VMs with the bag (both papers), or when nothing can happen any more."""
         for vm in self.vms:
             if vm.state != TERMINATED:
+                for run in vm.running:
+                    if run is not None:  # on a VM that never resumes: what it has written is written
+                        self.counts["checkpoints"] += self._last_checkpoint(vm, run.task)[2]
                 self._terminate(vm)
 
     def _bill(self, vm: Vm) -> VmBill:

@@ -1,4 +1,4 @@
-"""``replay`` and ``replay_days``: one way to a day, one way to many."""
+"""``replay_day`` and ``replay_days``: one way to a day, one way to many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..instances.errors import SpotbagError
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from .billing import PAPERS_BILLING, Billing
-from .clairvoyant import clairvoyant_bound
 from .engine import Replay
 from .outcome import Outcome
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
@@ -30,7 +29,7 @@ _Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
 """For each day, what it came to under each policy, and its bound."""
 
 
-def replay(
+def replay_day(
     schedule: Schedule,
     policy: str | Policy = "hads",
     timeline: Timeline = QUIET,
@@ -65,7 +64,7 @@ def replay(
     return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
 
 
-def replay_with_trace(
+def trace_day(
     schedule: Schedule,
     policy: str | Policy = "hads",
     timeline: Timeline = QUIET,
@@ -73,7 +72,7 @@ def replay_with_trace(
     billing: Billing = PAPERS_BILLING,
     day: int = 0,
 ) -> tuple[Outcome, Trace]:
-    """Replay a plan on one day, and keep a record of all that happens; see `replay`.
+    """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
 
     Parameters
     ----------
@@ -183,7 +182,7 @@ def replay_days(
 def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
     """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer."""
     try:
-        return replay(schedule, OnDemand(), billing=billing).cost_usd
+        return replay_day(schedule, OnDemand(), billing=billing).cost_usd
     except SpotbagError:
         return None
 
@@ -226,6 +225,8 @@ def _batch(
     ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, bounds: bool, days: range
 ) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
+    from .clairvoyant import clairvoyant_bound
+
     rows: _Rows = []
     for number in days:
         instance = ready[0].plan.instance

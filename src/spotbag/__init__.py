@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         read_instance,
         write_instance,
     )
+    from .replay import Policy, Timeline, audit, find_scenario, replay_day, replay_days
     from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
     from .solvers import ParetoFront, Result, pareto_front, solve
 
@@ -49,6 +50,7 @@ _ROOMS = {
         "read_instance",
         "write_instance",
     ),
+    "replay": ("Policy", "Timeline", "audit", "find_scenario", "replay_day", "replay_days"),
     "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
     "solvers": ("ParetoFront", "Result", "pareto_front", "solve"),
 }
@@ -63,19 +65,25 @@ __all__ = [
     "Objective",
     "Offer",
     "ParetoFront",
+    "Policy",
     "Result",
     "Schedule",
     "SpotbagError",
     "Task",
+    "Timeline",
     "VmType",
+    "audit",
     "check",
     "estimate_d_spot",
+    "find_scenario",
     "generate_instance",
     "library_instance",
     "library_names",
     "pareto_front",
     "read_instance",
     "read_schedule",
+    "replay_day",
+    "replay_days",
     "solve",
     "write_gantt",
     "write_instance",

@@ -311,3 +311,21 @@ def test_finish_at_the_border_of_a_cycle_ends_the_vm_there() -> None:
     outcome, records = live(schedule, "hads", day())
     assert moments(records, "terminate", vm="a-spot-1") == [100]
     assert outcome.cost_usd == pytest.approx(bill(spot_s=350))
+
+
+def test_what_finishes_at_a_moment_frees_its_memory_before_anything_starts() -> None:
+    """At 100 s, core 0 is handed on first, but u needs the memory that t, on core 1, gives back then."""
+    types = [vm_type("a", vcpus=2)]
+    memory = {"s": 1, "t": 1000, "u": 1000}
+    instance = bag({"s": {"a": 100}, "t": {"a": 100}, "u": {"a": 100}}, types, memory_mb=memory)
+    schedule = plan(instance, ["a spot"], {"s": (0, 0, 0), "t": (0, 1, 0), "u": (0, 0, 100)})
+    _, records = live(schedule, "static", day())
+    happened = [(record["event"], record["task"]) for record in records if record["t"] == 100 and "task" in record]
+    assert happened == [("finish", "s"), ("finish", "t"), ("start", "u")]
+
+
+def test_a_task_without_checkpoints_has_nothing_saved() -> None:
+    """Without checkpoint parameters the interval is infinite, and no number of intervals is saved."""
+    instance = bag({"t": {"a": 100}}, [vm_type("a")])
+    outcome, _ = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), "burst-hads", day(a=[60]))
+    assert (outcome.makespan_s, outcome.recoveries, outcome.cpu_time_saved_s) == (170, 0, 0.0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,48 +21,30 @@ from .common import (
     check_output,
     counting,
     load_instance,
-    make_table,
     print_json,
-    print_table,
     progress,
-    seconds,
     warn,
 )
+from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
-    from ..replay import Billing, Days, Estimate, Outcome, PolicySummary, Trace
-    from ..replay.scenarios import Scenario
+    from ..instances import Instance
+    from ..replay import Billing, Scenario, Trace
     from ..schedules import Schedule
 
 EXAMPLE = (
     "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
 )
 
-CLAIRVOYANT = "clairvoyant"
 _DEFAULT_POLICIES = "static,hads,burst-hads,on-demand,clairvoyant"
-
-_ROWS: tuple[tuple[str, str, int], ...] = (
-    ("hibernations", "hibernations", 2),
-    ("resumes", "resumes", 2),
-    ("  before the migration trigger", "resumes_in_time", 2),
-    ("on-demand VMs started", "on_demand_started", 2),
-    ("tasks migrated to idle VMs", "migrations_idle", 2),
-    ("  to busy VMs", "migrations_busy", 2),
-    ("  to new VMs", "migrations_new", 2),
-    ("attempts to steal", "steal_attempts", 2),
-    ("  that stole a task", "steals", 2),
-    ("checkpoints", "checkpoints", 1),
-    ("recoveries from one", "recoveries", 2),
-    ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
-)
-"""Rows of the table: heading, metric, decimals."""
 
 
 def replay_command(
     instance: InstanceArgument,
     plan: Annotated[str | None, typer.Option("--plan", metavar="PLAN", help="The plan (JSON).")] = None,
     method: Annotated[
-        str | None, typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given.")
+        str | None,
+        typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given."),
     ] = None,
     policy: Annotated[
         str,
@@ -92,7 +73,9 @@ def replay_command(
         float | None, typer.Option("--k-h", help="Hibernations of a type expected up to the deadline (poisson).")
     ] = None,
     k_r: Annotated[float | None, typer.Option("--k-r", help="Resumes of a type, likewise (poisson).")] = None,
-    rate_scale: Annotated[float, typer.Option("--rate-scale", help="Multiplies both rates of a Poisson scenario.")] = 1.0,
+    rate_scale: Annotated[
+        float, typer.Option("--rate-scale", help="Multiplies both rates of a Poisson scenario.")
+    ] = 1.0,
     one_means: Annotated[
         str | None, typer.Option("--one-means", help="In an availability trace, 1 means: available or preempted.")
     ] = None,
@@ -162,10 +145,69 @@ def replay_command(
         )
     if days.interrupted:
         warn([f"interrupted: {days.n_days} of {runs} days are here"])
-    title = f"{problem.name}: plan by {maker}" if plan is None else f"{problem.name}: {maker}"
     if as_json:
-        print_json(_as_object(schedule, maker, days, days_from.name, seed))
+        print_json(days_object(schedule, maker, days, days_from.name, seed))
     else:
-        _print_summary(title, schedule, days, days_from.name, seed, CLAIRVOYANT in names)
+        print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
     if days.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _plan(
+    problem: Instance, plan: str | None, method: str | None, time_limit: float | None
+) -> tuple[Schedule | None, str]:
+    """Read or make the plan; with what it is called, or why there is none."""
+    from ..heuristics import with_d_spot
+    from ..schedules import read_schedule
+    from ..solvers import solve
+
+    if plan is not None:
+        return read_schedule(plan, with_d_spot(problem)), f"the plan of {plan}"
+    name = method or "auto"
+    with progress(f"planning {problem.name} by {name}") as show:
+        result = solve(problem, name, time_limit_s=time_limit, on_progress=show)
+    warn(result.warnings)
+    if result.schedule is None:
+        return None, f"{problem.name}: no plan found by {name}\n{result.message}"
+    return result.schedule, f"plan by {name}"
+
+
+# --------------------------------------------------------------------- one day
+
+
+def _traces(
+    schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
+) -> list[Trace]:
+    from ..replay import trace_day
+
+    number = day or 0
+    timeline = scenario.day(schedule.instance, seed, number)
+    return [trace_day(schedule, name, timeline, billing=billing, day=number)[1] for name in policies]
+
+
+def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
+    """Write the trace of a day, and a picture for each policy."""
+    from ..replay import write_replay_gantt, write_traces
+
+    if path is not None:
+        write_traces(path, traces)
+    if gantt is None:
+        return
+    stem, ending = os.path.splitext(gantt)
+    for trace in traces:
+        name = gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
+        with busy(f"drawing {name}"):
+            write_replay_gantt(trace, name)
+
+
+def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
+    from ..replay import tell_story
+
+    if as_json:
+        print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
+        return
+    for index, trace in enumerate(traces):
+        if index:
+            print()
+        for line in tell_story(trace):
+            print(line)

@@ -1,0 +1,199 @@
+"""What ``spotbag replay`` prints of many days: policies side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .common import make_table, print_table, seconds
+
+if TYPE_CHECKING:
+    from ..replay import Days, Estimate, Outcome, PolicySummary
+    from ..schedules import Schedule
+
+CLAIRVOYANT = "clairvoyant"
+"""Name of the bound among the policies."""
+
+_ROWS: tuple[tuple[str, str, int], ...] = (
+    ("hibernations", "hibernations", 2),
+    ("resumes", "resumes", 2),
+    ("  before the migration trigger", "resumes_in_time", 2),
+    ("on-demand VMs started", "on_demand_started", 2),
+    ("tasks migrated to idle VMs", "migrations_idle", 2),
+    ("  to busy VMs", "migrations_busy", 2),
+    ("  to new VMs", "migrations_new", 2),
+    ("attempts to steal", "steal_attempts", 2),
+    ("  that stole a task", "steals", 2),
+    ("checkpoints", "checkpoints", 1),
+    ("recoveries from one", "recoveries", 2),
+    ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
+)
+"""Rows of the table: heading, metric, decimals."""
+
+
+def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
+    """Print the policies side by side, then the differences to the first of them, then what to look at."""
+    from ..instances.wording import counted
+    from ..replay import summarise
+
+    instance = schedule.instance
+    print(
+        f"{title}, {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}, "
+        f"$ {schedule.cost_usd:.4f}, makespan {seconds(schedule.makespan_s)} s of {seconds(instance.deadline_s)} s"
+    )
+    print(f"scenario {scenario}, {counted(days.n_days, 'day')} of seed {seed}; mean ± half of the 95 % interval")
+    print()
+    summaries = [summarise(outcomes, days.on_demand_usd, days.bounds_usd) for outcomes in days.outcomes]
+    columns = [("", False), *((summary.policy, True) for summary in summaries)]
+    if with_bound:
+        columns.append((CLAIRVOYANT, True))
+    rows = [*_main_rows(summaries, days, with_bound), []]
+    for heading, metric, digits in _ROWS:
+        rows.append([heading, *(_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
+    print_table(make_table(columns, rows))
+    _print_notes(days, with_bound)
+    if len(summaries) > 1:
+        print()
+        _print_differences(days)
+    print()
+    _print_worst(days)
+
+
+def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
+    from ..replay import estimate
+
+    def row(heading: str, cells: Sequence[str], bound: str = "") -> list[str]:
+        return [heading, *cells, *([bound] if with_bound else [])]
+
+    bounds = [bound for bound in days.bounds_usd if bound is not None]
+    saved = [] if days.on_demand_usd is None else [100 * (1 - bound / days.on_demand_usd) for bound in bounds]
+    impossible = days.n_days - len(bounds)
+    costs = [_cell(entry.means["cost_usd"], 4) for entry in summaries]
+    savings = [_cell(entry.saving_percent, 1) for entry in summaries]
+    misses = [_share(entry.misses, days.n_days) for entry in summaries]
+    lines = [
+        row("cost ($)", costs, _cell(estimate(bounds), 4)),
+        row("saving against on-demand (%)", savings, _cell(estimate(saved), 1)),
+        row("makespan (s)", [_cell(entry.makespan_s, 0) for entry in summaries]),
+        row("days that miss the deadline", misses, _share(impossible, days.n_days)),
+        row("  with tasks that never end", [_share(entry.unfinished, days.n_days) for entry in summaries]),
+    ]
+    if with_bound:
+        lines.append(row("regret: cost above the bound ($)", [_cell(entry.regret_usd, 4) for entry in summaries]))
+    return lines
+
+
+def _print_notes(days: Days, with_bound: bool) -> None:
+    if any(day.makespan_s is None for outcomes in days.outcomes for day in outcomes):
+        print("The makespan is a mean over the days on which all tasks ended.")
+    if with_bound:
+        print(
+            "clairvoyant: a lower bound on the cost of any policy that meets the deadline and knows the day beforehand;"
+        )
+        print("regret is a mean over the days on which a policy met the deadline.")
+
+
+def _print_differences(days: Days) -> None:
+    from ..replay import compare_days
+
+    rows = []
+    for outcomes in days.outcomes[1:]:
+        entry = compare_days(outcomes, days.outcomes[0])
+        rows.append(
+            [
+                entry.policy,
+                _cell(entry.cost_usd, 4, signed=True),
+                _cell(entry.makespan_s, 0, signed=True),
+                f"{entry.cheaper} / {entry.dearer}",
+            ]
+        )
+    print(f"Day by day against {days.policies[0]}:")
+    columns = [("policy", False), ("cost ($)", True), ("makespan (s)", True), ("days cheaper / dearer", True)]
+    print_table(make_table(columns, rows))
+
+
+def _print_worst(days: Days) -> None:
+    """Name the day of each policy that is most worth a look."""
+    from ..instances.wording import counted
+
+    for name, outcomes in zip(days.policies, days.outcomes, strict=True):
+        if name == "on-demand":
+            continue
+        number = max(range(len(outcomes)), key=lambda index: _badness(outcomes[index]))
+        worst = outcomes[number]
+        if worst.makespan_s is None:
+            what = f"{counted(worst.unfinished_tasks, 'task')} never ended"
+        elif worst.late_tasks:
+            late_s = worst.makespan_s - worst.deadline_s
+            what = f"{counted(worst.late_tasks, 'task')} late, the last by {seconds(late_s)} s"
+        else:
+            what = f"$ {worst.cost_usd:.4f}, makespan {seconds(worst.makespan_s)} s"
+        print(f"Worst day of {name}: {number} ({what}). See it with --policy {name} --day {number} --gantt day.png")
+
+
+def _badness(outcome: Outcome) -> tuple[int, int, float]:
+    late_s = 0 if outcome.makespan_s is None else max(outcome.makespan_s - outcome.deadline_s, 0)
+    return outcome.unfinished_tasks, late_s, outcome.cost_usd
+
+
+def _cell(value: Estimate, digits: int, signed: bool = False) -> str:
+    """Mean and half width of the interval."""
+    if value.mean is None:
+        return "-"
+    text = f"{value.mean:{'+' if signed else ''},.{digits}f}"
+    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
+
+
+def _share(count: int, days: int) -> str:
+    return f"{count} ({100 * count / days:.1f} %)"
+
+
+def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
+    """Return all that is known of the days as one JSON object."""
+    from ..replay import compare_days, summarise
+
+    summaries = [summarise(outcomes, days.on_demand_usd, days.bounds_usd) for outcomes in days.outcomes]
+    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]
+    return {
+        "instance": schedule.instance.name,
+        "plan": {"by": maker, "cost_usd": schedule.cost_usd, "makespan_s": schedule.makespan_s},
+        "deadline_s": schedule.instance.deadline_s,
+        "d_spot_s": schedule.instance.d_spot_s,
+        "scenario": scenario,
+        "seed": seed,
+        "runs": days.n_days,
+        "interrupted": days.interrupted,
+        "on_demand_usd": days.on_demand_usd,
+        "policies": [_summary_object(summary) for summary in summaries],
+        "differences": [
+            asdict(entry) | {"cost_usd": entry.cost_usd.to_dict(), "makespan_s": entry.makespan_s.to_dict()}
+            for entry in differences
+        ],
+        "days": [_day_object(days, number) for number in range(days.n_days)],
+    }
+
+
+def _day_object(days: Days, number: int) -> dict[str, Any]:
+    outcomes = {name: _outcome_object(days.outcomes[index][number]) for index, name in enumerate(days.policies)}
+    return {"day": number, "bound_usd": days.bounds_usd[number], "policies": outcomes}
+
+
+def _summary_object(summary: PolicySummary) -> dict[str, Any]:
+    return {
+        "policy": summary.policy,
+        "days": summary.days,
+        "misses": summary.misses,
+        "unfinished": summary.unfinished,
+        "makespan_s": summary.makespan_s.to_dict(),
+        "saving_percent": summary.saving_percent.to_dict(),
+        "regret_usd": summary.regret_usd.to_dict(),
+        **{name: value.to_dict() for name, value in summary.means.items()},
+    }
+
+
+def _outcome_object(outcome: Outcome) -> Mapping[str, Any]:
+    kept = asdict(outcome)
+    for name in ("policy", "bills", "events"):
+        del kept[name]
+    return kept

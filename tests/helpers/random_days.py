@@ -1,0 +1,50 @@
+"""Random plans and days: nothing is good about them but that a cloud could carry them out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotbag.heuristics.queues import Queue, schedule_of_queues
+from spotbag.instances import Instance
+from spotbag.instances.durations import NEVER
+from spotbag.replay.timeline import Timeline, TimelineEvent
+from spotbag.schedules import Schedule
+
+
+def random_plan(instance: Instance, rng: np.random.Generator) -> Schedule | None:
+    """Tasks on random VMs within the limits, whatever the deadline; None if a task finds no VM."""
+    queues: list[Queue] = []
+    for task in rng.permutation(instance.n_tasks).tolist():
+        able = instance.sustained_s[int(instance.task_group[task])] < NEVER
+        rented = [queue for queue in queues if able[queue.offer.index]]
+        new = [offer for offer in instance.offers if able[offer.index] and _allowed(instance, queues, offer.index)]
+        if new and (not rented or rng.random() < 0.4):
+            rented = [Queue(new[int(rng.integers(len(new)))], [])]
+            queues += rented
+        if not rented:
+            return None
+        rented[int(rng.integers(len(rented)))].tasks.append(task)
+    return schedule_of_queues(instance, queues)
+
+
+def _allowed(instance: Instance, queues: list[Queue], index: int) -> bool:
+    offer = instance.offers[index]
+    cap = instance.limits.of(offer.market)
+    in_market = sum(queue.offer.market == offer.market for queue in queues)
+    return sum(queue.offer.index == index for queue in queues) < offer.limit and (cap is None or in_market < cap)
+
+
+def random_day(instance: Instance, rng: np.random.Generator) -> Timeline:
+    """Types hibernate and resume at random moments, some at the same ones, some for ever."""
+    horizon = 1.5 * instance.deadline_s
+    common = rng.integers(0, int(horizon), size=4)
+    events = []
+    for vm_type in instance.vm_types:
+        if "spot" in vm_type.offers:
+            own = rng.integers(0, int(horizon), size=int(rng.integers(0, 5)))
+            times = np.unique(np.concatenate([own, common[rng.random(4) < 0.3]]))
+            events += [
+                TimelineEvent(int(time), vm_type.name, "resume" if number % 2 else "hibernate")
+                for number, time in enumerate(times)
+            ]
+    return Timeline(tuple(sorted(events, key=lambda event: (event.time_s, event.kind == "hibernate"))), "random")

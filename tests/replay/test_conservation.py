@@ -1,0 +1,95 @@
+"""On random days, no task is lost or done twice, nothing is exceeded, and the bill is the auditor's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from random_days import random_day, random_plan
+from random_instances import instance_documents
+
+from spotbag.heuristics import with_d_spot
+from spotbag.instances import Instance, SpotbagError
+from spotbag.replay import Billing, Replay, audit, find_policy, replay_plan
+from spotbag.replay.plan import ReplayPlan
+from spotbag.replay.timeline import QUIET, Timeline
+from spotbag.replay.traces import trace_of
+from spotbag.schedules import Schedule
+
+POLICIES = ("static", "hads", "hads-as-printed", "burst-hads")
+BILLINGS = (Billing(), Billing(first_hour_free=True), Billing(hibernated_usd_per_gb_hour=0.01))
+
+
+def random_problem(document: dict[str, Any], rng: np.random.Generator) -> Schedule | None:
+    try:
+        return random_plan(with_d_spot(Instance.from_document(document, "random")), rng)
+    except SpotbagError:
+        return None
+
+
+def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, billing: Billing) -> None:
+    run = Replay(plan, find_policy(policy), timeline, billing, record=True)
+    outcome = run.run()
+    report = audit(trace_of(run, outcome))
+    assert report.findings == ()
+    assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
+    silent = Replay(plan, find_policy(policy), timeline, billing).run()
+    assert silent == outcome
+
+
+def demand_quiet_day_is_the_plan(schedule: Schedule, plan: ReplayPlan) -> None:
+    outcome = Replay(plan, find_policy("static"), QUIET).run()
+    assert outcome.makespan_s == schedule.makespan_s
+    assert outcome.cost_usd == pytest.approx(schedule.cost_usd, abs=1e-9)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
+def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
+    rng = np.random.default_rng(seed)
+    schedule = random_problem(document, rng)
+    assume(schedule is not None)
+    assert schedule is not None
+    plan = replay_plan(schedule)
+    demand_quiet_day_is_the_plan(schedule, plan)
+    for _ in range(3):
+        demand_sound_day(plan, policy, random_day(schedule.instance, rng), billing)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.integers(0, 40))
+def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, policy: str, steps: int) -> None:
+    """A replay that is copied in the middle ends twice, each time as one that never was."""
+    rng = np.random.default_rng(seed)
+    schedule = random_problem(document, rng)
+    assume(schedule is not None)
+    assert schedule is not None
+    plan, timeline = replay_plan(schedule), random_day(schedule.instance, rng)
+    whole = Replay(plan, find_policy(policy), timeline, record=True)
+    outcome = whole.run()
+    first = Replay(plan, find_policy(policy), timeline, record=True)
+    for _ in range(steps):
+        first.step()
+    twin = first.copy()
+    assert twin.run() == outcome
+    assert first.run() == outcome
+    assert first.records == twin.records == whole.records
+
+
+@pytest.mark.slow
+@settings(max_examples=2500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(max_tasks=12), st.integers(0, 2**32))
+def test_soak(document: dict[str, Any], seed: int) -> None:
+    """20,000 random days: 2,500 instances and plans, eight days each, under every policy in turn."""
+    rng = np.random.default_rng(seed)
+    schedule = random_problem(document, rng)
+    assume(schedule is not None)
+    assert schedule is not None
+    plan = replay_plan(schedule)
+    demand_quiet_day_is_the_plan(schedule, plan)
+    for number in range(8):
+        policy = POLICIES[number % len(POLICIES)]
+        demand_sound_day(plan, policy, random_day(schedule.instance, rng), BILLINGS[number % len(BILLINGS)])
