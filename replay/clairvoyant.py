@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..instances.durations import NEVER
-from ..instances.problem import FloatArray, Instance
+from ..instances.problem import FloatArray, Instance, RentalOffer
 from ..models.burstable_limits import effective_cores
 from .clairvoyant_dual import Dual, Work
 from .clairvoyant_kernel import fill_cheapest
@@ -54,6 +54,10 @@ run, which takes a second at least, a few 1e-9 in all. The bound is lowered by m
 _CREDIT_TOLERANCE = 6e-5
 """Replays let a balance of credits fall to -1e-6, which is 6e-5 s of a core at full speed; a run that spends credits
 lasts a second at least, so that a VM without initial credits gains no larger fraction of its work."""
+
+_CHECKPOINT_NOISE = 1e-9
+"""Seconds of work that counting checkpoints may add to a run of a second or more; at a low baseline that is no small
+fraction of what the run has done, so it is added to what a core of a burstable VM does in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +122,12 @@ class ClairvoyantBounds:
         alike, self._first_group, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         able = alike[:, :-1] < NEVER
         memory_kb = alike[:, -1].astype(float)
-        # No burstable VM does more for its tolerance of credits than all its cores can.
-        cores = np.array([min(offer.vcpus, effective_cores(offer) / (1 - _CREDIT_TOLERANCE)) for offer in offers])
+        cores = np.array([_most_cores(offer) for offer in offers])
         sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
         memory_binds = (able & (memory_kb[:, None] * cores > sizes_kb)).any(axis=0)
         self._work = Work(
-            counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)),
+            counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)).astype(float),
             memory_kb=memory_kb,
             able=able,
             work_s=np.where(able, alike[:, :-1], 1).astype(float),
@@ -195,3 +198,9 @@ class ClairvoyantBounds:
         if not 1.01 <= scarcity < math.inf:
             return text + "the VMs within the limits are not up for long enough"
         return text + f"they need {math.floor(100 * scarcity) / 100:g} times the time that VMs within the limits are up"
+
+
+def _most_cores(offer: RentalOffer) -> float:
+    """Cores that a VM can keep at full speed for good, by the tolerances of a replay."""
+    sustained = (effective_cores(offer) + _CHECKPOINT_NOISE * offer.vcpus) / (1 - _CREDIT_TOLERANCE)
+    return min(float(offer.vcpus), sustained)

@@ -16,7 +16,7 @@ from .rentable_time import RentableTime
 _ROUNDING = 1e-12
 """More than what a sum of some products may be off, relative to the size of its terms."""
 
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-7
 """The search ends when the planes leave no more than this to gain, relative to the bound."""
 
 _MAX_CUTS = 300

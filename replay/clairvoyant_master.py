@@ -46,6 +46,7 @@ class Master:
         self.solver = highspy.Highs()
         self.solver.setOptionValue("output_flag", False)
         self.solver.setOptionValue("threads", 1)
+        self.solver.setOptionValue("presolve", "off")  # of a dozen columns it takes longer than it saves
         self.solver.passModel(model)
 
     def set_box(self, box: float) -> None:

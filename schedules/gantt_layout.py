@@ -27,8 +27,8 @@ DEADLINE_COLOUR = "#C8372D"
 
 
 @dataclass(frozen=True, slots=True)
-class GanttLayout:
-    """Rows and bars of a Gantt chart: one row for each core, grouped by VM, the first at the top.
+class Frame:
+    """What all Gantt charts have: one row for each core, grouped by VM, the first at the top.
 
     Attributes
     ----------
@@ -38,18 +38,8 @@ class GanttLayout:
         Label of each VM drawn, top to bottom.
     vm_first_row, vm_rows : array of int, shape (n_drawn,)
         First row and number of rows of each VM.
-    vm_end_s : array of int, shape (n_drawn,)
-        Until when each VM is paid.
-    row : array of int, shape (n_tasks,)
-        Row of each task.
-    start_s, duration_s : array of int, shape (n_tasks,)
-        Where its bar lies.
-    category : array of int, shape (n_tasks,)
-        Position in `CATEGORIES`.
-    task_ids : sequence of str, shape (n_tasks,)
-        What to call the tasks.
-    deadline_s, d_spot_s, makespan_s, ready_s : int
-        Moments to mark; D_spot is None for a plan without spot VMs.
+    deadline_s, d_spot_s, makespan_s : int
+        Moments to mark, and the end; D_spot is None if there are no spot VMs.
     """
 
     title: str
@@ -57,16 +47,9 @@ class GanttLayout:
     vm_labels: list[str]
     vm_first_row: IntArray
     vm_rows: IntArray
-    vm_end_s: IntArray
-    row: IntArray
-    start_s: IntArray
-    duration_s: IntArray
-    category: IntArray
-    task_ids: Sequence[str]
     deadline_s: int
     d_spot_s: int | None
     makespan_s: int
-    ready_s: int
 
     @property
     def n_rows(self) -> int:
@@ -77,6 +60,35 @@ class GanttLayout:
     def vm_centre(self) -> FloatArray:
         """Vertical centre of each VM's rows."""
         return self.vm_first_row + (self.vm_rows - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class GanttLayout(Frame):
+    """Rows and bars of the Gantt chart of a plan.
+
+    Attributes
+    ----------
+    vm_end_s : array of int, shape (n_drawn,)
+        Until when each VM is paid.
+    row : array of int, shape (n_tasks,)
+        Row of each task.
+    start_s, duration_s : array of int, shape (n_tasks,)
+        Where its bar lies.
+    category : array of int, shape (n_tasks,)
+        Position in `CATEGORIES`.
+    task_ids : sequence of str, shape (n_tasks,)
+        What to call the tasks.
+    ready_s : int
+        When the VMs are ready.
+    """
+
+    vm_end_s: IntArray
+    row: IntArray
+    start_s: IntArray
+    duration_s: IntArray
+    category: IntArray
+    task_ids: Sequence[str]
+    ready_s: int
 
 
 def gantt_layout(schedule: Schedule, method: str | None = None) -> GanttLayout:

@@ -1,0 +1,218 @@
+"""What all our Gantt charts have in common: size, frame, limits, bars, files."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..instances.problem import IntArray
+from .gantt_layout import D_SPOT_COLOUR, DEADLINE_COLOUR, Frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STRIPE_COLOUR = "#F1F3F6"
+BAR_HALF = 0.42
+"""Half the height of a bar, in rows."""
+
+ROW_GAP = 0.16
+"""Space between bars, in rows."""
+
+WIDTH_IN = 13.0
+MAX_LABELLED_TASKS = 600
+FINE_EDGES_ABOVE = 2000
+"""From how many bars on their edges are drawn finely or not at all."""
+
+_ROW_IN = 0.24
+_LEAST_ROW_IN = 0.02
+_LABELLED_ROW_IN = 0.14
+_ROWS_IN = 18.0
+_HIGHEST_IN = 100.0
+_MARGIN_IN = 1.7
+_LABEL_CHARACTER_IN = 0.062
+_MAX_VM_LABELS_PER_IN = 6
+
+
+def span_s(layout: Frame) -> float:
+    """Length of the time axis: up to the deadline, unless that would squeeze the plan to nothing."""
+    ends = [layout.deadline_s, layout.d_spot_s or 0]
+    shown = [end for end in ends if end <= 4 * layout.makespan_s]
+    return 1.03 * max([layout.makespan_s, *shown])
+
+
+def limits_of(layout: Frame) -> list[tuple[int, str, str, bool]]:
+    """D_spot and the deadline: moment, name, colour, whether the line is dashed."""
+    limits = [(layout.deadline_s, "deadline", DEADLINE_COLOUR, False)]
+    if layout.d_spot_s is not None:
+        limits.insert(0, (layout.d_spot_s, "D_spot", D_SPOT_COLOUR, True))
+    return limits
+
+
+# ------------------------------------------------------------------ matplotlib
+
+
+def row_height_in(n_rows: int) -> float:
+    """Height of a row, so that charts of many rows stay printable."""
+    return max(min(_ROW_IN, _ROWS_IN / n_rows), _LEAST_ROW_IN)
+
+
+def new_figure(n_rows: int, more_margin_in: float = 0.0) -> tuple[Figure, Axes]:
+    """Make a figure that is high enough for its rows, drawn without a display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    height = min(max(_MARGIN_IN + more_margin_in + row_height_in(n_rows) * n_rows, 3.0 + more_margin_in), _HIGHEST_IN)
+    figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def draw_bars(
+    axes: Axes, row: IntArray, start_s: IntArray, duration_s: IntArray, colour: str, label: str | None, **style: Any
+) -> None:
+    """Draw many bars as one collection, which stays fast for many thousands of them."""
+    from matplotlib.collections import PolyCollection
+    from numpy import stack
+
+    left, right = start_s, start_s + duration_s
+    top, bottom = row - BAR_HALF, row + BAR_HALF
+    corners = stack([stack([left, left, right, right], axis=1), stack([top, bottom, bottom, top], axis=1)], axis=2)
+    style = {"edgecolor": "white", "linewidth": 0.5, **style}
+    axes.add_collection(PolyCollection(list(corners), facecolor=colour, label=label, **style))
+
+
+def draw_names(
+    axes: Axes, layout: Frame, row: IntArray, start_s: IntArray, duration_s: IntArray, names: Sequence[str]
+) -> None:
+    """Write names into bars, where they fit; into none of a long bag."""
+    if len(row) > MAX_LABELLED_TASKS or row_height_in(layout.n_rows) < _LABELLED_ROW_IN:
+        return
+    for bar, name in enumerate(names):
+        if len(name) * _LABEL_CHARACTER_IN * seconds_per_in(layout) < duration_s[bar]:
+            centre = start_s[bar] + duration_s[bar] / 2
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "white"}
+            axes.text(centre, row[bar], name, parse_math=False, **style)
+
+
+def seconds_per_in(layout: Frame) -> float:
+    """Scale of the time axis, about."""
+    return span_s(layout) / (WIDTH_IN - 2.2)
+
+
+def draw_stripes(axes: Axes, layout: Frame) -> None:
+    """Shade every other VM."""
+    for index, (first, rows) in enumerate(zip(layout.vm_first_row, layout.vm_rows, strict=True)):
+        if index % 2 == 0:
+            axes.axhspan(first - 0.5, first + rows - 0.5, color=STRIPE_COLOUR, zorder=0)
+
+
+def draw_limits(axes: Axes, layout: Frame) -> None:
+    """Draw D_spot and the deadline, or only name them if they lie far beyond the plan."""
+    for moment, name, colour, dashed in limits_of(layout):
+        style = "--" if dashed else "-"
+        if moment <= span_s(layout):
+            axes.axvline(moment, color=colour, linestyle=style, linewidth=1.6, label=f"{name} ({moment:,} s)")
+        else:
+            axes.plot([], [], color=colour, linestyle=style, label=f"{name} ({moment:,} s, not shown)")
+
+
+def draw_axes(figure: Figure, axes: Axes, layout: Frame) -> None:
+    """Set axes, their labels, titles and the legend, which lies below the data."""
+    axes.set_xlim(0, span_s(layout))
+    axes.set_ylim(layout.n_rows - 0.5, -0.5)
+    height_in = layout.n_rows * row_height_in(layout.n_rows)
+    every = max(1, round(len(layout.vm_labels) / max(height_in * _MAX_VM_LABELS_PER_IN, 1)))
+    axes.set_yticks(layout.vm_centre[::every], layout.vm_labels[::every], fontsize=8, parse_math=False)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xlabel("time since the start (s)")
+    axes.set_ylabel("VM (one row for each core)")
+    axes.grid(axis="x", color="#CCCCCC", linewidth=0.5)
+    axes.set_axisbelow(True)
+    figure.suptitle(layout.title, fontsize=12, fontweight="bold", parse_math=False)
+    axes.set_title(layout.subtitle, fontsize=9, color="#444444", parse_math=False)
+    figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+
+
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """Render a figure; the same figure gives the same file."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    # A fixed salt and no date: the same plan gives the same file.
+    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font lacks are shown as boxes
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
+    return buffer.getvalue()
+
+
+# ---------------------------------------------------------------------- plotly
+
+
+def html_limits(figure: Any, layout: Frame) -> None:
+    """Add the lines of the deadline and D_spot."""
+    bottom = layout.n_rows - 0.5
+    for moment, name, colour, dashed in reversed(limits_of(layout)):
+        label = f"{name} ({moment:,} s)"
+        line = {"color": colour, "dash": "dash" if dashed else "solid", "width": 2}
+        figure.add_scatter(x=[moment, moment], y=[-0.5, bottom], mode="lines", name=label, line=line, hoverinfo="name")
+
+
+def html_stripes(layout: Frame) -> list[dict[str, Any]]:
+    """Shapes that shade every other VM."""
+    return [
+        {
+            "type": "rect",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": int(first) - 0.5,
+            "y1": int(first + rows) - 0.5,
+            "fillcolor": STRIPE_COLOUR,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for first, rows in list(zip(layout.vm_first_row, layout.vm_rows, strict=True))[::2]
+    ]
+
+
+def html_page(figure: Any, layout: Frame, shapes: list[dict[str, Any]], **changes: Any) -> bytes:
+    """Set axes and titles of a plotly figure and make a page of it that stands alone."""
+    arrangement: dict[str, Any] = {
+        "uniformtext": {"minsize": 9, "mode": "hide"},
+        "title": {"text": f"<b>{escaped(layout.title)}</b><br><sub>{escaped(layout.subtitle)}</sub>"},
+        "barmode": "overlay",
+        "template": "plotly_white",
+        "height": max(420, min(160 + 22 * layout.n_rows, 6000)),
+        "shapes": shapes,
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1, "xanchor": "right", "x": 1},
+        "hoverlabel": {"align": "left"},
+        "xaxis": {"title": {"text": "time since the start (s)"}, "range": [0, span_s(layout)], "tickformat": ",d"},
+        "yaxis": {
+            "title": {"text": "VM (one row for each core)"},
+            "range": [layout.n_rows - 0.5, -0.5],
+            "tickvals": layout.vm_centre.tolist(),
+            "ticktext": [escaped(label) for label in layout.vm_labels],
+            "automargin": True,
+        },
+    }
+    figure.update_layout(**(arrangement | changes))
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True, div_id="gantt", config={"displaylogo": False})
+    heading = f"<head><title>{escaped(layout.title)}</title>"
+    return page.replace("<head>", heading, 1).encode("utf-8")
+
+
+def rows_text(layout: Frame) -> list[str]:
+    """Text for each row: its VM and core."""
+    pairs = zip(layout.vm_labels, layout.vm_rows.tolist(), strict=True)
+    return [f"{label}, core {core}" for label, rows in pairs for core in range(rows)]
+
+
+def escaped(text: str) -> str:
+    """Return a text as it must stand in a page."""
+    import html
+
+    return html.escape(text)

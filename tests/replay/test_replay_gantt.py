@@ -1,0 +1,259 @@
+"""Gantt charts of replays: where everything of a hand-made day lies, every format, clear refusals."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
+
+from spotbag.instances import SpotbagError
+from spotbag.replay.auditor import audit
+from spotbag.replay.replay_gantt import MAX_ARROWS, write_replay_gantt
+from spotbag.replay.replay_layout import KEPT, LOST, UNFINISHED, ReplayLayout, Stretch, replay_layout
+from spotbag.replay.trace_files import Trace
+from spotbag.replay.trace_history import read_history
+from spotbag.schedules.gantt_layout import CATEGORIES
+
+
+@pytest.fixture(scope="module")
+def layout() -> ReplayLayout:
+    return replay_layout(bad_day())
+
+
+def _pieces(layout: ReplayLayout, task: str) -> list[tuple[str, int, int, int, int]]:
+    """VM, core, start, end and outcome of each piece of a task."""
+    found = []
+    for piece, name in enumerate(layout.names):
+        if name == task:
+            row = int(layout.row[piece])
+            vm = max(vm for vm, first in enumerate(layout.vm_first_row) if first <= row)
+            start, end = int(layout.start_s[piece]), int(layout.start_s[piece] + layout.duration_s[piece])
+            core = row - int(layout.vm_first_row[vm])
+            found.append((layout.vm_labels[vm], core, start, end, int(layout.outcome[piece])))
+    return found
+
+
+def _stretches(layout: ReplayLayout, stretches: list[Stretch], vm: str) -> list[tuple[int, int]]:
+    return [(part.start_s, part.end_s) for part in stretches if layout.vm_labels[part.vm] == vm]
+
+
+@pytest.mark.parametrize("trace", [bad_day(), quiet_day()], ids=["bad", "quiet"])
+def test_the_hand_made_days_are_possible(trace: Trace) -> None:
+    assert audit(trace).findings == ()
+
+
+def test_vms_stand_in_order_the_plan_first(layout: ReplayLayout) -> None:
+    assert layout.vm_labels == ["a-1", "a-2", "b-1", "b-2", "c-1", "o-1", "p-1"]
+    assert layout.n_rows == 14
+    assert (layout.deadline_s, layout.d_spot_s, layout.makespan_s) == (DEADLINE_S, D_SPOT_S, 2530)
+
+
+def test_a_run_that_goes_on_after_a_resume_is_in_two_pieces_both_kept(layout: ReplayLayout) -> None:
+    # 220 s until the hibernation at 250 s, 210 s from the resume at 350 s: 430 s with checkpoints
+    assert _pieces(layout, "t#1") == [("a-1", 0, 30, 250, KEPT), ("a-1", 0, 350, 560, KEPT)]
+
+
+def test_work_after_the_last_checkpoint_is_lost(layout: ReplayLayout) -> None:
+    # 140 s of the run: one checkpoint after 100 s of work and 10 s of dump, 30 s are lost; goes on with 300 s of work
+    lost = [("a-1", 0, 560, 670, KEPT), ("a-1", 0, 670, 700, LOST)]
+    assert _pieces(layout, "t#3") == [*lost, ("b-2", 1, 1000, 1320, KEPT)]
+    assert _pieces(layout, "t#6")[-1] == ("p-1", 0, 1030, 2530, KEPT)
+
+
+def test_a_task_that_never_finishes_shows_what_it_did(layout: ReplayLayout) -> None:
+    assert _pieces(layout, "t#16") == [("c-1", 0, 30, 100, UNFINISHED)]
+
+
+def test_a_task_of_two_hibernations_loses_only_what_no_checkpoint_holds() -> None:
+    # b-1 as the day has it, but hibernated from 160 to 200 s and from 300 s on: 130 s + 100 s, two checkpoints (220 s)
+    trace = bad_day()
+    own = [event for event in trace.events if event.get("task") == "t#9" and event["event"] == "start"]
+    at = {"record": "event", "vm": "b-1"}
+    more = [
+        {**at, "t": 160, "event": "hibernate"},
+        {**at, "t": 200, "event": "resume"},
+        {**at, "t": 300, "event": "hibernate"},
+        {"record": "event", "t": 400, "event": "migrate", "task": "t#9", "from": "b-1", "to": "b-2", "kind": "busy"}
+        | {"saved": 0.5, "recovered": True},
+    ]
+    launches = [event for event in trace.events if event["event"] in ("launch", "ready") and event["t"] <= 30]
+    layout = replay_layout(Trace(trace.instance, trace.run, launches + own + more, trace.end))
+    b_1 = [("b-1", 0, 30, 160, KEPT), ("b-1", 0, 200, 290, KEPT), ("b-1", 0, 290, 300, LOST)]
+    assert _pieces(layout, "t#9") == b_1
+
+
+def test_what_vms_do(layout: ReplayLayout) -> None:
+    assert _stretches(layout, layout.booting, "a-1") == [(0, 30)]
+    assert _stretches(layout, layout.booting, "o-1") == [(1000, 1030)]
+    assert _stretches(layout, layout.hibernated, "a-1") == [(250, 350), (700, 1100)]
+    assert _stretches(layout, layout.hibernated, "c-1") == [(100, 2530)]
+    assert _stretches(layout, layout.rented, "a-1") == [(30, 250), (350, 700), (1100, 1430)]
+    assert _stretches(layout, layout.terminated, "b-1") == [(930, 930)]
+
+
+def test_the_rented_stretches_come_to_the_bill(layout: ReplayLayout) -> None:
+    trace = bad_day()
+    history = read_history(trace)
+    cost = sum(
+        (part.end_s - part.start_s) * history.offer_of(layout.vm_labels[part.vm]).price_usd_per_s
+        for part in layout.rented
+    )
+    assert cost == pytest.approx(trace.end["cost_usd"])
+
+
+def test_signs(layout: ReplayLayout) -> None:
+    def moments(kind: str) -> list[float]:
+        return sorted(marker.time_s for marker in layout.markers if marker.kind == kind)
+
+    assert moments("hibernation") == [100, 250, 250, 700, 700]
+    assert moments("resume") == [350, 350, 1100, 1100]
+    assert moments("migration trigger") == [1000, 1000, 1800]
+    assert moments("migration") == [1000] * 4
+    assert moments("steal") == [560]
+    assert [int(time) // 10 for time in moments("start from a checkpoint")] == [102, 105, 105]
+    texts = [text for marker in layout.markers for text in marker.texts]
+    assert "t#6 migrated to new VM: a-2 to p-1 at 1,000 s, saved 25 %, can no longer meet the deadline" in texts
+
+
+def test_moves_have_an_arrow_for_each_pair_of_vms(layout: ReplayLayout) -> None:
+    arrows = sorted((arrow.time_s, arrow.from_row, arrow.to_row, arrow.steal) for arrow in layout.arrows)
+    assert arrows == [
+        (560, 0.5, 2.3, True),  # t#6 from a-1 to a-2
+        (1000, 0.5, 7.3, False),  # t#3 to the second core of b-2
+        (1000, 0.5, 10.3, False),  # t#4 and t#5 to o-1
+        (1000, 2.5, 12.3, False),  # t#6 from a-2 to p-1
+    ]
+    assert len({arrow.bend_s for arrow in layout.arrows if arrow.time_s == 1000}) == 3
+
+
+def test_categories(layout: ReplayLayout) -> None:
+    kinds = {name: list(CATEGORIES)[layout.category[piece]] for piece, name in enumerate(layout.names)}
+    assert (kinds["t#1"], kinds["t#5"], kinds["t#6"]) == ("spot", "on-demand", "burstable, baseline")
+
+
+def test_svg_tells_the_day(tmp_path: Path) -> None:
+    path = tmp_path / "day.svg"
+    write_replay_gantt(bad_day(), path)
+    text = path.read_text(encoding="utf-8")
+    for part in (
+        "tests/bad-day, hads, day 3 (by hand): $0.1372, 1 task unfinished",
+        "5 hibernations, 4 resumes, 4 migrations (1 to busy VMs, 3 starting a new VM), 1 steal of 1 task, 3 recoveries"
+        ", 38 checkpoints; deadline missed (1 task unfinished, 1 task late)",
+        "time since the start (s)",
+        "VM (one row for each core)",
+        "D_spot (1,900 s)",
+        "deadline (2,400 s)",
+        ">hibernated<",
+        "booting",
+        "rented, idle",
+        "work lost (after the last checkpoint)",
+        "work of a task that never finishes",
+        "VM terminated",
+        "migrated from, to",
+        "stolen from, to",
+        "migration trigger",
+        "start from a checkpoint",
+        "t#15",
+    ):
+        assert part in text, part
+    write_replay_gantt(bad_day(), tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
+
+
+def test_a_quiet_day_shows_no_signs(tmp_path: Path) -> None:
+    path = tmp_path / "day.svg"
+    write_replay_gantt(quiet_day(), path)
+    text = path.read_text(encoding="utf-8")
+    assert "makespan 460 s" in text
+    assert "deadline met (1,940 s to spare)" in text
+    for absent in ("hibernated", "migration trigger", "work lost", "stolen from"):
+        assert absent not in text
+
+
+@pytest.mark.parametrize(("name", "magic"), [("d.png", b"\x89PNG"), ("d.PDF", b"%PDF")])
+def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
+    for number, trace in enumerate((bad_day(), quiet_day())):
+        path = tmp_path / f"{number}{name}"
+        write_replay_gantt(trace, path)
+        assert path.read_bytes().startswith(magic)
+
+
+def test_the_page_stands_alone_and_tells_pieces_and_moves(tmp_path: Path) -> None:
+    path = tmp_path / "day.html"
+    write_replay_gantt(bad_day(), path)
+    text = path.read_text(encoding="utf-8")
+    assert "<html>" in text[:40]
+    assert "<title>tests/bad-day, hads, day 3" in text
+    assert not re.search(r"<script[^>]*\ssrc=", text)
+    for part in (
+        "a-1, core 0",
+        "30 to 250 s (220 s), spot",
+        "piece of a run from 30 to 560 s",
+        "work lost (after the last checkpoint)",
+        "went on from a checkpoint at 25 %",
+        "t#6 stolen: a-1 to a-2 at 560 s",
+        "a-1: migration trigger at 1,000 s",
+    ):
+        assert any(form in text for form in (part, part.replace("<", "\\u003c"))), part
+
+
+def test_a_day_of_many_moves_is_drawn_without_arrows(tmp_path: Path) -> None:
+    trace = bad_day()
+    start = [event for event in trace.events if event["t"] == 0]
+    pairs = [("a-1", "b-1"), ("b-1", "a-1")]
+    moves = [
+        {"record": "event", "t": 40 + number, "event": "steal", "task": "t#1", "from": source, "to": target}
+        for number in range(MAX_ARROWS + 1)
+        for source, target in [pairs[number % 2]]
+    ]
+    busy = Trace(trace.instance, trace.run, start + moves, trace.end)
+    for name in ("day.svg", "day.html"):
+        write_replay_gantt(busy, tmp_path / name)
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "stolen from, to" not in text
+        assert "steal" in text
+
+
+def test_awkward_names_are_drawn(tmp_path: Path) -> None:
+    trace = quiet_day()
+    name = "a $b$ <c> & _d_"
+    instance = trace.instance | {"name": name, "tasks": [trace.instance["tasks"][0] | {"id": name}]}
+    events = [event | {key: name for key in ("vm", "task") if key in event} for event in trace.events]
+    for ending in ("svg", "html", "png"):
+        write_replay_gantt(Trace(instance, trace.run, events, trace.end), tmp_path / f"day.{ending}")
+    assert "<title>a $b$ &lt;c&gt; &amp; _d_" in (tmp_path / "day.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        ({"event": "ready", "vm": "z-9"}, "'z-9'"),
+        ({"event": "resume", "vm": "a-1"}, "'a-1'"),
+        ({"event": "finish", "vm": "a-1", "core": 0, "task": "t#1"}, "'t#1'"),
+        ({"event": "start", "vm": "a-1", "core": 7, "task": "t#1", "duration_s": 9}, "'t#1'"),
+        ({"event": "steal", "task": "t#1", "from": "a-1", "to": "z-9"}, "'z-9'"),
+        ({"event": "launch", "vm": "z-9", "type": "z.large", "market": "spot"}, "'z.large spot'"),
+    ],
+)
+def test_a_trace_that_contradicts_itself_is_refused(event: dict[str, object], says: str) -> None:
+    trace = bad_day()
+    events = [*trace.events[:5], {"record": "event", "t": 1, **event}]
+    with pytest.raises(SpotbagError, match=f"event 6 of the trace .* at 1 s.*{says}.*audit"):
+        read_history(Trace(trace.instance, trace.run, events, trace.end))
+
+
+def test_an_unknown_format_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpotbagError, match=r"must end in \.png, \.svg, \.pdf, \.html"):
+        write_replay_gantt(quiet_day(), tmp_path / "day.gif")
+    with pytest.raises(SpotbagError, match="the folder does not exist"):
+        write_replay_gantt(quiet_day(), tmp_path / "none" / "day.png")
+
+
+def test_missing_plotting_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(SpotbagError, match=r"pip install 'spotbag\[plot\]'"):
+        write_replay_gantt(quiet_day(), tmp_path / "day.html")
+    assert list(tmp_path.iterdir()) == []
