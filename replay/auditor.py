@@ -723,3 +723,6 @@ def _told(event: _Event) -> str:
     if "task" in event:
         return f"{kind} of {event['task']!r} on {event['vm']} at {moment}"
     return f"{kind} of {event['vm']} at {moment}"
+
+
+__all__ = ["RULES", "AuditReport", "Finding", "audit", "audit_traces"]
