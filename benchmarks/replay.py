@@ -61,9 +61,7 @@ def large_schedule(n_vms: int, seed: int = 0) -> Schedule:
     published = library_instance("hads/J60")
     types = []
     for vm_type in published.vm_types:
-        offers = {
-            market: offer.model_dump() | {"limit": n_vms} for market, offer in vm_type.offers.items()
-        }
+        offers = {market: offer.model_dump() | {"limit": n_vms} for market, offer in vm_type.offers.items()}
         types.append(vm_type.model_dump(exclude_none=True) | {"offers": offers})
     lengths = rng.integers(100, 330, size=50)
     count = n_vms * _TASKS_A_VM // len(lengths)

@@ -486,8 +486,8 @@ class Replay:
         self._place(target, task, mode)
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
-        """Move a waiting task of a VM that runs or is launching to an idle one; what it leaves moves up."""
-        self._demand(victim.alive, f"{victim.name} is hibernated or terminated: nothing is stolen from it")
+        """Move a waiting task of a VM to another that runs; what it leaves moves up."""
+        self._demand(victim.state == RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self._demand(thief.state == RUNNING, f"{thief.name} does not run and takes no task")
         self._take(victim, task)

@@ -154,6 +154,11 @@ class Vm:
         return self.state <= RUNNING and self.n_left > 0
 
     @property
+    def executing(self) -> bool:
+        """Whether it is executing a task at this moment."""
+        return self.state == RUNNING and any(run is not None for run in self.running)
+
+    @property
     def idle(self) -> bool:
         """Whether it runs and has no task."""
         return self.state == RUNNING and self.n_left == 0

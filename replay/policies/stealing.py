@@ -24,7 +24,7 @@ def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
 
 
 def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
-    """Let an idle VM steal from regular VMs that have tasks, on-demand ones first (HADS Algorithm 8).
+    """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     int
         Tasks taken.
     """
-    victims = [vm for vm in replay.vms if vm.busy and vm.burstable is None and vm is not thief]
+    # Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
+    victims = [vm for vm in replay.vms if vm.n_left > 1 and vm.burstable is None and vm.executing]
     stolen = 0
     turned_down: Need | None = None  # the thief only fills up: it turns down what asks for as much again
     for victim in by_market(victims, spot_first=False):
