@@ -315,6 +315,7 @@ class Replay:
         vm.idle_epoch += 1
         vm.migration_kinds.clear()
         self.counts["hibernations"] += 1
+        self.counts["events"] += 1
         if vm.n_left:
             self.counts["busy_hibernations"] += 1
         if self.records is not None:
@@ -327,6 +328,7 @@ class Replay:
         vm.state = RUNNING
         vm.stranded = False
         self.counts["resumes"] += 1
+        self.counts["events"] += 1
         if vm.trigger_s is not None:
             self.counts["resumes_in_time"] += 1
             vm.trigger_s = None
