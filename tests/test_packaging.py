@@ -54,6 +54,7 @@ def test_every_folder_with_modules_is_packaged() -> None:
 def test_data_files_are_found_where_the_package_is_installed() -> None:
     from spotbag.instances import best_known, instance_schema, library_names
     from spotbag.instances.best_known import best_known_path, best_known_plan_path
+    from spotbag.replay.timeline_files import timeline_schema
     from spotbag.schedules import schedule_schema
 
     data = ROOT / "instances" / "data"
@@ -64,6 +65,7 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
+    assert timeline_schema() == (ROOT / "replay" / "timeline.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()
 
 

@@ -1,0 +1,165 @@
+"""Days and their files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotbag.instances import InputError
+from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
+from spotbag.replay.timeline_files import (
+    TimelineDocument,
+    event_documents,
+    format_timeline,
+    parse_timeline,
+    read_timeline,
+    timeline_schema,
+    write_timeline,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+TYPE_NAMES = ["c3.large", "c4.large", "m5.large"]
+
+
+def example() -> dict[str, Any]:
+    """The example of formats.md."""
+    (text,) = re.findall(r"```json timeline\n(.*?)```", (ROOT / "docs" / "formats.md").read_text(), re.DOTALL)
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def event(time_s: Any, vm_type: str = "a", kind: Any = "hibernate") -> TimelineEvent:
+    return TimelineEvent(time_s, vm_type, kind)
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> Timeline:
+    events = []
+    for name in TYPE_NAMES:
+        times = sorted(draw(st.sets(st.integers(0, 50), max_size=8)))
+        events += [event(time_s, name, ("hibernate", "resume")[number % 2]) for number, time_s in enumerate(times)]
+    name = draw(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20))
+    return Timeline(tuple(sorted(events, key=lambda event: event.time_s)), name)
+
+
+def test_a_quiet_day_has_no_events() -> None:
+    assert QUIET.events == ()
+    assert QUIET.name == "quiet"
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event(-1)], "timeline 'x': events[0]: time_s -1 must be a whole number of seconds, 0 or more"),
+        ([event(1.5)], "events[0]: time_s 1.5 must be a whole number of seconds, 0 or more"),
+        ([event(True)], "events[0]: time_s true must be a whole number"),
+        ([event(5, kind="explode")], "events[0]: event 'explode' must be 'hibernate' or 'resume'"),
+        ([event(5), event(4, "b")], "events[1]: time_s 4 must not be before 5, the time of the event before it"),
+        ([event(5, kind="resume")], "events[0]: event 'resume' cannot be the first event of type 'a'"),
+        (
+            [event(5), event(7)],
+            "events[1]: event 'hibernate' follows on 'hibernate' at 5 s: the events of type 'a' must",
+        ),
+        (
+            [event(5), event(5, kind="resume")],
+            "events[1]: time_s 5 is also the time of events[0]; two events of type 'a' need different times",
+        ),
+    ],
+)
+def test_what_is_no_day_is_refused(events: list[TimelineEvent], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Timeline(tuple(events), "x")
+    assert said in str(caught.value)
+    assert len(caught.value.issues) == 1
+
+
+def test_all_faults_are_said_at_once() -> None:
+    with pytest.raises(InputError, match="2 errors"):
+        Timeline((event(3), event(4), event(5, "b", "resume")))
+
+
+@given(timelines())
+@settings(max_examples=100, deadline=None)
+def test_writing_and_reading_gives_the_same_day(timeline: Timeline) -> None:
+    text = format_timeline(timeline)
+    assert parse_timeline(text) == timeline
+    document = json.loads(text)
+    assert document["events"] == event_documents(timeline)
+    jsonschema.Draft202012Validator(json.loads(timeline_schema())).validate(document)
+
+
+def test_files_round_trip(tmp_path: Path) -> None:
+    timeline = Timeline((event(600), event(900, kind="resume")), "by hand")
+    write_timeline(timeline, tmp_path / "day.json")
+    assert read_timeline(tmp_path / "day.json") == timeline
+
+
+def test_a_name_that_cannot_stand_in_a_file_is_refused() -> None:
+    with pytest.raises(InputError, match="name '' must not be empty"):
+        format_timeline(Timeline((), ""))
+
+
+def test_the_example_of_the_documentation_is_written_as_it_stands_there() -> None:
+    timeline = parse_timeline(json.dumps(example()))
+    assert format_timeline(timeline) in (ROOT / "docs" / "formats.md").read_text()
+    assert timeline.events[2] == TimelineEvent(1500, "c4.large", "hibernate")
+
+
+def test_events_may_stand_in_any_order() -> None:
+    document = example()
+    expected = parse_timeline(json.dumps(document))
+    document["events"].reverse()
+    assert parse_timeline(json.dumps(document)) == expected
+
+
+def test_the_shipped_schema_is_that_of_the_model() -> None:
+    schema = json.loads(timeline_schema())
+    assert schema == TimelineDocument.model_json_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(example())
+    assert not validator.is_valid({"format": "spotbag.timeline/1"})
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("events", 0, "time_s"), -1, "day.json: events[0].time_s -1 must be greater than or equal to 0"),
+        (("events", 0, "time_s"), 0.5, "events[0].time_s"),
+        (("events", 0, "event"), "stop", "events[0].event 'stop' must be 'hibernate' or 'resume'"),
+        (("events", 0, "when"), 5, "events[0].when is an unknown key"),
+        (("events", 0, "type"), "", "events[0].type '' must not be empty"),
+        (("events",), {}, "events (an object) must be an array"),
+        (("event",), [], "event is an unknown key (did you mean 'events'?)"),
+        (("name",), 7, "name 7 must be a text"),
+        (("format",), "spotbag.timeline/9", "is of a version that cannot be read here"),
+        (("format",), "spotbag.instance/1", "is not 'spotbag.timeline/1'"),
+        (("events", 2, "event"), "resume", "day.json: events[2]: event 'resume' follows on 'resume' at 900 s"),
+        (("events", 0, "event"), "resume", "events[0]: event 'resume' cannot be the first event of type 'c4.large'"),
+        (("events", 1, "time_s"), 600, "events[1]: time_s 600 is also the time of events[0]"),
+        # By time events[2] comes first now, but its place in the file is what the message says.
+        (("events", 2, "time_s"), 3, "events[0]: event 'hibernate' follows on 'hibernate' at 3 s"),
+    ],
+)
+def test_faults_of_files_are_said_with_their_place(place: tuple[Any, ...], value: Any, said: str) -> None:
+    document = example()
+    inside = document
+    for part in place[:-1]:
+        inside = inside[part]
+    inside[place[-1]] = value
+    with pytest.raises(InputError) as caught:
+        parse_timeline(json.dumps(document), "day.json")
+    assert said in str(caught.value)
+
+
+def test_missing_parts_are_named() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_timeline('{"format": "spotbag.timeline/1"}')
+    assert "name is missing" in str(caught.value)
+    assert "events is missing" in str(caught.value)
