@@ -93,6 +93,7 @@ class _Auditor:
         self.living_by_market: Counter[str] = Counter()
         self.quiet = True  # until the first hibernation
         self.markets_noted: set[str] = set()
+        self.limits_noted = False
         self.first_homes: dict[str, set[str]] = defaultdict(set)
         self.unmentioned = self._find_first_homes()
         self.handlers: dict[str, Callable[[_Event, VmBook], None]] = {
@@ -253,18 +254,26 @@ class _Auditor:
         if limit is not None and self.living[name, market] > limit:
             over = self.living[name, market] - limit
             message = f"{_told(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
-            self._find("limit", vm.name, over, "VMs", message)
+            self._over_limit(vm.name, over, message)
         if cap is not None and self.living_by_market[market] > cap:
             over = self.living_by_market[market] - cap
             message = f"{_told(event)}: {over + cap} {market} VMs, {over} over the limit of {cap}"
-            self._find("limit", vm.name, over, "VMs", message)
+            self._over_limit(vm.name, over, message)
         if market not in self.facts.markets:
             if planned:
                 message = f"{_told(event)}: the instance does not allow the {market} market"
-                self._find("limit", vm.name, 1, "VMs", message)
+                self._over_limit(vm.name, 1, message)
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
+
+    def _over_limit(self, vm: str, over: int, message: str) -> None:
+        """More VMs than allowed: in the on-demand baseline, which is only a price to compare with, worth a note."""
+        if self.run["hibernation"]:
+            self._find("limit", vm, over, "VMs", message)
+        elif not self.limits_noted:
+            self.limits_noted = True
+            self.notes.append(f"the on-demand baseline does not keep to the limits: {message}")
 
     def _ready(self, event: _Event, vm: VmBook) -> None:
         now = event["t"]
@@ -443,11 +452,16 @@ class _Auditor:
         vm.begin(RunBook(name, core, vm.uptime_s(now), work, mode != "baseline", need_kb), now)
         book.running_on = vm.name
         if vm.used_kb > vm.type.memory_kb:
-            over = (vm.used_kb - vm.type.memory_kb) / 1024
-            size = vm.type.memory_kb / 1024
-            message = (
-                f"{_told(event)}: {vm.name} needs {vm.used_kb / 1024:.1f} MB, {over:.1f} MB over its {size:.0f} MB"
-            )
+            self._check_memory(event, vm)
+
+    def _check_memory(self, event: _Event, vm: VmBook) -> None:
+        """What runs from now on fits together; a task that is due now has its memory until now."""
+        uptime = vm.uptime_s(event["t"])
+        used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
+        if used_kb > vm.type.memory_kb:
+            over = (used_kb - vm.type.memory_kb) / 1024
+            need, size = used_kb / 1024, vm.type.memory_kb / 1024
+            message = f"{_told(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
             self._find("memory", vm.name, over, "MB", message)
 
     def _check_core(self, event: _Event, vm: VmBook) -> None:
@@ -469,6 +483,8 @@ class _Auditor:
             self._find("placement", task, 1, "tasks", f"{_told(event)} in {mode} mode; {vm.type.name} is not burstable")
 
     def _check_saved(self, event: _Event, book: _TaskBook) -> None:
+        if not (event.get("saved") or book.saved):
+            return
         stated = exact(event.get("saved") or 0)
         off = abs(stated - book.saved)
         if off > _SAVED_TOLERANCE:
@@ -716,3 +732,6 @@ def _told(event: _Event) -> str:
     if "task" in event:
         return f"{kind} of {event['task']!r} on {event['vm']} at {moment}"
     return f"{kind} of {event['vm']} at {moment}"
+
+
+__all__ = ["RULES", "AuditReport", "Finding", "audit", "audit_traces"]

@@ -59,6 +59,8 @@ class Replay:
     ----------
     now_s : int
         Time of the last event.
+    start_overhead_s : int
+        From the request of a new VM until a migrated task runs on it: the longer of booting and migration.
     vms : list of Vm
         All VMs so far, in the order of their requests.
     unfinished : int
@@ -77,10 +79,11 @@ class Replay:
     ) -> None:
         self.plan = plan
         self.policy = policy
-        self.timeline = timeline
+        self.day = timeline
         self.billing = billing
         self.instance = plan.instance
         self.work = plan.work
+        self.start_overhead_s = max(plan.instance.boot_overhead_s, plan.instance.migration_overhead_s)
         self.now_s = 0
         self.vms: list[Vm] = []
         self.unfinished = plan.instance.n_tasks
@@ -93,7 +96,7 @@ class Replay:
         self._names: set[str] = set()
         self._spot_vms: dict[str, list[Vm]] = {}
         self._down: set[str] = set()
-        self._day = sorted(timeline.events, key=lambda event: (event.time_s, event.kind == "hibernate"))
+        self._day_events = sorted(timeline.events, key=lambda event: (event.time_s, event.kind == "hibernate"))
         self._events: list[tuple[int, int, int, int, int, int]] = []
         self._sequence = 0
         self._makespan_s = 0
@@ -209,7 +212,7 @@ class Replay:
         assert run is not None
         vm.running[core] = None
         vm.n_left -= 1
-        vm.tasks_changed()
+        vm.task_finished()
         self.unfinished -= 1
         self._makespan_s = self.now_s
         self.counts["events"] += 1
@@ -271,13 +274,13 @@ class Replay:
 
     def _await_timeline(self) -> None:
         """Put the next event of the day into the queue."""
-        if self._next_of_timeline < len(self._day):
-            event = self._day[self._next_of_timeline]
+        if self._next_of_timeline < len(self._day_events):
+            event = self._day_events[self._next_of_timeline]
             self._push(event.time_s, _RESUME if event.kind == "resume" else _HIBERNATE, _ABOVE_ALL)
 
     def _happen(self, kind: int) -> None:
         """Let VMs hibernate or resume: all of this moment first, then the policy answers for each."""
-        day, struck = self._day, []
+        day, struck = self._day_events, []
         wanted, from_state = ("resume", HIBERNATED) if kind == _RESUME else ("hibernate", RUNNING)
         while self._next_of_timeline < len(day):
             event = day[self._next_of_timeline]
@@ -312,6 +315,7 @@ class Replay:
         vm.idle_epoch += 1
         vm.migration_kinds.clear()
         self.counts["hibernations"] += 1
+        self.counts["events"] += 1
         if vm.n_left:
             self.counts["busy_hibernations"] += 1
         if self.records is not None:
@@ -324,6 +328,7 @@ class Replay:
         vm.state = RUNNING
         vm.stranded = False
         self.counts["resumes"] += 1
+        self.counts["events"] += 1
         if vm.trigger_s is not None:
             self.counts["resumes_in_time"] += 1
             vm.trigger_s = None
@@ -370,7 +375,7 @@ class Replay:
             timeline = VmTimeline(vm.offer.vcpus, vm.memory_kb, max(vm.uptime_s(self.now_s), vm.first_start_s))
             for core, run in enumerate(vm.running):
                 if run is not None:
-                    timeline.place(core, run.start_s, run.end_s, self._memory_kb(run.task))
+                    timeline.place(core, run.start_s, run.end_s, self.memory_kb(run.task))
             waiting = [run for run, _ in vm.waiting_runs()]
             for queue in vm.waiting:
                 queue.clear()
@@ -398,6 +403,14 @@ class Replay:
 
     # ----------------------------------------------- what policies may ask for
 
+    def memory_kb(self, task: int) -> int:
+        """Memory need of a task."""
+        return self.work.memory_kb[self.work.group_of[task]]
+
+    def timeline(self, vm: Vm) -> VmTimeline:
+        """Cores and memory of a VM from now on, in its uptime; not to be changed."""
+        return vm.timeline(self.now_s, self.work)
+
     def saved_if_moved(self, vm: Vm, task: int) -> float:
         """Fraction of a task that is saved if it leaves a hibernated VM now."""
         return self._last_checkpoint(vm, task)[0]
@@ -412,12 +425,8 @@ class Replay:
         duration_s = self.duration_s(task, vm.offer, mode, saved)
         if duration_s >= NEVER:
             return None
-        start_s = vm.timeline(self.now_s, self.work).earliest_start_s(self._memory_kb(task), duration_s)
+        start_s = vm.timeline(self.now_s, self.work).earliest_start_s(self.memory_kb(task), duration_s)
         return None if start_s is None else vm.zero_s + start_s + duration_s
-
-    def end_of_vm_s(self, vm: Vm) -> int:
-        """When the last task of a VM is to end, if it does not hibernate; now if it has none."""
-        return vm.zero_s + vm.timeline(self.now_s, self.work).end_s
 
     def can_start(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
         """Whether one more VM of an offer may be requested now, or after some more of the market and of the offer.
@@ -432,11 +441,6 @@ class Replay:
         if self._rented[offer.index] + of_offer >= limit:
             return False
         return cap is None or self._rented_by_market[offer.market] + in_market < cap
-
-    @property
-    def start_overhead_s(self) -> int:
-        """From the request of a new VM until a migrated task runs on it: the longer of booting and migration."""
-        return max(self.instance.boot_overhead_s, self.instance.migration_overhead_s)
 
     # --------------------------------------------------------------- decisions
 
@@ -484,8 +488,8 @@ class Replay:
         self._place(target, task, mode)
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
-        """Move a waiting task of a VM that runs or is launching to an idle one; what it leaves moves up."""
-        self._demand(victim.alive, f"{victim.name} is hibernated or terminated: nothing is stolen from it")
+        """Move a waiting task of a VM to another that runs; what it leaves moves up."""
+        self._demand(victim.state == RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self._demand(thief.state == RUNNING, f"{thief.name} does not run and takes no task")
         self._take(victim, task)
@@ -559,9 +563,6 @@ class Replay:
 
     # ------------------------------------------------------------ moving tasks
 
-    def _memory_kb(self, task: int) -> int:
-        return self.work.memory_kb[self.work.group_of[task]]
-
     def _last_checkpoint(self, vm: Vm, task: int) -> tuple[float, float, int]:
         """Fraction saved of a task, and what its present run adds to that: seconds of work, checkpoints."""
         saved = self.saved.get(task, 0.0)
@@ -598,13 +599,13 @@ class Replay:
         duration_s = self.work.duration_s(task, vm.offer_index, chosen, self.saved.get(task, 0.0))
         core = self._append(vm, vm.timeline(self.now_s, self.work), task, chosen, duration_s)
         vm.n_left += 1
-        vm.tasks_changed()
+        vm.task_added(self.work.runtime_s(task, vm.offer_index))
         vm.idle_epoch += 1
         if vm.state == RUNNING:
             self._start_or_await(vm, core)
 
     def _append(self, vm: Vm, timeline: VmTimeline, task: int, mode: int, duration_s: int) -> int:
-        need_kb = self._memory_kb(task)
+        need_kb = self.memory_kb(task)
         start_s = timeline.earliest_start_s(need_kb, duration_s)
         if start_s is None or duration_s >= NEVER:
             raise SpotbagError(

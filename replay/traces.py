@@ -30,9 +30,9 @@ def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool =
         "policy": replay.policy.name,
         "day": day,
         "timeline": {
-            "name": replay.timeline.name,
+            "name": replay.day.name,
             "events": [
-                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in replay.timeline.events
+                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in replay.day.events
             ],
         },
         "billing": {

@@ -154,6 +154,11 @@ class Vm:
         return self.state <= RUNNING and self.n_left > 0
 
     @property
+    def executing(self) -> bool:
+        """Whether it is executing a task at this moment."""
+        return self.state == RUNNING and any(run is not None for run in self.running)
+
+    @property
     def idle(self) -> bool:
         """Whether it runs and has no task."""
         return self.state == RUNNING and self.n_left == 0
@@ -181,9 +186,13 @@ class Vm:
                 return core, run
         return None
 
-    def tasks_changed(self) -> None:
-        """Forget what was derived from the tasks on the VM."""
+    def task_finished(self) -> None:
+        """Forget which of its tasks is the longest."""
         self._longest_valid = False
+
+    def task_added(self, runtime_s: int) -> None:
+        """Take a task into account that has been appended."""
+        self._longest_s = max(self._longest_s, runtime_s)
 
     def timetable_changed(self) -> None:
         """Forget what was derived from the order of the tasks."""

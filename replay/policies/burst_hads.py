@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...instances.durations import FULL_SPEED
 from .base import Policy
-from .migration import check_migration, migrate_anyway, retry_stranded, to_new_vm, to_running_vm
+from .migration import Targets, check_migration, migrate_anyway, need_on, retry_stranded, to_new_vm
 from .stealing import steal
 
 if TYPE_CHECKING:
@@ -64,15 +64,18 @@ class BurstHads(Policy):
 
 def migrate_at_once(replay: Replay, vm: Vm) -> None:
     """Migrate the unfinished tasks of a hibernated VM (Burst-HADS Algorithm 4)."""
+    tasks = _sorted_tasks(replay, vm)
+    targets = Targets(replay, vm, tasks, to_burstable=False)
     left = []
-    for task in _sorted_tasks(replay, vm):
+    for task in tasks:
         saved = replay.saved_if_moved(vm, task)
-        if not (
-            _to_idle_burstable(replay, vm, task, saved)
-            or to_running_vm(replay, vm, task, saved, to_burstable=False)
-            or to_new_vm(replay, vm, task, saved)
-        ):
+        if _to_idle_burstable(replay, vm, task, saved) or targets.place(task, saved):
+            continue
+        new = to_new_vm(replay, vm, task, saved)
+        if new is None:
             left.append(task)
+        else:
+            targets.add(new)
     migrate_anyway(replay, vm, left)
 
 
@@ -95,8 +98,11 @@ def _to_idle_burstable(replay: Replay, source: Vm, task: int, saved: float) -> b
     for vm in replay.vms:
         if vm.burstable is None or not vm.idle:
             continue
-        needed = math.ceil(replay.duration_s(task, vm.offer, FULL_SPEED, saved) / BURST_PERIOD_S)  # line 6
-        if vm.credits(replay.now_s) > needed and check_migration(replay, vm, task, saved, FULL_SPEED):  # line 7
+        need = need_on(replay, vm.offer, task, saved, FULL_SPEED)
+        if need is None:
+            continue
+        credits_needed = math.ceil(need.duration_s / BURST_PERIOD_S)  # line 6
+        if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need):  # line 7
             replay.migrate(task, source, vm, "idle", FULL_SPEED)
             return True
     return False

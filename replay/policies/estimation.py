@@ -111,7 +111,7 @@ def _try(replay: Replay, sketch: _Sketch, task: int, saved: float) -> int | None
     duration_s = replay.duration_s(task, sketch.offer, None, saved)
     if duration_s >= NEVER:
         return None
-    need_kb = replay.work.memory_kb[replay.work.group_of[task]]
+    need_kb = replay.memory_kb(task)
     start_s = sketch.timeline.earliest_start_s(need_kb, duration_s)
     if start_s is None:
         return None

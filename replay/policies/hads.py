@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from .base import Policy
 from .estimation import estimate_rt
-from .migration import migrate_anyway, retry_stranded, to_new_vm, to_running_vm
+from .migration import Targets, migrate_anyway, retry_stranded, to_new_vm
 from .stealing import steal
 
 if TYPE_CHECKING:
@@ -79,11 +79,18 @@ class HadsAsPrinted(Hads):
 
 def migrate_all(replay: Replay, vm: Vm) -> None:
     """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6)."""
+    tasks = vm.tasks()
+    targets = Targets(replay, vm, tasks, to_burstable=True)
     left = []
-    for task in vm.tasks():
+    for task in tasks:
         saved = replay.saved_if_moved(vm, task)
-        if not (to_running_vm(replay, vm, task, saved, to_burstable=True) or to_new_vm(replay, vm, task, saved)):
+        if targets.place(task, saved):
+            continue
+        new = to_new_vm(replay, vm, task, saved)
+        if new is None:
             left.append(task)
+        else:
+            targets.add(new)
     migrate_anyway(replay, vm, left)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...instances.durations import NEVER
 from ...instances.problem import RentalOffer
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
 
 def by_market(vms: Iterable[Vm], spot_first: bool) -> list[Vm]:
     """VMs with one market first, then by price (sort_by_market of both papers; ties as they were requested)."""
-    return sorted(vms, key=lambda vm: (vm.spot != spot_first, vm.offer.price_usd_per_hour, vm.index))
+    return sorted(vms, key=_spot_then_price if spot_first else _on_demand_then_price)
+
+
+def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
+    return not vm.spot, vm.offer.price_usd_per_hour, vm.index
+
+
+def _on_demand_then_price(vm: Vm) -> tuple[bool, float, int]:
+    return vm.spot, vm.offer.price_usd_per_hour, vm.index
 
 
 def on_demand_offers(replay: Replay) -> list[RentalOffer]:
@@ -24,41 +33,132 @@ def on_demand_offers(replay: Replay) -> list[RentalOffer]:
     return sorted(offers, key=lambda offer: (offer.price_usd_per_hour, offer.index))
 
 
-def check_migration(replay: Replay, vm: Vm, task: int, saved: float, mode: int | None = None) -> bool:
+class Need(NamedTuple):
+    """What a task asks of a VM: how long it occupies a core, how long it runs from its beginning, memory."""
+
+    duration_s: int
+    runtime_s: int
+    memory_kb: int
+
+    def at_least(self, other: Need) -> bool:
+        """Whether it asks for as much as another in every respect."""
+        return (
+            self.duration_s >= other.duration_s
+            and self.runtime_s >= other.runtime_s
+            and self.memory_kb >= other.memory_kb
+        )
+
+
+def need_on(replay: Replay, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
+    """What a task asks of a VM of an offer; None if it cannot run there."""
+    duration_s = replay.duration_s(task, offer, mode, saved)
+    if duration_s >= NEVER:
+        return None
+    return Need(duration_s, replay.work.runtime_s(task, offer.index), replay.memory_kb(task))
+
+
+def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:
     """Whether a task may go to a VM that is there (HADS Algorithm 7).
 
     On a spot VM, enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m +
     alpha`` (line 3), with e_m the whole run time, as after a hibernation just before the first checkpoint. On an
     on-demand VM, which cannot hibernate, ``eft <= D`` is enough; the paper prints one test for both.
     """
-    end_s = replay.end_if_placed_s(vm, task, mode, saved)
-    if end_s is None:
+    timeline = replay.timeline(vm)
+    start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
+    if start_s is None:
         return False
-    finish_s = max(end_s, replay.end_of_vm_s(vm))  # eft of line 2: of the VM, not of the task
-    deadline_s = replay.instance.deadline_s
+    # eft of line 2: of the VM, not of the task
+    left_s = replay.instance.deadline_s - vm.zero_s - max(start_s + need.duration_s, timeline.end_s)
     if not vm.spot:
-        return finish_s <= deadline_s
-    longest_s = max(vm.longest_s(replay.work), replay.work.runtime_s(task, vm.offer_index))
-    return deadline_s - finish_s > longest_s + replay.start_overhead_s
+        return left_s >= 0
+    return left_s > max(vm.longest_s(replay.work), need.runtime_s) + replay.start_overhead_s
 
 
-def to_running_vm(replay: Replay, source: Vm, task: int, saved: float, to_burstable: bool) -> bool:
-    """Migrate a task to an idle VM, else to a busy one; spot before on-demand.
+class Targets:
+    """VMs that run, as targets of one migration: idle ones, then busy ones, spot before on-demand.
 
     Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37). Burstable VMs
-    take tasks only while they are idle, and only if the policy wants it.
+    take tasks only while they are idle, and only if the policy wants it. While a migration goes on, VMs only fill up:
+    what has turned down a task turns down every task that asks for as much, and one that has turned down the least of
+    all is not asked again.
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    source : Vm
+        The hibernated VM.
+    tasks : sequence of int
+        What is to be migrated from it.
+    to_burstable : bool
+        Whether idle burstable VMs are targets.
     """
-    idle = (vm for vm in replay.vms if vm.idle and (to_burstable or vm.burstable is None))
-    busy = (vm for vm in replay.vms if vm.busy and vm.burstable is None)
-    for vm in [*by_market(idle, spot_first=True), *by_market(busy, spot_first=True)]:
-        if check_migration(replay, vm, task, saved):
-            replay.migrate(task, source, vm, "busy" if vm.busy else "idle")
-            return True
-    return False
+
+    def __init__(self, replay: Replay, source: Vm, tasks: Sequence[int], to_burstable: bool) -> None:
+        self._replay = replay
+        self._source = source
+        self._tasks = tasks
+        idle = (vm for vm in replay.vms if vm.idle and (to_burstable or vm.burstable is None))
+        busy = (vm for vm in replay.vms if vm.busy and vm.burstable is None)
+        self._idle = by_market(idle, spot_first=True)
+        self._busy = by_market(busy, spot_first=True)
+        self._turned_down: dict[int, Need] = {}
+        self._least: dict[int, Need] = {}
+
+    def place(self, task: int, saved: float) -> bool:
+        """Migrate a task to the first VM that may take it; False if there is none."""
+        needs: dict[int, Need | None] = {}
+        for vms in (self._idle, self._busy):
+            full: list[Vm] = []
+            taker = None
+            for vm in vms:
+                index = vm.offer_index
+                if index not in needs:
+                    needs[index] = need_on(self._replay, vm.offer, task, saved)
+                need = needs[index]
+                if need is None:
+                    continue
+                before = self._turned_down.get(vm.index)
+                if before is not None and need.at_least(before):
+                    continue
+                if check_migration(self._replay, vm, need):
+                    taker = vm
+                    break
+                self._turned_down[vm.index] = need
+                if self._least_on(vm.offer).at_least(need):
+                    full.append(vm)
+            for vm in full:
+                vms.remove(vm)
+            if taker is not None:
+                self._migrate(task, taker)
+                return True
+        return False
+
+    def add(self, vm: Vm) -> None:
+        """Add a VM that has got a task."""
+        insort(self._busy, vm, key=_spot_then_price)
+
+    def _migrate(self, task: int, vm: Vm) -> None:
+        was_busy = vm.busy
+        self._replay.migrate(task, self._source, vm, "busy" if was_busy else "idle")
+        if not was_busy:
+            self._idle.remove(vm)
+            if vm.burstable is None:
+                self.add(vm)
+
+    def _least_on(self, offer: RentalOffer) -> Need:
+        """The least that any of the tasks asks of a VM of an offer, in each respect."""
+        if offer.index not in self._least:
+            replay = self._replay
+            needs = [need_on(replay, offer, task, replay.saved_if_moved(self._source, task)) for task in self._tasks]
+            known = [need for need in needs if need is not None]
+            self._least[offer.index] = Need(*(min(column) for column in zip(*known, strict=True)))
+        return self._least[offer.index]
 
 
-def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> bool:
-    """Migrate a task to a new on-demand VM, the cheapest that ends it in time.
+def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
+    """Migrate a task to a new on-demand VM, the cheapest that ends it in time; None if there is none.
 
     Attempt 3 of HADS (Algorithm 6, lines 24-36), 4 of Burst-HADS (Algorithm 4, lines 38-50). Both print ``start + e +
     alpha < D``. Here a task may end at the deadline, as in `check_migration`: eq. 4 of HADS sets the trigger so that
@@ -68,9 +168,10 @@ def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> bool:
         duration_s = replay.duration_s(task, offer, None, saved)
         in_time = replay.now_s + duration_s + replay.start_overhead_s <= replay.instance.deadline_s
         if in_time and replay.can_start(offer):
-            replay.migrate(task, source, replay.start_vm(offer), "new")
-            return True
-    return False
+            vm = replay.start_vm(offer)
+            replay.migrate(task, source, vm, "new")
+            return vm
+    return None
 
 
 def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .migration import by_market, check_migration
+from .migration import Need, by_market, check_migration, need_on
 
 if TYPE_CHECKING:
     from ..engine import Replay
@@ -24,7 +24,7 @@ def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
 
 
 def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
-    """Let an idle VM steal from regular VMs that have tasks, on-demand ones first (HADS Algorithm 8).
+    """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
     Parameters
     ----------
@@ -40,14 +40,21 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     int
         Tasks taken.
     """
-    victims = [vm for vm in replay.vms if vm.busy and vm.burstable is None and vm is not thief]
+    # Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
+    victims = [vm for vm in replay.vms if vm.n_left > 1 and vm.burstable is None and vm.executing]
     stolen = 0
+    turned_down: Need | None = None  # the thief only fills up: it turns down what asks for as much again
     for victim in by_market(victims, spot_first=False):
         for task in stealable_tasks(replay, victim):
             if stolen == at_most:
                 break
-            if check_migration(replay, thief, task, replay.saved.get(task, 0.0)):
+            need = need_on(replay, thief.offer, task, replay.saved.get(task, 0.0))
+            if need is None or (turned_down is not None and need.at_least(turned_down)):
+                continue
+            if check_migration(replay, thief, need):
                 replay.steal(task, victim, thief)
                 stolen += 1
+            else:
+                turned_down = need
     replay.report_attempt(thief, stolen)
     return stolen

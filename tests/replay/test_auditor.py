@@ -251,6 +251,15 @@ def test_memory_and_cores() -> None:
     assert found(trace) == {"placement": 1}
 
 
+def test_a_task_that_finishes_now_leaves_its_memory_whatever_is_told_first() -> None:
+    trace = bursting()
+    for task in trace.instance["tasks"][1:]:
+        task["memory_mb"] = 1500
+    assert audit(trace).findings == ()  # "second" starts before it is told that "slow" has finished
+    trace.instance["tasks"][0]["memory_mb"] = 1500
+    assert found(trace) == {"memory": pytest.approx(2 * 1500 - 2048)}
+
+
 def test_limits() -> None:
     for limits, vm_limit, over in (({"max_on_demand": 1}, 1, 1), ({"max_on_demand": 0}, 1, 2), ({"max_spot": 1}, 1, 0)):
         trace = stolen()

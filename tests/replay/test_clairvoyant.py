@@ -55,7 +55,7 @@ def bag(runtimes: list[dict[str, float]], types: list[dict[str, Any]], deadline_
 
 
 def day(*events: tuple[int, str, str]) -> Timeline:
-    return Timeline(tuple(TimelineEvent(time, name, kind) for time, name, kind in events), "by hand")  # type: ignore[arg-type]
+    return Timeline(tuple(TimelineEvent(time, name, kind) for time, name, kind in sorted(events)), "by hand")  # type: ignore[arg-type]
 
 
 def usd(instance: Instance, timeline: Timeline = QUIET, billing: Billing | None = None) -> float:

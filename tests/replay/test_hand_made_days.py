@@ -329,3 +329,20 @@ def test_a_task_without_checkpoints_has_nothing_saved() -> None:
     instance = bag({"t": {"a": 100}}, [vm_type("a")])
     outcome, _ = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), "burst-hads", day(a=[60]))
     assert (outcome.makespan_s, outcome.recoveries, outcome.cpu_time_saved_s) == (170, 0, 0.0)
+
+
+def test_idle_vms_do_not_steal_from_each_other_for_ever() -> None:
+    """Tasks that have just been moved to a new VM, where nothing runs yet, are not stolen by the next idle one.
+
+    With cycles of 1 s, all that waits there starts in a later cycle: each of two new VMs took it from the other.
+    """
+    types = [vm_type("a", vcpus=4), vm_type("b", spot=0)]
+    runtimes = {name: {"a": 30, "b": 30} for name in "tuvwxyz"}
+    instance = bag(runtimes, types, allocation_cycle_s=1, deadline_s=200, d_spot_s=200)
+    places = {name: (0, index % 4, 30 * (index // 4)) for index, name in enumerate(runtimes)}
+    for policy in ("hads", "burst-hads"):
+        outcome, records = live(plan(instance, ["a spot"], places), policy, day(a=[5]))
+        assert outcome.unfinished_tasks == 0
+        for record in records:
+            if record["event"] == "steal":
+                assert moments(records, "start", vm=record["from"])[0] <= record["t"]

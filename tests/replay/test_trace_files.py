@@ -15,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.instances import InputError, SpotbagError
-from spotbag.replay.trace_files import Trace, check_records, parse_traces, read_traces, trace_lines, write_traces
+from spotbag.replay.audit_findings import RULES
+from spotbag.replay.trace_files import (
+    EVENT_RECORDS,
+    Trace,
+    check_records,
+    parse_traces,
+    read_traces,
+    trace_lines,
+    write_traces,
+)
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)
@@ -171,3 +180,17 @@ def test_nothing_but_an_input_error_comes_of_a_wrong_file(data: st.DataObject) -
     except InputError:
         return
     assert isinstance(traces[0], Trace)
+
+
+def test_the_documents_show_a_trace_and_name_every_rule_and_event() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    section = text.split("## Trace of a replay")[1].split("\n## ")[0]
+    lines = [json.loads(line) for line in section.split("```")[1].removeprefix("jsonl\n").strip().split("\n")]
+    shown, made = lines[1:], [json.loads(line) for line in trace_lines([recovered()])][1:]
+    assert shown == made
+    for name, rule in RULES.items():
+        assert f"| `{name}` | {rule} |" in section
+    for kind, record in EVENT_RECORDS.items():
+        assert f"`{kind}`" in section
+        for key, field in record.model_fields.items():
+            assert key == "record" or f"`{field.alias or key}`" in section

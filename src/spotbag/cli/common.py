@@ -182,10 +182,13 @@ def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
 
 
 @contextmanager
-def counting(message: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many of a number of things are done; gives the callback that counts one more."""
+def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
+    """Show on a terminal how many of a number of things are done.
+
+    Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said).
+    """
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield lambda last, done=1: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -199,7 +202,7 @@ def counting(message: str, total: int) -> Iterator[Callable[[str], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task(message, total=total, last="")
-        yield lambda last: bars.update(bar, advance=1, last=last)
+        yield lambda last, done=1: bars.update(bar, advance=done, last=last)
 
 
 def check_output(path: str | None, *others: str | None) -> None:

@@ -1,0 +1,61 @@
+"""How often policies miss the deadline, and why: ``python -m spotbag.benchmarks.deadline_misses``.
+
+A thousand days of each scenario of HADS on each instance of both papers, the same days for every policy; each policy
+also from the plan of its own paper.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ..instances import library_instance
+from ..replay import SCENARIOS, find_policy, find_scenario, replay_days, trace_day
+from ..replay.lateness import CAUSES, missed_because
+from ..solvers import solve
+from .heuristics import print_table
+
+_DAYS = 1000
+_JOBS = 2
+_INSTANCES = ("J60", "J80", "J100", "ED200")
+_RUNS = (("hads", "greedy", "hads-as-printed"), ("hads", "greedy", "hads"), ("burst-hads", "ils", "hads")) + (
+    ("hads", "greedy", "burst-hads"),
+    ("burst-hads", "ils", "burst-hads"),
+)
+"""Family of instances, method of the plan, policy."""
+
+
+def rows(causes: Counter[tuple[str, str]]) -> Iterator[Sequence[str]]:
+    """Days of a thousand on which a policy misses the deadline; counts why into ``causes``."""
+    scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
+    for family, method, policy in _RUNS:
+        for name in _INSTANCES:
+            schedule = solve(library_instance(f"{family}/{name}"), method).schedule
+            assert schedule is not None
+            cells = []
+            for label in scenarios:
+                scenario = find_scenario(label)
+                days = replay_days(schedule, [policy], scenario, _DAYS, jobs=_JOBS, bounds=False)
+                missed = [number for number, day in enumerate(days.outcomes[0]) if not day.meets_deadline]
+                late = [(days.outcomes[0][number].makespan_s or 0) - schedule.instance.deadline_s for number in missed]
+                cells.append(f"{len(missed)} ({max(late)} s)" if missed else "0")
+                for number in missed:
+                    day = scenario.day(schedule.instance, 0, number)
+                    trace = trace_day(schedule, find_policy(policy), day, day=number)[1]
+                    causes.update((policy, cause) for cause in missed_because(trace))
+            yield (f"{family}/{name} by {method}", policy, *cells)
+
+
+def main() -> None:
+    """Print the tables."""
+    causes: Counter[tuple[str, str]] = Counter()
+    scenarios = [name.removeprefix("hads/") for name in SCENARIOS if name.startswith("hads/sc")]
+    title = f"days of {_DAYS:,} that miss the deadline (the latest end after it)"
+    print_table(title, ("plan", "policy", *scenarios), rows(causes))
+    policies = list(dict.fromkeys(policy for _, _, policy in _RUNS))
+    table = [(cause, *(str(causes[policy, cause]) for policy in policies)) for cause in CAUSES]
+    print_table("days with a task that was late because ...", ("cause", *policies), table)
+
+
+if __name__ == "__main__":
+    main()
