@@ -108,7 +108,7 @@ def _table_6(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compari
 
 
 def _averages(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
-    """Means over the cells of Table VI: as the text says, and as the printed table gives."""
+    """Means over the cells of Table VI: as the text says, and as the printed costs and makespans give."""
     ours = days.averages()
     for entry in figures.averages:
         estimate = ours[entry.quantity].estimate

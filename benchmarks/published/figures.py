@@ -143,7 +143,7 @@ class PublishedComparison(Record):
 
 
 class PublishedAverage(Record):
-    """A mean over the cells of Table VI: what the text says, and what the table gives."""
+    """A mean over the cells of Table VI: what the text says, and what the printed costs and makespans give."""
 
     quantity: str
     printed: float

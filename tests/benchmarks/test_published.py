@@ -19,7 +19,7 @@ from spotbag.benchmarks.published.comparison_rows import (
     format_rows_csv,
 )
 from spotbag.benchmarks.published.day_statistics import average, mean_of, ratio_of, reduction_percent
-from spotbag.benchmarks.published.deadline_misses import NO_PLACE, TOO_LATE_A_RESUME, Misses, miss_causes
+from spotbag.benchmarks.published.deadline_misses import Misses, collect_misses, miss_causes
 from spotbag.benchmarks.published.figures import burst_hads_figures, hads_figures
 from spotbag.benchmarks.published.hads import bench_hads, n_hads_days
 from spotbag.benchmarks.published.hads_days import SCENARIOS
@@ -34,7 +34,8 @@ from spotbag.benchmarks.published.published_days import (
 )
 from spotbag.heuristics import estimate_d_spot
 from spotbag.instances import library_instance
-from spotbag.replay import Estimate, replay_day, trace_day
+from spotbag.replay import Estimate, estimate, replay_day
+from spotbag.replay.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 FEW = DayOptions(runs=2)
 
@@ -86,8 +87,10 @@ def test_printed_averages_follow_from_the_printed_table() -> None:
 
     assert mean([row.makespan_reduction_percent for row in rows]) == pytest.approx(25.87, abs=0.01)
     assert found["makespan_reduction_percent"] == 25.87
-    increase = mean([-row.cost_reduction_percent for row in rows])
-    assert increase == pytest.approx(found["cost_increase_percent"], abs=0.01)
+    # The text's 1.92 % is the mean of the printed percentages; the printed costs give 1.87 %.
+    assert mean([-row.cost_reduction_percent for row in rows]) == pytest.approx(1.92, abs=0.005)
+    increase = mean([100 * (row.burst_hads_cost_usd / row.hads_cost_usd - 1) for row in rows])
+    assert increase == pytest.approx(found["cost_increase_percent"], abs=0.005)
     for name in ("burst_hads", "hads"):
         saving = mean([100 * (1 - getattr(row, f"{name}_cost_usd") / price[row.job]) for row in rows])
         assert saving == pytest.approx(found[f"{name}_saving_percent"], abs=0.01)
@@ -101,8 +104,6 @@ def test_printed_averages_follow_from_the_printed_table() -> None:
 
 
 def test_a_mean_has_the_interval_of_its_days() -> None:
-    from spotbag.replay import estimate
-
     values = [1.0, 4.0, 2.0, 2.0]
     assert mean_of(values).estimate == estimate(values)
 
@@ -195,35 +196,18 @@ def test_late_days_are_explained_by_what_came_before() -> None:
     days_from = paper_scenario("hads", "sc3", DayOptions())
     options = DayOptions(runs=60)
     [cell] = replay_cell("ED200", "sc3", days_from, plan, ["hads"], options, lambda done, label: None)
-    causes = miss_causes(cell, plan, days_from, 0)
-    assert causes.total() == len(cell.late_days)
-    assert set(causes) <= {NO_PLACE, TOO_LATE_A_RESUME, "otherwise"}
-
-
-def test_a_vm_that_resumes_just_before_its_trigger_ends_its_tasks_too_late() -> None:
-    """The guarantee of HADS has a hole: a resume asks no question (Algorithm 5, lines 20-27)."""
-    from spotbag.replay import Timeline, TimelineEvent
-
-    instance, _ = library_job("hads", "J60", 1208, "printed")
-    plan = make_plan(instance, "greedy")
-    type_name = "c3.large"
-    struck = Timeline((TimelineEvent(100, type_name, "hibernate"),))
-    _, trace = trace_day(plan, "hads", struck)
-    triggers = [event for event in trace.events if event["event"] == "trigger"]
-    assert replay_day(plan, "hads", struck).meets_deadline
-    early = triggers[0]["t"] - 1
-    day = Timeline((*struck.events, TimelineEvent(early, type_name, "resume")))
-    outcome = replay_day(plan, "hads", day)
-    assert outcome.resumes_in_time == outcome.resumes == 1
-    assert outcome.makespan_s is not None
-    assert outcome.makespan_s > instance.deadline_s
+    misses = collect_misses([cell], miss_causes(cell, plan, days_from, 0))
+    assert misses.days == 60
+    assert len(misses.late_s) == len(cell.late_days) > 0
+    assert {cause for cause, _ in misses.causes} <= set(CAUSES)
+    assert sum(number for _, number in misses.causes) >= len(cell.late_days)
 
 
 def test_misses_say_how_many_and_how_late() -> None:
     assert str(Misses(1400, ())) == "0 of 1,400 days"
-    misses = Misses(200, (5, 40, 7), ((NO_PLACE, 2), (TOO_LATE_A_RESUME, 1)))
+    misses = Misses(200, (5, 40, 7), ((RESCUE_GONE, 2), (RESUMED_WITH_TOO_MUCH, 1)))
     assert str(misses) == "3 of 200 days (1.50 %), late by 7 s in the middle and 40 s at most"
-    assert misses.why() == f"{NO_PLACE}: 2 days; {TOO_LATE_A_RESUME}: 1 day"
+    assert misses.why() == f"{RESCUE_GONE}: 2 days; {RESUMED_WITH_TOO_MUCH}: 1 day"
 
 
 # ---------------------------------------------------------------------------- results
@@ -232,9 +216,7 @@ def test_misses_say_how_many_and_how_late() -> None:
 def quantity(result: PublishedComparisonResult, table: str, *key: str) -> ComparisonRow:
     """The row of a table by job, scenario, policy, quantity."""
     [row] = [
-        row
-        for row in result.rows
-        if row.table == table and (row.job, row.scenario, row.policy, row.quantity) == key
+        row for row in result.rows if row.table == table and (row.job, row.scenario, row.policy, row.quantity) == key
     ]
     return row
 

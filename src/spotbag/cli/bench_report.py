@@ -278,7 +278,7 @@ def _printed(row: ComparisonRow, digits: int) -> str:
 def _print_averages(rows: Sequence[ComparisonRow]) -> None:
     from ..benchmarks.published.claims import show
 
-    columns = [("Averages over Table VI", False), ("paper, text", True), ("paper, table", True), ("ours", True)]
+    columns = [("Averages over Table VI", False), ("paper", True), ("paper, from its costs", True), ("ours", True)]
     cells = []
     for quantity, heading in _AVERAGES.items():
         text, table = (row for row in rows if row.quantity == quantity)
