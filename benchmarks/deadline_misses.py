@@ -18,7 +18,10 @@ from .heuristics import print_table
 _DAYS = 1000
 _JOBS = 2
 _INSTANCES = ("J60", "J80", "J100", "ED200")
-_RUNS = (("hads", "greedy", "hads-as-printed"), ("hads", "greedy", "hads"), ("burst-hads", "ils", "hads")) + (
+_RUNS = (
+    ("hads", "greedy", "hads-as-printed"),
+    ("hads", "greedy", "hads"),
+    ("burst-hads", "ils", "hads"),
     ("hads", "greedy", "burst-hads"),
     ("burst-hads", "ils", "burst-hads"),
 )

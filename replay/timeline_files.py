@@ -50,14 +50,14 @@ class TimelineDocument(Record):
 
     Attributes
     ----------
-    name : str
+    name : str, optional
         What it is called.
     events : tuple of EventEntry
         In any order.
     """
 
     format: Literal["spotbag.timeline/1"] = TIMELINE_FORMAT
-    name: Name
+    name: Name = "a day by hand"
     events: Annotated[tuple[EventEntry, ...], Field(strict=False)]
 
 

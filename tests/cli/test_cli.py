@@ -264,6 +264,8 @@ COMMANDS = [
     ["compare"],
     ["best-known"],
     ["pareto"],
+    ["replay"],
+    ["audit"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),

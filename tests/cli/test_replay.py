@@ -1,0 +1,116 @@
+"""``spotbag replay``: the table, one day, the files, the exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_shell import Shell
+
+from spotbag.instances import format_instance, library_instance
+
+FEW = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4", "--runs", "6")
+
+
+def test_policies_stand_side_by_side(shell: Shell) -> None:
+    out = shell.run(*FEW)
+    heading = next(line for line in out.splitlines() if "clairvoyant" in line)
+    assert heading.split() == ["static", "hads", "burst-hads", "on-demand", "clairvoyant"]
+    for row in ("cost ($)", "saving against on-demand (%)", "makespan (s)", "days that miss the deadline", "regret"):
+        assert row in out
+    for row in ("hibernations", "resumes", "on-demand VMs started", "to idle VMs", "to busy VMs", "to new VMs"):
+        assert row in out
+    for row in ("that stole a task", "checkpoints", "recoveries", "CPU time saved"):
+        assert row in out
+    assert "Day by day against static" in out
+    assert "Worst day of burst-hads" in out
+
+
+def test_json_has_the_means_and_every_day(shell: Shell) -> None:
+    found = shell.json(*FEW, "--policy", "hads,burst-hads,clairvoyant", "--seed", "3")
+    assert [entry["policy"] for entry in found["policies"]] == ["hads", "burst-hads"]
+    days = found["days"]
+    assert [day["day"] for day in days] == list(range(6))
+    costs = [day["policies"]["hads"]["cost_usd"] for day in days]
+    mean = found["policies"][0]["cost_usd"]
+    assert mean["mean"] == pytest.approx(sum(costs) / 6)
+    assert mean["low"] < mean["mean"] < mean["high"]
+    for day in days:
+        for name in ("hads", "burst-hads"):
+            if day["policies"][name]["late_tasks"] == day["policies"][name]["unfinished_tasks"] == 0:
+                assert day["bound_usd"] <= day["policies"][name]["cost_usd"] + 1e-9
+    assert found["differences"][0]["against"] == "hads"
+
+
+def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> None:
+    """Day 2 is the same day alone, among six, under another policy, and in another process."""
+    among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
+    alone = shell.json(*FEW, "--policy", "hads", "--day", "2")["days"][0]["end"]
+    assert alone["cost_usd"] == among["cost_usd"]
+    parallel = shell.json(*FEW, "--policy", "hads", "--jobs", "2")["days"][2]["policies"]["hads"]
+    assert parallel == among
+
+
+def test_one_day_is_told_drawn_traced_and_audited(shell: Shell) -> None:
+    told = shell.run(*FEW, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
+    assert "burst-hads/J60, policy hads, day 1" in told
+    assert "hibernates" in told
+    assert (shell.folder / "day.png").read_bytes().startswith(b"\x89PNG")
+    assert "correct" in shell.run("audit", "day.jsonl")
+
+
+def test_a_picture_for_each_policy(shell: Shell) -> None:
+    shell.run(*FEW, "--policy", "hads,static", "--day", "1", "--gantt", "day.svg")
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["day-hads.svg", "day-static.svg"]
+
+
+def test_a_plan_is_read_and_a_scripted_day_replayed(shell: Shell) -> None:
+    shell.run("solve", "tiny/one-task", "--out", "plan.json")
+    day = {"format": "spotbag.timeline/1", "events": [{"time_s": 10, "type": "a", "event": "hibernate"}]}
+    (shell.folder / "day.json").write_text(json.dumps(day))
+    found = shell.json("replay", "tiny/one-task", "--plan", "plan.json", "--scenario", "day.json", "--runs", "2")
+    by_name = {entry["policy"]: entry for entry in found["policies"]}
+    assert by_name["static"]["unfinished"] == 2
+    assert by_name["burst-hads"]["misses"] == 0
+
+
+def test_availability_must_say_what_a_one_means(shell: Shell) -> None:
+    (shell.folder / "trace.json").write_text(json.dumps({"gap_seconds": 600, "data": [1, 0, 1]}))
+    words = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "trace.json", "--runs", "1")
+    shell.run(*words, code=2)
+    assert "--one-means" in shell.err or "one_means" in shell.err
+    shell.run(*words, "--one-means", "available")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--policy", "hadz"), "did you mean hads"),
+        (("--scenario", "hads/sc9"), "hads/sc"),
+        (("--plan", "plan.json", "--method", "lpt"), "give one of them"),
+        (("--gantt", "day.xyz"), ".png"),
+        (("--trace", "no/folder/day.jsonl"), "folder does not exist"),
+        (("--scenario", "hads/sc4", "--k-h", "3"), "k_h"),
+    ],
+)
+def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
+    shell.run("replay", "tiny/one-task", *words, code=2)
+    assert said in shell.err
+    assert "Traceback" not in shell.err
+
+
+def test_a_plan_that_no_cloud_can_carry_out_is_refused(shell: Shell) -> None:
+    shell.run("solve", "tiny/two-cores", "--out", "plan.json", "--method", "lpt")
+    document = json.loads((shell.folder / "plan.json").read_text())
+    for placed in document["tasks"]:
+        placed.update(core=0, start_s=0, end_s=placed["end_s"] - placed["start_s"])
+    (shell.folder / "plan.json").write_text(json.dumps(document))
+    shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--runs", "1", code=2)
+    assert "overlap" in shell.err
+
+
+def test_no_plan_is_exit_code_1(shell: Shell) -> None:
+    late = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"])
+    (shell.folder / "late.json").write_text(format_instance(late))
+    out = shell.run("replay", "late.json", "--method", "greedy", code=1)
+    assert "no plan" in out

@@ -1,0 +1,68 @@
+"""Without events, the replay is the plan: same cost to the cent, same makespan to the second."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotbag.heuristics import with_d_spot
+from spotbag.instances import best_known, library_instance, library_names
+from spotbag.instances.best_known import best_known_plan_path
+from spotbag.models.refusal import ModelRefusal
+from spotbag.replay import replay_day
+from spotbag.schedules import Schedule, read_schedule
+from spotbag.solvers import METHODS, solve
+
+
+def demand_plan(schedule: Schedule) -> None:
+    outcome = replay_day(schedule, "static")
+    assert outcome.makespan_s == schedule.makespan_s
+    assert round(outcome.cost_usd, 9) == round(schedule.cost_usd, 9)
+    assert outcome.hibernations == outcome.unfinished_tasks == 0
+
+
+def demand_plan_of(name: str, method: str, time_limit_s: float | None) -> None:
+    try:
+        result = solve(library_instance(name), method, time_limit_s=time_limit_s)
+    except ModelRefusal:
+        return
+    if result.schedule is not None:
+        demand_plan(result.schedule)
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_best_known_plans(name: str) -> None:
+    """Plans of exact methods and of the search; one of them waits for CPU credits."""
+    instance = with_d_spot(library_instance(name))
+    assert name in best_known()
+    demand_plan(read_schedule(best_known_plan_path(name), instance))
+
+
+@pytest.mark.parametrize("method", ["greedy", "lpt"])
+@pytest.mark.parametrize("name", library_names())
+def test_fast_methods(name: str, method: str) -> None:
+    demand_plan_of(name, method, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_on_hand_sized_instances(method: str) -> None:
+    for name in library_names():
+        if name.startswith("tiny/"):
+            demand_plan_of(name, method, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_on_every_instance(method: str) -> None:
+    for name in library_names():
+        demand_plan_of(name, method, 1)
+
+
+@pytest.mark.parametrize("policy", ["hads", "burst-hads"])
+def test_published_policies_pay_for_idle_vms_on_a_quiet_day(policy: str) -> None:
+    """They keep an idle VM to the end of its cycle: same makespan, or shorter by steals, for more money."""
+    schedule = solve(library_instance("hads/J60"), "greedy").schedule
+    assert schedule is not None
+    outcome = replay_day(schedule, policy)
+    assert outcome.makespan_s is not None
+    assert outcome.makespan_s <= schedule.makespan_s
+    assert outcome.cost_usd >= schedule.cost_usd
