@@ -40,6 +40,12 @@ def test_every_data_file_is_packaged() -> None:
     assert packaged == set(data.rglob("*.json"))
 
 
+def test_the_printed_numbers_of_the_papers_are_packaged() -> None:
+    folder = ROOT / "benchmarks" / "published"
+    patterns = SETUPTOOLS["package-data"]["spotbag.benchmarks.published"]
+    assert {path for pattern in patterns for path in folder.glob(pattern)} == set(folder.rglob("*.json"))
+
+
 def test_every_folder_with_modules_is_packaged() -> None:
     packaged = {folder_of(package).resolve() for package in SETUPTOOLS["packages"]}
     found = {

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import audit, best_known, bound, check, compare, instance, methods, pareto, replay, show, solve
+from . import audit, bench, best_known, bound, check, compare, instance, methods, pareto, replay, show, solve
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,4 +44,5 @@ app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay_command)
 app.command("show", epilog=show.EXAMPLE)(show.show_command)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
+app.add_typer(bench.app, name="bench")
 app.add_typer(instance.app, name="instance")

@@ -1,0 +1,1 @@
+"""The tables of the HADS and Burst-HADS papers, replayed on our instances beside what is printed."""

@@ -1,0 +1,125 @@
+"""``spotbag bench``: the papers' tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import JsonOption, check_output, counting, print_json
+
+if TYPE_CHECKING:
+    from ..benchmarks.published.comparison_rows import PublishedComparisonResult
+    from ..benchmarks.published.published_days import DayOptions, OnDays
+
+app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
+
+
+class DSpot(StrEnum):
+    """Where D_spot comes from."""
+
+    PRINTED = "printed"
+    ESTIMATED = "estimated"
+
+
+class Scales(StrEnum):
+    """By what the iterated local search divides cost and makespan."""
+
+    PAPER = "paper"
+    INSTANCE = "instance"
+
+
+RunsOption = Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Days of each cell.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the days, and of plans that use one.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")]
+RateScaleOption = Annotated[
+    float, typer.Option("--rate-scale", metavar="R", min=0, help="Multiplies the rates of all scenarios.")
+]
+DSpotOption = Annotated[
+    DSpot,
+    typer.Option(
+        "--d-spot",
+        help="D_spot of jobs whose printed plan ends later than Algorithm 1 of HADS allows: the second after the "
+        "printed makespan, or as estimated all the same.",
+    ),
+]
+OutOption = Annotated[
+    str | None, typer.Option("--out", metavar="FILE", help="Write all figures, with their intervals: .csv or .json.")
+]
+
+
+@app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --jobs 2 --out hads.csv")
+def hads_command(
+    runs: RunsOption = 200,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    rate_scale: RateScaleOption = 1.0,
+    d_spot: DSpotOption = DSpot.PRINTED,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tables 9 to 11 and Figs 8 to 12 of HADS, and what the paper says of them."""
+    from ..benchmarks.published.hads import bench_hads, n_hads_days
+
+    options = _options(runs, seed, jobs, rate_scale, d_spot)
+    _report(lambda on_days: bench_hads(options, on_days), n_hads_days(options), out, as_json)
+
+
+@app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --jobs 2 --out burst-hads.csv")
+def burst_hads_command(
+    runs: RunsOption = 200,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    rate_scale: RateScaleOption = 1.0,
+    d_spot: DSpotOption = DSpot.PRINTED,
+    scales: Annotated[
+        Scales,
+        typer.Option(
+            "--scales",
+            help="By what the iterated local search divides cost and makespan: its initial cost and D_spot, as in the "
+            "paper, or the scales of the instance.",
+        ),
+    ] = Scales.PAPER,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tables IV and VI of Burst-HADS, and what the paper says of them."""
+    from ..benchmarks.published.burst_hads import bench_burst_hads, n_burst_hads_days
+
+    options = _options(runs, seed, jobs, rate_scale, d_spot)
+    _report(lambda on_days: bench_burst_hads(options, scales.value, on_days), n_burst_hads_days(options), out, as_json)
+
+
+def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
+    from ..benchmarks.published.published_days import DayOptions
+
+    return DayOptions(runs, seed, jobs, rate_scale, d_spot.value)
+
+
+def _report(run: Callable[[OnDays], PublishedComparisonResult], days: int, out: str | None, as_json: bool) -> None:
+    """Run a comparison with a bar, write it, print it."""
+    from ..benchmarks.published.comparison_rows import RESULT_ENDINGS, format_result
+    from ..instances import SpotbagError
+    from ..instances.text_files import write_text
+    from .bench_report import print_result
+
+    ending = "" if out is None else os.path.splitext(out)[1]
+    if out is not None and ending not in RESULT_ENDINGS:
+        raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
+    check_output(out)
+    with counting("replaying", days) as count:
+
+        def on_days(done: int, label: str) -> None:
+            for _ in range(done):
+                count(label)
+
+        result = run(on_days)
+    if out is not None:
+        write_text(out, format_result(result, ending))
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_result(result)
