@@ -12,10 +12,12 @@ from ..instances.errors import SpotbagError
 from ..instances.problem import RentalOffer
 from ..schedules.timing import VmTimeline
 from .billing import PAPERS_BILLING, Billing
-from .outcome import MIGRATION_KINDS, Outcome, VmBill
-from .plan import ReplayPlan, Run
+from .fleet import Fleet
+from .outcome import MIGRATION_KINDS, Outcome
+from .plan import ReplayPlan
 from .policies.base import Policy
 from .timeline import QUIET, Timeline
+from .timetable import append_task, move_up, take_task
 from .vm import HIBERNATED, RUNNING, TERMINATED, Vm
 from .work import sustained_mode
 
@@ -61,8 +63,8 @@ class Replay:
         Time of the last event.
     start_overhead_s : int
         From the request of a new VM until a migrated task runs on it: the longer of booting and migration.
-    vms : list of Vm
-        All VMs so far, in the order of their requests.
+    fleet : Fleet
+        All VMs so far.
     unfinished : int
         Tasks that are not finished.
     saved : dict of int to float
@@ -87,17 +89,12 @@ class Replay:
         self.work = plan.work
         self.start_overhead_s = max(plan.instance.boot_overhead_s, plan.instance.migration_overhead_s)
         self.now_s = 0
-        self.vms: list[Vm] = []
+        self.fleet = Fleet(plan.instance)
         self.unfinished = plan.instance.n_tasks
         self.saved: dict[int, float] = {}
         self.records: list[EventRecord] | None = [] if record else None
         self.counts: Counter[str] = Counter()
         self.cpu_time_saved_s = 0.0
-        self._rented: Counter[int] = Counter()
-        self._rented_by_market: Counter[str] = Counter()
-        self._names: set[str] = set()
-        self._spot_vms: dict[str, list[Vm]] = {}
-        self._down: set[str] = set()
         self._day_events = sorted(timeline.events, key=lambda event: (event.time_s, event.kind == "hibernate"))
         self._events: list[tuple[int, int, int, int, int, int]] = []
         self._sequence = 0
@@ -115,18 +112,18 @@ class Replay:
         """Return a replay that goes on from here on its own; what never changes is shared."""
         twin = Replay.__new__(Replay)
         twin.__dict__.update(self.__dict__)
-        twin.vms = [vm.copy() for vm in self.vms]
+        twin.fleet = self.fleet.copy()
         twin.saved = self.saved.copy()
         twin.records = None if self.records is None else self.records.copy()
         twin.counts = self.counts.copy()
-        twin._rented = self._rented.copy()
-        twin._rented_by_market = self._rented_by_market.copy()
-        twin._names = self._names.copy()
-        twin._spot_vms = {name: [twin.vms[vm.index] for vm in vms] for name, vms in self._spot_vms.items()}
-        twin._down = self._down.copy()
         twin._events = self._events.copy()
         twin._restless = [twin.vms[vm.index] for vm in self._restless]
         return twin
+
+    @property
+    def vms(self) -> list[Vm]:
+        """All VMs so far, in the order of their requests."""
+        return self.fleet.vms
 
     # -------------------------------------------------------------------- loop
 
@@ -251,14 +248,7 @@ class Replay:
 
     def _request(self, name: str, offer: RentalOffer, first_start_s: int = 0) -> Vm:
         ready_s = self.now_s + self.instance.boot_overhead_s
-        binds = not self.instance.memory_never_binds[offer.type_index]
-        vm = Vm(len(self.vms), name, offer, ready_s, first_start_s, bool(binds))
-        self.vms.append(vm)
-        self._names.add(name)
-        self._rented[offer.index] += 1
-        self._rented_by_market[offer.market] += 1
-        if vm.spot:
-            self._spot_vms.setdefault(offer.vm_type.name, []).append(vm)
+        vm = self.fleet.request(name, offer, ready_s, first_start_s)
         self._push(ready_s, _READY, vm.index)
         if self.records is not None:
             self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
@@ -268,7 +258,7 @@ class Replay:
         vm.state = RUNNING
         if self.records is not None:
             self._note("ready", vm=vm.name)
-        if vm.spot and vm.offer.vm_type.name in self._down:
+        if self.fleet.is_down(vm.offer):
             self._hibernate(vm)
             self.policy.hibernated(self, vm)
             return
@@ -292,10 +282,10 @@ class Replay:
                 break
             self._next_of_timeline += 1
             if kind == _RESUME:
-                self._down.discard(event.vm_type)
+                self.fleet.down.discard(event.vm_type)
             else:
-                self._down.add(event.vm_type)
-            struck += [vm for vm in self._spot_vms.get(event.vm_type, ()) if vm.state == from_state]
+                self.fleet.down.add(event.vm_type)
+            struck += [vm for vm in self.fleet.spot_vms.get(event.vm_type, ()) if vm.state == from_state]
         self._await_timeline()
         for vm in struck:
             if kind == _RESUME:
@@ -375,17 +365,7 @@ class Replay:
     def _move_up(self, vm: Vm) -> None:
         """Start or await what waits; list scheduling anew, in the same order, if tasks have been taken away."""
         if vm.disordered:
-            vm.disordered = False
-            timeline = VmTimeline(vm.offer.vcpus, vm.memory_kb, max(vm.uptime_s(self.now_s), vm.first_start_s))
-            for core, run in enumerate(vm.running):
-                if run is not None:
-                    timeline.place(core, run.start_s, run.end_s, self.memory_kb(run.task))
-            waiting = [run for run, _ in vm.waiting_runs()]
-            for queue in vm.waiting:
-                queue.clear()
-            for run in waiting:
-                self._append(vm, timeline, run.task, run.mode, run.end_s - run.start_s)
-            vm.set_timeline(timeline)
+            move_up(vm, self.now_s, self.work)
         for core in range(vm.offer.vcpus):
             self._start_or_await(vm, core)
 
@@ -438,13 +418,7 @@ class Replay:
         The limits count all VMs that are not terminated. ``instance.markets`` restricts the plan, not what may rescue
         it. A spot type that is hibernated gives no new VMs.
         """
-        limit = offer.vm_type.offers[offer.market].limit
-        cap = self.instance.limits.of(offer.market)
-        if offer.market == "spot" and offer.vm_type.name in self._down:
-            return False
-        if self._rented[offer.index] + of_offer >= limit:
-            return False
-        return cap is None or self._rented_by_market[offer.market] + in_market < cap
+        return not self.fleet.is_down(offer) and self.fleet.may_grow(offer, in_market, of_offer)
 
     # --------------------------------------------------------------- decisions
 
@@ -474,7 +448,7 @@ class Replay:
             self.counts["checkpoints"] += checkpoints
             self.counts["recoveries"] += 1
             self.cpu_time_saved_s += saved_s
-        self._take(source, task)
+        take_task(source, task, self.now_s)
         self.counts["migrated_" + kind] += 1
         if kind not in source.migration_kinds:
             source.migration_kinds.add(kind)
@@ -496,7 +470,7 @@ class Replay:
         self._demand(victim.state == RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self._demand(thief.state == RUNNING, f"{thief.name} does not run and takes no task")
-        self._take(victim, task)
+        take_task(victim, task, self.now_s)
         self.counts["tasks_stolen"] += 1
         if self.records is not None:
             fields = {"task": self.instance.task_ids[task], "from": victim.name, "to": thief.name}
@@ -508,10 +482,8 @@ class Replay:
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
         self._demand(self.can_start(offer), f"no more {offer} VM can be started")
-        number = self._rented[offer.index] + 1
-        while (name := f"{offer.vm_type.name}-{offer.market}-{number}") in self._names:
-            number += 1
-        vm = self._request(name, offer, self.start_overhead_s - self.instance.boot_overhead_s)
+        first_start_s = self.start_overhead_s - self.instance.boot_overhead_s
+        vm = self._request(self.fleet.new_name(offer), offer, first_start_s)
         vm.waiting = [deque() for _ in range(offer.vcpus)]
         if offer.market == "on-demand":
             self.counts["on_demand_started"] += 1
@@ -581,44 +553,21 @@ class Replay:
         fraction, seconds = self.work.saved_by(task, vm.offer_index, done)
         return saved + fraction, seconds, done
 
-    def _take(self, vm: Vm, task: int) -> None:
-        """Take a task from a VM."""
-        placed = vm.run_of(task)
-        if placed is not None:
-            core, run = placed
-            vm.running[core] = None
-            if vm.burstable is not None:
-                burst = run.mode == FULL_SPEED
-                vm.count_running(self.now_s, -int(burst), -int(not burst))
-        else:
-            queue, run = next((queue, run) for queue in vm.waiting for run in queue if run.task == task)
-            queue.remove(run)
-        vm.n_left -= 1
-        vm.disordered = True
-        vm.timetable_changed()
-
     def _place(self, vm: Vm, task: int, mode: int | None) -> None:
         """Append a task to a VM."""
         chosen = sustained_mode(vm.burstable is not None) if mode is None else mode
         duration_s = self.work.duration_s(task, vm.offer_index, chosen, self.saved.get(task, 0.0))
-        core = self._append(vm, vm.timeline(self.now_s, self.work), task, chosen, duration_s)
+        core = append_task(vm, self.timeline(vm), self.work, task, chosen, duration_s)
+        if core is None:
+            raise SpotbagError(
+                f"{self.policy.name}: task {self.instance.task_ids[task]!r} cannot run on {vm.name}; ask "
+                "end_if_placed_s before a task is moved"
+            )
         vm.n_left += 1
         vm.task_added(self.work.runtime_s(task, vm.offer_index))
         vm.idle_epoch += 1
         if vm.state == RUNNING:
             self._start_or_await(vm, core)
-
-    def _append(self, vm: Vm, timeline: VmTimeline, task: int, mode: int, duration_s: int) -> int:
-        need_kb = self.memory_kb(task)
-        start_s = timeline.earliest_start_s(need_kb, duration_s)
-        if start_s is None or duration_s >= NEVER:
-            raise SpotbagError(
-                f"{self.policy.name}: task {self.instance.task_ids[task]!r} cannot run on {vm.name}; ask "
-                "end_if_placed_s before a task is moved"
-            )
-        core = timeline.append(start_s, need_kb, duration_s)
-        vm.waiting[core].append(Run(start_s, start_s + duration_s, task, mode))
-        return core
 
     # --------------------------------------------------------------------- end
 
@@ -628,8 +577,7 @@ class Replay:
         vm.terminated_s = max(self.now_s, vm.ready_s)  # one that never got ready is never billed
         vm.state = TERMINATED
         vm.epoch += 1
-        self._rented[vm.offer_index] -= 1
-        self._rented_by_market[vm.offer.market] -= 1
+        self.fleet.give_back(vm)
         if self.records is not None:
             self._note("terminate", vm=vm.name)
 
@@ -642,22 +590,9 @@ class Replay:
                         self.counts["checkpoints"] += self._last_checkpoint(vm, run.task)[2]
                 self._terminate(vm)
 
-    def _bill(self, vm: Vm) -> VmBill:
-        rented_s = vm.terminated_s - vm.ready_s
-        cost = self.billing.cost_usd(
-            vm.offer.price_usd_per_s,
-            rented_s - vm.hibernated_s,
-            vm.hibernated_s,
-            vm.first_hibernation_s,
-            vm.offer.vm_type.memory_mb,
-        )
-        return VmBill(
-            vm.name, vm.offer.vm_type.name, vm.offer.market, vm.ready_s, vm.terminated_s, vm.hibernated_s, cost
-        )
-
     def outcome(self) -> Outcome:
         """Return what an ended replay came to."""
-        bills = tuple(self._bill(vm) for vm in self.vms)
+        bills = self.fleet.bills(self.billing)
         counts = self.counts
         return Outcome(
             policy=self.policy.name,
