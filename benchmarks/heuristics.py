@@ -7,7 +7,7 @@ move of the iterated local search. Times are those of solving, without reading, 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def main() -> None:
     )
 
 
-def print_table(title: str, headings: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table in Markdown, row by row."""
     widths = [max(len(heading), 12) for heading in headings]
     print(f"\n{title}\n", flush=True)

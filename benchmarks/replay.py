@@ -111,8 +111,8 @@ def large_rows() -> Iterator[Sequence[str]]:
 
 def main() -> None:
     """Print the tables."""
-    headings = ("burst-hads/ED200", "replays per second", "events of a replay", "µs per event")
-    print_table(f"{_DAYS} days, one core", headings, published_rows())
+    columns = ("burst-hads/ED200", "replays per second", "events of a replay", "µs per event")
+    print_table(f"{_DAYS} days, one core", columns, published_rows())
     headings = ("VMs", "tasks", "policy", "events", "tasks moved", "time (s)", "µs per event or move")
     print_table("one day", headings, large_rows())
 

@@ -65,6 +65,8 @@ class Replay:
         All VMs so far, in the order of their requests.
     unfinished : int
         Tasks that are not finished.
+    saved : dict of int to float
+        Of each unfinished task that has gone on elsewhere from a checkpoint: the fraction of it that is saved.
     records : list of dict or None
         Events and decisions, as in a trace file.
     """
@@ -223,6 +225,8 @@ class Replay:
             self._check_credits(vm)
             burst = run.mode == FULL_SPEED
             vm.count_running(self.now_s, -int(burst), -int(not burst))
+        if self.saved:
+            self.saved.pop(run.task, None)
         if self.now_s > self.instance.deadline_s:
             self.counts["late_tasks"] += 1
         if self.records is not None:

@@ -11,10 +11,18 @@ from .trace_files import Trace
 WAITED = "waited for a VM that never resumed, or too late"
 RESUMED_WITH_TOO_MUCH = "its VM resumed before the trigger, with more left on it than the time"
 TOO_LATE_ALREADY = "no rescue was in time any more when its VM hibernated"
+TOO_LATE_AGAIN = "the same, but its VM had hibernated before, and resumed in time"
 RESCUE_GONE = "the rescue that the trigger counted on had gone to others"
 HELD_UP_AFTERWARDS = "migrated in time, then held up by another hibernation"
 
-CAUSES = (RESCUE_GONE, TOO_LATE_ALREADY, RESUMED_WITH_TOO_MUCH, HELD_UP_AFTERWARDS, WAITED)
+CAUSES = (
+    RESCUE_GONE,
+    TOO_LATE_ALREADY,
+    TOO_LATE_AGAIN,
+    RESUMED_WITH_TOO_MUCH,
+    HELD_UP_AFTERWARDS,
+    WAITED,
+)
 
 
 def late_tasks(trace: Trace) -> dict[str, str]:
@@ -30,32 +38,30 @@ def late_tasks(trace: Trace) -> dict[str, str]:
     if not late:
         return {}
     moved: dict[str, Mapping[str, Any]] = {}
-    triggers: dict[str, list[int]] = {}
-    hibernated: dict[str, int] = {}
-    at_once: set[tuple[str, int]] = set()
-    with_trigger: set[str] = set()
+    at_once: dict[str, str] = {}  # tasks for which it was too late when their VM hibernated, and the cause
+    hibernations: dict[str, list[int]] = {}
+    waits: set[str] = set()  # VMs whose migration was put off to a trigger
     for event in trace.events:
         kind = event["event"]
         if kind == "hibernate":
-            hibernated[event["vm"]] = event["t"]
-            triggers[event["vm"]] = []
-        elif kind == "trigger-set":
-            triggers[event["vm"]].append(event["at_s"])
-            with_trigger.add(event["vm"])
+            hibernations.setdefault(event["vm"], []).append(event["t"])
+            waits.discard(event["vm"])
+        elif kind == "trigger-set" and event["at_s"] > hibernations[event["vm"]][-1]:
+            waits.add(event["vm"])
         elif kind == "migrate":
             moved[event["task"]] = event
-            planned = triggers.get(event["from"], [])
-            if not planned or planned[0] <= hibernated[event["from"]]:
-                at_once.add((event["task"], event["t"]))
-    return {task: _cause(task, moved.get(task), at_once, bool(with_trigger)) for task in late}
+            at_once.pop(event["task"], None)
+            if event["from"] not in waits:
+                again = len(hibernations[event["from"]]) > 1
+                at_once[event["task"]] = TOO_LATE_AGAIN if again else TOO_LATE_ALREADY
+    triggers = any(event["event"] == "trigger-set" for event in trace.events)
+    return {task: _cause(moved.get(task), at_once.get(task, RESCUE_GONE), triggers) for task in late}
 
 
-def _cause(task: str, move: Mapping[str, Any] | None, at_once: set[tuple[str, int]], triggers: bool) -> str:
+def _cause(move: Mapping[str, Any] | None, if_late: str, triggers: bool) -> str:
     if move is None:
         return RESUMED_WITH_TOO_MUCH if triggers else WAITED
-    if not move.get("late"):
-        return HELD_UP_AFTERWARDS
-    return TOO_LATE_ALREADY if (task, move["t"]) in at_once else RESCUE_GONE
+    return if_late if move.get("late") else HELD_UP_AFTERWARDS
 
 
 def missed_because(trace: Trace) -> Counter[str]:

@@ -25,6 +25,7 @@ class WorkTable:
         "_duration_s",
         "_interval_s",
         "_is_spot",
+        "_least",
         "_runtime_s",
         "_type_of",
         "group_of",
@@ -44,6 +45,7 @@ class WorkTable:
         self._dump_s: list[float] = dump_s(instance).tolist()
         self._type_of = [offer.type_index for offer in instance.offers]
         self._is_spot = [offer.market == "spot" for offer in instance.offers]
+        self._least: dict[tuple[int, int], tuple[int, int, int] | None] = {}
         bursts = [offer.vm_type.burstable for offer in instance.offers]
         self._baseline = [burst.baseline_fraction if burst is not None else 1.0 for burst in bursts]
 
@@ -70,6 +72,22 @@ class WorkTable:
         work = self._runtime_s[group][self._type_of[offer]] * (1.0 - saved)
         seconds = work + self._count(group, offer, work) * self._dump_s[group]
         return math.ceil(seconds / (self._baseline[offer] if mode == BASELINE else 1.0) - _NOISE_S)
+
+    def least(self, offer: int, mode: int) -> tuple[int, int, int] | None:
+        """Least duration, run time and memory need, each over all tasks that can run on an offer; None without any."""
+        if (offer, mode) not in self._least:
+            groups = [group for group, row in enumerate(self._duration_s) if row[offer][mode] < NEVER]
+            column = self._type_of[offer]
+            self._least[offer, mode] = (
+                (
+                    min(self._duration_s[group][offer][mode] for group in groups),
+                    min(self._runtime_s[group][column] for group in groups),
+                    min(self.memory_kb[group] for group in groups),
+                )
+                if groups
+                else None
+            )
+        return self._least[offer, mode]
 
     def checkpoints(self, task: int, offer: int, saved: float = 0.0) -> int:
         """Checkpoints that a task takes on an offer if it runs to its end."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...instances.durations import NEVER
 from ...instances.problem import RentalOffer
+from ..work import sustained_mode
 
 if TYPE_CHECKING:
     from ..engine import Replay
@@ -55,6 +56,14 @@ def need_on(replay: Replay, offer: RentalOffer, task: int, saved: float, mode: i
     if duration_s >= NEVER:
         return None
     return Need(duration_s, replay.work.runtime_s(task, offer.index), replay.memory_kb(task))
+
+
+def least_need(replay: Replay, offer: RentalOffer) -> Need:
+    """What every unfinished task asks of a VM of an offer at least, in each respect."""
+    whole = replay.work.least(offer.index, sustained_mode(offer.burstable))
+    needs = [] if whole is None else [Need(*whole)]
+    needs += [need for task, saved in replay.saved.items() if (need := need_on(replay, offer, task, saved)) is not None]
+    return Need(*(min(column) for column in zip(*needs, strict=True)))
 
 
 def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:

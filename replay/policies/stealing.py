@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .migration import Need, by_market, check_migration, need_on
+from .migration import Need, by_market, check_migration, least_need, need_on
 
 if TYPE_CHECKING:
     from ..engine import Replay
@@ -43,7 +43,9 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     # Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
     victims = [vm for vm in replay.vms if vm.n_left > 1 and vm.burstable is None and vm.executing]
     stolen = 0
-    turned_down: Need | None = None  # the thief only fills up: it turns down what asks for as much again
+    # The thief only fills up: what asks for as much as a task that it has turned down is turned down too.
+    turned_down: Need | None = None
+    least: Need | None = None
     for victim in by_market(victims, spot_first=False):
         for task in stealable_tasks(replay, victim):
             if stolen == at_most:
@@ -54,7 +56,11 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
             if check_migration(replay, thief, need):
                 replay.steal(task, victim, thief)
                 stolen += 1
-            else:
-                turned_down = need
+                continue
+            turned_down = need
+            least = least_need(replay, thief.offer) if least is None else least
+            if not check_migration(replay, thief, least):
+                replay.report_attempt(thief, stolen)
+                return stolen
     replay.report_attempt(thief, stolen)
     return stolen

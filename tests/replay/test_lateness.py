@@ -1,0 +1,38 @@
+"""Why days miss their deadline."""
+
+from __future__ import annotations
+
+from tiny_days import CHECKPOINTS, bag, day, plan, vm_type
+
+from spotbag.replay import trace_day
+from spotbag.replay.lateness import RESCUE_GONE, TOO_LATE_AGAIN, WAITED, late_tasks
+from spotbag.schedules import Schedule
+
+
+def one_task() -> Schedule:
+    instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS)
+    return plan(instance, ["a spot"], {"t": (0, 0, 0)})
+
+
+def test_a_day_in_time_has_no_late_tasks() -> None:
+    assert late_tasks(trace_day(one_task(), "hads", day(a=[30]))[1]) == {}
+
+
+def test_static_waits() -> None:
+    assert late_tasks(trace_day(one_task(), "static", day(a=[30]))[1]) == {"t": WAITED}
+    assert late_tasks(trace_day(one_task(), "static", day(a=[30, 500]))[1]) == {"t": WAITED}
+
+
+def test_hads_hibernates_again_after_it_has_waited() -> None:
+    """Resumed at 289 s, a second before the trigger, it hibernates again at 300 s: 41 s are done, none saved."""
+    outcome, trace = trace_day(one_task(), "hads", day(a=[30, 289, 300]))
+    assert outcome.makespan_s == 300 + 110
+    assert late_tasks(trace) == {"t": TOO_LATE_AGAIN}
+
+
+def test_hads_counts_the_same_rescue_twice() -> None:
+    types = [vm_type("a", on_demand=0), vm_type("b", on_demand=0), vm_type("c", spot=0)]
+    runtimes = {"t": {"a": 100, "b": 100, "c": 100}, "u": {"a": 100, "b": 100, "c": 100}}
+    instance = bag(runtimes, types, limits={"max_on_demand": 1})
+    schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    assert late_tasks(trace_day(schedule, "hads", day(a=[40], b=[40]))[1]) == {"u": RESCUE_GONE}
