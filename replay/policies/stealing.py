@@ -43,21 +43,30 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     # Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
     victims = [vm for vm in replay.vms if vm.n_left > 1 and vm.burstable is None and vm.executing]
     stolen = 0
-    # The thief only fills up: what asks for as much as a task that it has turned down is turned down too.
+    # The thief only fills up: what it has turned down once, it turns down again, and what asks for as much as well.
     turned_down: Need | None = None
+    groups: set[int] = set()
     least: Need | None = None
+    group_of = replay.work.group_of
     for victim in by_market(victims, spot_first=False):
         for task in stealable_tasks(replay, victim):
             if stolen == at_most:
                 break
-            need = need_on(replay, thief.offer, task, replay.saved.get(task, 0.0))
+            saved = replay.saved.get(task, 0.0)
+            if not saved and group_of[task] in groups:
+                continue
+            need = need_on(replay, thief.offer, task, saved)
             if need is None or (turned_down is not None and need.at_least(turned_down)):
+                if not saved:
+                    groups.add(group_of[task])
                 continue
             if check_migration(replay, thief, need):
                 replay.steal(task, victim, thief)
                 stolen += 1
                 continue
             turned_down = need
+            if not saved:
+                groups.add(group_of[task])
             least = least_need(replay, thief.offer) if least is None else least
             if not check_migration(replay, thief, least):
                 replay.report_attempt(thief, stolen)
