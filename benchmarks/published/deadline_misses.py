@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...instances.wording import counted
 from ...replay import Scenario, trace_day
-from ...replay.lateness import missed_because
+from ...replay.lateness import CAUSES, missed_because
 from ...schedules import Schedule
 from .published_days import Cell, makespan_s
 
@@ -24,7 +24,7 @@ class Misses:
     late_s : tuple of int
         By how much each late day missed it.
     causes : tuple of (str, int)
-        Why tasks were late (`spotbag.replay.lateness`), and on how many days.
+        Why tasks were late, in the order of `spotbag.replay.lateness.CAUSES`, and on how many days.
     """
 
     days: int
@@ -41,7 +41,7 @@ class Misses:
         )
 
     def why(self) -> str:
-        """Say why tasks were late, most frequent first; a day may count for several causes."""
+        """Say why tasks were late; a day may count for several causes."""
         return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)
 
 
@@ -58,5 +58,5 @@ def miss_causes(cell: Cell, schedule: Schedule, days_from: Scenario, seed: int) 
 def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
     """Collect the misses of several cells."""
     late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
-    ordered = sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))
-    return Misses(sum(len(cell.outcomes) for cell in cells), tuple(late), tuple(ordered))
+    found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
+    return Misses(sum(len(cell.outcomes) for cell in cells), tuple(late), found)
