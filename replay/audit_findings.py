@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..schedules.checker import Violation
+
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One rule that a trace breaks.
-
-    Attributes
-    ----------
-    rule : str
-        Which rule, e.g. ``memory``; see `RULES`.
-    where : str
-        The task or VM, by its name; empty for the replay as a whole.
-    amount : float
-        By how much, in ``unit``.
-    unit : str
-        E.g. ``s``, ``MB``, ``VMs``.
-    message : str
-        The same as a sentence.
-    """
-
-    rule: str
-    where: str
-    amount: float
-    unit: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.message}"
+class Finding(Violation):
+    """One rule that a trace breaks, one of `RULES`; in all else like what the checker finds in a plan."""
 
 
 RULES = {

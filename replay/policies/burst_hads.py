@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...instances.durations import FULL_SPEED
 from .base import Policy
-from .migration import Targets, check_migration, migrate_anyway, need_on, retry_stranded, to_new_vm
+from .migration import check_migration, migrate_tasks, need_on, retry_stranded
 from .stealing import steal
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class BurstHads(Policy):
             replay.terminate(vm)
 
     def hibernated(self, replay: Replay, vm: Vm) -> None:
-        """Migrate the unfinished tasks at once (section III-D)."""
-        migrate_at_once(replay, vm)
+        """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
+        migrate_tasks(replay, vm, _sorted_tasks(replay, vm), to_burstable=False, first=_to_idle_burstable)
 
     def resumed(self, replay: Replay, vm: Vm) -> None:
         """Steal work: its own tasks are elsewhere (section III-D)."""
@@ -60,23 +60,6 @@ class BurstHads(Policy):
         """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
         retry_stranded(replay)
         _end_burstable_vms(replay)
-
-
-def migrate_at_once(replay: Replay, vm: Vm) -> None:
-    """Migrate the unfinished tasks of a hibernated VM (Burst-HADS Algorithm 4)."""
-    tasks = _sorted_tasks(replay, vm)
-    targets = Targets(replay, vm, tasks, to_burstable=False)
-    left = []
-    for task in tasks:
-        saved = replay.saved_if_moved(vm, task)
-        if _to_idle_burstable(replay, vm, task, saved) or targets.place(task, saved):
-            continue
-        new = to_new_vm(replay, vm, task, saved)
-        if new is None:
-            left.append(task)
-        else:
-            targets.add(new)
-    migrate_anyway(replay, vm, left)
 
 
 def _sorted_tasks(replay: Replay, vm: Vm) -> list[int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from .base import Policy
 from .estimation import estimate_rt
-from .migration import Targets, migrate_anyway, retry_stranded, to_new_vm
+from .migration import migrate_tasks, retry_stranded
 from .stealing import steal
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Hads(Policy):
             _set_trigger(replay, vm)
 
     def trigger_reached(self, replay: Replay, vm: Vm) -> None:
-        """Migrate all unfinished tasks (Algorithm 5, lines 17-18)."""
-        migrate_all(replay, vm)
+        """Migrate all unfinished tasks (Algorithm 5, lines 17-18, and Algorithm 6)."""
+        migrate_tasks(replay, vm, vm.tasks(), to_burstable=True)
 
     def resumed(self, replay: Replay, vm: Vm) -> None:
         """Go on, or steal work if the tasks have been migrated (Algorithm 5, lines 20-27)."""
@@ -75,23 +75,6 @@ class HadsAsPrinted(Hads):
     name = "hads-as-printed"
     summary = "hads, with the migration trigger computed only once, at the hibernation"
     recompute = False
-
-
-def migrate_all(replay: Replay, vm: Vm) -> None:
-    """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6)."""
-    tasks = vm.tasks()
-    targets = Targets(replay, vm, tasks, to_burstable=True)
-    left = []
-    for task in tasks:
-        saved = replay.saved_if_moved(vm, task)
-        if targets.place(task, saved):
-            continue
-        new = to_new_vm(replay, vm, task, saved)
-        if new is None:
-            left.append(task)
-        else:
-            targets.add(new)
-    migrate_anyway(replay, vm, left)
 
 
 def _set_trigger(replay: Replay, vm: Vm, at_latest_s: int | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...instances.durations import NEVER
@@ -181,6 +181,42 @@ def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
             replay.migrate(task, source, vm, "new")
             return vm
     return None
+
+
+def migrate_tasks(
+    replay: Replay,
+    source: Vm,
+    tasks: Sequence[int],
+    to_burstable: bool,
+    first: Callable[[Replay, Vm, int, float], bool] | None = None,
+) -> None:
+    """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    source : Vm
+        The hibernated VM.
+    tasks : sequence of int
+        Its tasks, in the order in which they are to find a place.
+    to_burstable : bool
+        Whether idle burstable VMs are targets like others.
+    first : callable, optional
+        An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
+    """
+    targets = Targets(replay, source, tasks, to_burstable)
+    left = []
+    for task in tasks:
+        saved = replay.saved_if_moved(source, task)
+        if (first is not None and first(replay, source, task, saved)) or targets.place(task, saved):
+            continue
+        new = to_new_vm(replay, source, task, saved)
+        if new is None:
+            left.append(task)
+        else:
+            targets.add(new)
+    migrate_anyway(replay, source, left)
 
 
 def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:
