@@ -40,8 +40,10 @@ def rows(causes: Counter[tuple[str, str]]) -> Iterator[Sequence[str]]:
                 scenario = find_scenario(label)
                 days = replay_days(schedule, [policy], scenario, _DAYS, jobs=_JOBS, bounds=False)
                 missed = [number for number, day in enumerate(days.outcomes[0]) if not day.meets_deadline]
-                late = [(days.outcomes[0][number].makespan_s or 0) - schedule.instance.deadline_s for number in missed]
-                cells.append(f"{len(missed)} ({max(late)} s)" if missed else "0")
+                ends = [days.outcomes[0][number].makespan_s for number in missed]
+                late = [end - schedule.instance.deadline_s for end in ends if end is not None]
+                latest = "never" if len(late) < len(missed) else f"{max(late, default=0)} s"
+                cells.append(f"{len(missed)} ({latest})" if missed else "0")
                 for number in missed:
                     day = scenario.day(schedule.instance, 0, number)
                     trace = trace_day(schedule, find_policy(policy), day, day=number)[1]

@@ -14,7 +14,7 @@ class Finding(Violation):
 
 
 RULES = {
-    "order": "events stand by time, then finish, ready, resume, hibernate, trigger, cycle end; decisions follow them",
+    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, cycle end; decisions follow them",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",

@@ -11,7 +11,7 @@ from .audit_facts import TypeFacts, Work
 
 State: TypeAlias = Literal["launching", "up", "hibernated", "terminated"]
 
-RANKS = {"finish": 0, "ready": 1, "resume": 2, "hibernate": 3, "trigger": 4, "cycle-end": 5}
+RANKS = {"finish": 0, "resume": 1, "ready": 2, "hibernate": 3, "trigger": 4, "cycle-end": 5}
 """Order of what happens by itself at equal times; everything else follows from one of these."""
 
 _FIRST_HOUR_S = 3600
@@ -175,6 +175,9 @@ def expected_day(events: Sequence[tuple[int, str]], ready_s: int) -> list[Expect
     ready_s : int
         A VM whose type is down at that time hibernates at once.
     """
-    before = [kind for time_s, kind in events if time_s < ready_s]
-    rest = [Expected(time_s, kind) for time_s, kind in events if time_s >= ready_s]
+    # At the same second a type resumes first, then VMs are ready, then types hibernate.
+    before = [kind for time_s, kind in events if time_s < ready_s or (time_s == ready_s and kind == "resume")]
+    rest = [
+        Expected(time_s, kind) for time_s, kind in events if time_s >= ready_s and (time_s, kind) != (ready_s, "resume")
+    ]
     return [Expected(ready_s, "hibernate"), *rest] if before and before[-1] == "hibernate" else rest

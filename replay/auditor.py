@@ -573,7 +573,7 @@ class _Auditor:
         if target.state == "hibernated":
             self._find("migration", name, 1, "tasks", f"{_told(event)}: {target.name} is hibernated")
         self._check_kind(event, target)
-        done = 0
+        recovered = False
         if book.running_on is not None:
             runner = self.vms[book.running_on]
             done, fraction, work_s = self._checkpoints_done(runner, runner.runs[name], now)
@@ -581,11 +581,12 @@ class _Auditor:
             self._drop_run(name, book)
             if done:
                 book.saved += fraction
-                self.figures.recoveries += 1
                 self.figures.cpu_time_saved_s += work_s
-        if bool(event.get("recovered")) != bool(done):
-            message = f"{_told(event)}: the run that the hibernation ended saved {done} checkpoints"
-            self._find("saved", name, max(done, 1), "checkpoints", message)
+            recovered = book.saved > 0
+            self.figures.recoveries += recovered
+        if bool(event.get("recovered")) != recovered:
+            message = f"{_told(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
+            self._find("saved", name, 1, "tasks", message)
         self._check_saved(event, book)
         book.moved_late = book.moved_late or bool(event.get("late"))
         self._move(name, book, target.name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from ..instances.errors import InputError, Issue
 from ..instances.problem import SECONDS_PER_HOUR
 
 MB_PER_GB = 1024
@@ -24,6 +26,11 @@ class Billing:
 
     first_hour_free: bool = False
     hibernated_usd_per_gb_hour: float = 0.0
+
+    def __post_init__(self) -> None:
+        rate = self.hibernated_usd_per_gb_hour
+        if not 0 <= rate < math.inf:
+            raise InputError("billing", [Issue("", "must be 0 or more", "hibernated_usd_per_gb_hour", rate)])
 
     def cost_usd(
         self,

@@ -18,7 +18,7 @@ from .plan import ReplayPlan
 from .policies.base import Policy
 from .timeline import QUIET, Timeline
 from .timetable import append_task, move_up, take_task
-from .vm import HIBERNATED, RUNNING, TERMINATED, Vm
+from .vm import HIBERNATED, LAUNCHING, RUNNING, TERMINATED, Vm
 from .work import sustained_mode
 
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
@@ -27,8 +27,8 @@ EventRecord: TypeAlias = dict[str, Any]
 # Order of events at the same time.
 _FINISH: Final = 0
 _START: Final = 1
-_READY: Final = 2
-_RESUME: Final = 3
+_RESUME: Final = 2
+_READY: Final = 3
 _HIBERNATE: Final = 4
 _TRIGGER: Final = 5
 _CYCLE_END: Final = 6
@@ -231,7 +231,7 @@ class Replay:
         queue = vm.waiting[core]
         if queue:
             self._start_or_await(vm, core)
-        if self._wants_finished:
+        if self._wants_finished and self.unfinished:
             self.policy.finished(self, vm, run.task)
         if vm.n_left == 0 and self.unfinished:
             self._became_idle(vm)
@@ -255,6 +255,8 @@ class Replay:
         return vm
 
     def _ready(self, vm: Vm) -> None:
+        if vm.state == TERMINATED:
+            return
         vm.state = RUNNING
         if self.records is not None:
             self._note("ready", vm=vm.name)
@@ -422,9 +424,7 @@ class Replay:
 
     # --------------------------------------------------------------- decisions
 
-    def migrate(
-        self, task: int, source: Vm, target: Vm, kind: MigrationKind, mode: int | None = None, late: bool = False
-    ) -> None:
+    def migrate(self, task: int, source: Vm, target: Vm, mode: int | None = None, late: bool = False) -> None:
         """Move an unfinished task of a hibernated VM; one that was running goes on from its last checkpoint.
 
         Parameters
@@ -433,8 +433,6 @@ class Replay:
             The task.
         source, target : Vm
             From where to where.
-        kind : {"idle", "busy", "new"}
-            What the target was before.
         mode : int, optional
             `FULL_SPEED` or `BASELINE` on a burstable target; the baseline if absent.
         late : bool
@@ -443,12 +441,15 @@ class Replay:
         self._demand(source.state == HIBERNATED, f"{source.name} is not hibernated: its tasks stay")
         self._demand(target.alive, f"{target.name} is hibernated or terminated and takes no task")
         saved, saved_s, checkpoints = self._last_checkpoint(source, task)
+        recovered = saved > 0.0 and source.run_of(task) is not None
         if checkpoints:
             self.saved[task] = saved
             self.counts["checkpoints"] += checkpoints
-            self.counts["recoveries"] += 1
             self.cpu_time_saved_s += saved_s
-        take_task(source, task, self.now_s)
+        if recovered:
+            self.counts["recoveries"] += 1
+        kind = _kind_of(target)
+        self._take(source, task)
         self.counts["migrated_" + kind] += 1
         if kind not in source.migration_kinds:
             source.migration_kinds.add(kind)
@@ -458,7 +459,7 @@ class Replay:
             fields["kind"] = kind
             if saved:
                 fields["saved"] = saved
-            if checkpoints:
+            if recovered:
                 fields["recovered"] = True
             if late:
                 fields["late"] = True
@@ -470,7 +471,7 @@ class Replay:
         self._demand(victim.state == RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self._demand(thief.state == RUNNING, f"{thief.name} does not run and takes no task")
-        take_task(victim, task, self.now_s)
+        self._take(victim, task)
         self.counts["tasks_stolen"] += 1
         if self.records is not None:
             fields = {"task": self.instance.task_ids[task], "from": victim.name, "to": thief.name}
@@ -508,6 +509,7 @@ class Replay:
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
+        self._demand(vm.state == HIBERNATED, f"{vm.name} is not hibernated: it needs no migration trigger")
         vm.helpers = helpers
         time_s = max(time_s, self.now_s)
         if vm.trigger_s == time_s:
@@ -552,6 +554,12 @@ class Replay:
             return saved, 0.0, 0
         fraction, seconds = self.work.saved_by(task, vm.offer_index, done)
         return saved + fraction, seconds, done
+
+    def _take(self, vm: Vm, task: int) -> None:
+        """Take a task from a VM."""
+        if vm.burstable is not None:
+            self._check_credits(vm)
+        self._demand(take_task(vm, task, self.now_s), f"{vm.name} does not have the task to give away")
 
     def _place(self, vm: Vm, task: int, mode: int | None) -> None:
         """Append a task to a VM."""
@@ -622,6 +630,13 @@ class Replay:
         """Ids of the tasks that are not finished, in the order of the instance."""
         left = {task for vm in self.vms for task in vm.tasks()}
         return [self.instance.task_ids[task] for task in sorted(left)]
+
+
+def _kind_of(vm: Vm) -> MigrationKind:
+    """What a VM is before it gets a task."""
+    if vm.n_left:
+        return "busy"
+    return "new" if vm.state == LAUNCHING else "idle"
 
 
 def _mode_field(vm: Vm, mode: int | None) -> dict[str, str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from ..instances.errors import SpotbagError
+from ..instances.errors import InputError, Issue, SpotbagError
+from ..instances.problem import Instance
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from .billing import PAPERS_BILLING, Billing
@@ -16,6 +17,7 @@ from .outcome import Outcome
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
 from .policies import OnDemand, Policy, find_policy
 from .scenarios import Scenario
+from .summary import PolicySummary, summarise
 from .timeline import QUIET, Timeline
 from .trace_files import Trace
 from .traces import trace_of
@@ -61,6 +63,7 @@ def replay_day(
     SpotbagError
         If the plan cannot be carried out.
     """
+    _demand_known_types(schedule.instance, timeline)
     return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
 
 
@@ -79,6 +82,7 @@ def trace_day(
     day : int
         Number of the day, for the record.
     """
+    _demand_known_types(schedule.instance, timeline)
     ready = _Ready(schedule, policy)
     run = _replay(ready, timeline, billing, record=True)
     outcome = run.run()
@@ -114,6 +118,14 @@ class Days:
     def n_days(self) -> int:
         """Number of days."""
         return len(self.bounds_usd)
+
+    def summaries(self) -> list[PolicySummary]:
+        """Summarise each policy. The on-demand baseline has no regret: it need not keep to the limits, the bound does."""
+        result = []
+        for name, outcomes in zip(self.policies, self.outcomes, strict=True):
+            bounds = None if name == OnDemand.name else self.bounds_usd
+            result.append(summarise(outcomes, self.on_demand_usd, bounds))
+        return result
 
 
 def replay_days(
@@ -156,12 +168,14 @@ def replay_days(
     Days
         An interrupt (Ctrl-C) ends it with the days so far.
     """
+    if runs < 1 or jobs < 1:
+        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
     ready = [_Ready(schedule, policy) for policy in policies]
     batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
     done: _Rows = []
     interrupted = False
     try:
-        work = partial(_batch, ready, scenario, seed, billing, bounds)
+        work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
         for rows in _batches(work, batches, jobs):
             done += rows
             if on_day is not None:
@@ -172,7 +186,7 @@ def replay_days(
             raise
     return Days(
         policies=tuple(entry.policy.name for entry in ready),
-        outcomes=tuple(zip(*(outcomes for outcomes, _ in done), strict=True)),
+        outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
         bounds_usd=tuple(bound for _, bound in done),
         on_demand_usd=on_demand_price_usd(schedule, billing),
         interrupted=interrupted,
@@ -195,6 +209,15 @@ class _Ready:
         self.on_demand = isinstance(self.policy, OnDemand)
         _demand_possible(schedule)
         self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
+
+
+def _demand_known_types(instance: Instance, timeline: Timeline) -> None:
+    """Refuse a day of VM types that the instance does not offer as spot VMs."""
+    spot = {offer.vm_type.name for offer in instance.offers if offer.market == "spot"}
+    unknown = sorted({event.vm_type for event in timeline.events} - spot)
+    if unknown:
+        rule = f"is no type that {instance.name} offers as spot VM"
+        raise InputError(f"the day {timeline.name!r}", [Issue("", rule, "type", name) for name in unknown])
 
 
 def _demand_possible(schedule: Schedule) -> None:
@@ -222,16 +245,22 @@ def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int
 
 
 def _batch(
-    ready: Sequence[_Ready], scenario: Scenario, seed: int, billing: Billing, bounds: bool, days: range
+    instance: Instance,
+    ready: Sequence[_Ready],
+    scenario: Scenario,
+    seed: int,
+    billing: Billing,
+    bounds: bool,
+    days: range,
 ) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
-    from .clairvoyant import clairvoyant_bound
+    from .clairvoyant import ClairvoyantBounds
 
     rows: _Rows = []
+    prepared = ClairvoyantBounds(instance, billing) if bounds else None
     for number in days:
-        instance = ready[0].plan.instance
         timeline = scenario.day(instance, seed, number)
         outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]
-        bound = clairvoyant_bound(instance, timeline, billing) if bounds else None
+        bound = None if prepared is None else prepared.bound(timeline)
         rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
     return rows

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..heuristics.queues import queues_of_schedule, schedule_of_queues
+from ..heuristics.queues import queue_times, queues_of_schedule
 from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.errors import SpotbagError
 from ..instances.problem import Instance, RentalOffer
@@ -72,8 +72,9 @@ def replay_plan(schedule: Schedule) -> ReplayPlan:
 def on_demand_schedule(schedule: Schedule) -> Schedule:
     """Return the same plan on on-demand VMs: the baseline of both papers (HADS, section 5.3.1).
 
-    Each spot VM is one of the same type on demand, and its tasks run in the same order without checkpoints. The limits
-    of the on-demand market are not asked: this is a price to compare with.
+    Each spot VM is one of the same type on demand, and its tasks run in the same order without checkpoints, each as
+    soon as it can. All other VMs keep their times. The limits of the on-demand market are not asked: this is a price
+    to compare with.
 
     Raises
     ------
@@ -82,15 +83,21 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
     """
     instance = schedule.instance
     by_type = {offer.type_index: offer for offer in instance.offers if offer.market == "on-demand"}
-    queues = queues_of_schedule(schedule)
-    if not any(queue.offer.market == "spot" for queue in queues):
-        return schedule
-    for queue in queues:
-        if queue.offer.market == "spot":
-            if queue.offer.type_index not in by_type:
-                raise SpotbagError(
-                    f"{instance.name}: {queue.offer.vm_type.name} has no on-demand offer, so the plan has no on-demand "
-                    "price to compare with; give the type one, or leave out the on-demand policy"
-                )
-            queue.offer = by_type[queue.offer.type_index]
-    return schedule_of_queues(instance, queues)
+    vm_offer, core, start_s = schedule.vm_offer.copy(), schedule.task_core.copy(), schedule.task_start_s.copy()
+    for vm, queue in enumerate(queues_of_schedule(schedule)):
+        if queue.offer.market != "spot":
+            continue
+        if queue.offer.type_index not in by_type:
+            raise SpotbagError(
+                f"{instance.name}: {queue.offer.vm_type.name} has no on-demand offer, so the plan has no on-demand "
+                "price to compare with; give the type one, or leave out the on-demand policy"
+            )
+        queue.offer = by_type[queue.offer.type_index]
+        vm_offer[vm] = queue.offer.index
+        for task, (place, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
+            core[task], start_s[task] = place, start
+    baseline = schedule.task_baseline | (
+        instance.offer_is_burstable[vm_offer][schedule.task_vm]
+        & instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+    )
+    return Schedule(instance, vm_offer, schedule.task_vm, core, start_s, baseline)

@@ -9,8 +9,8 @@ from .vm import Vm
 from .work import WorkTable
 
 
-def take_task(vm: Vm, task: int, now_s: int) -> None:
-    """Take a task from a VM, one that runs there or one that waits."""
+def take_task(vm: Vm, task: int, now_s: int) -> bool:
+    """Take a task from a VM, one that runs there or one that waits; False if it is not there."""
     placed = vm.run_of(task)
     if placed is not None:
         core, run = placed
@@ -19,11 +19,14 @@ def take_task(vm: Vm, task: int, now_s: int) -> None:
             burst = run.mode == FULL_SPEED
             vm.count_running(now_s, -int(burst), -int(not burst))
     else:
-        queue, run = next((queue, run) for queue in vm.waiting for run in queue if run.task == task)
-        queue.remove(run)
+        found = next(((queue, run) for queue in vm.waiting for run in queue if run.task == task), None)
+        if found is None:
+            return False
+        found[0].remove(found[1])
     vm.n_left -= 1
     vm.disordered = True
     vm.timetable_changed()
+    return True
 
 
 def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: int, duration_s: int) -> int | None:

@@ -149,4 +149,4 @@ def _no_miss(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def _range(means: list[float]) -> str:
-    return f"cell means {min(means):,.0f} to {max(means):,.0f} s"
+    return f"cell means {min(means):,.0f} to {max(means):,.0f} s" if means else "-"

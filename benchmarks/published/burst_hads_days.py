@@ -11,8 +11,8 @@ from ...replay import Outcome, replay_day
 from ...schedules import Schedule
 from .comparison_rows import PlanUsed
 from .day_statistics import Statistic, average, mean_of, reduction_percent
-from .deadline_misses import Misses, collect_misses, miss_causes
 from .figures import BurstHadsFigures
+from .late_days import Misses, collect_misses, miss_causes
 from .published_days import (
     Cell,
     DayOptions,

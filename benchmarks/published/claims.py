@@ -66,6 +66,8 @@ def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """Verdict on several statements together."""
     found = set(verdicts)
+    if not found:
+        return "not decided"
     if "does not hold" in found:
         return "does not hold"
     return "not decided" if "not decided" in found else "holds"

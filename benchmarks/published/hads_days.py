@@ -9,8 +9,8 @@ from ...replay import Outcome, find_scenario, replay_day
 from ...schedules import Schedule
 from .comparison_rows import PlanUsed
 from .day_statistics import Statistic, ratio_of
-from .deadline_misses import Misses, collect_misses, miss_causes
 from .figures import HadsFigures, Share
+from .late_days import Misses, collect_misses, miss_causes
 from .published_days import (
     Cell,
     DayOptions,

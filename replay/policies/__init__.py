@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 from ...instances.errors import InputError, Issue
 from .base import Policy
@@ -19,8 +20,8 @@ POLICIES: dict[str, type[Policy]] = {
 __all__ = ["POLICIES", "BurstHads", "Hads", "HadsAsPrinted", "OnDemand", "Policy", "Static", "find_policy"]
 
 
-def find_policy(name: str) -> Policy:
-    """Make a policy by its name.
+def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
+    """Make a policy by its name; ``others`` are names that messages offer as well.
 
     Raises
     ------
@@ -28,7 +29,8 @@ def find_policy(name: str) -> Policy:
         If there is none of that name; close names are suggested.
     """
     if name not in POLICIES:
-        close = difflib.get_close_matches(name, POLICIES, n=2)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(POLICIES)}"
+        known = [*POLICIES, *others]
+        close = difflib.get_close_matches(name, known, n=2)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
         raise InputError("policy", [Issue("", f"is no policy ({hint})", value=name)])
     return POLICIES[name]()

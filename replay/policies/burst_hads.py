@@ -38,7 +38,7 @@ class BurstHads(Policy):
         """Steal work (section III-F); end burstable VMs that nothing can need any more."""
         retry_stranded(replay)
         if vm.idle:
-            _steal(replay, vm)
+            steal(replay, vm)
         _end_burstable_vms(replay)
 
     def cycle_ended(self, replay: Replay, vm: Vm) -> None:
@@ -54,7 +54,8 @@ class BurstHads(Policy):
         """Steal work: its own tasks are elsewhere (section III-D)."""
         retry_stranded(replay)
         if vm.idle:
-            _steal(replay, vm)
+            steal(replay, vm)
+        _end_burstable_vms(replay)
 
     def terminated(self, replay: Replay, vm: Vm) -> None:
         """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
@@ -86,14 +87,9 @@ def _to_idle_burstable(replay: Replay, source: Vm, task: int, saved: float) -> b
             continue
         credits_needed = math.ceil(need.duration_s / BURST_PERIOD_S)  # line 6
         if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need):  # line 7
-            replay.migrate(task, source, vm, "idle", FULL_SPEED)
+            replay.migrate(task, source, vm, FULL_SPEED)
             return True
     return False
-
-
-def _steal(replay: Replay, vm: Vm) -> None:
-    """Algorithm 5: a burstable VM takes one task only, at the baseline (lines 7-10)."""
-    steal(replay, vm, at_most=None if vm.burstable is None else 1)
 
 
 def _end_burstable_vms(replay: Replay) -> None:

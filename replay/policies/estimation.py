@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..vm import Vm
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Sketch:
     """A VM as it would be with tasks assigned to it; nothing is moved."""
 
@@ -107,7 +107,12 @@ def _choose(chosen: list[_Sketch], sketch: _Sketch) -> None:
 
 
 def _try(replay: Replay, sketch: _Sketch, task: int, saved: float) -> int | None:
-    """Assign a task if the VM may take it (HADS Algorithm 7); return when it ends."""
+    """Assign a task if the VM may take it (HADS Algorithm 7); return when it ends.
+
+    A burstable VM takes tasks only while it is idle, so one at the most.
+    """
+    if sketch.offer.burstable and sketch.longest_s:
+        return None
     duration_s = replay.duration_s(task, sketch.offer, None, saved)
     if duration_s >= NEVER:
         return None

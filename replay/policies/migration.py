@@ -150,7 +150,7 @@ class Targets:
 
     def _migrate(self, task: int, vm: Vm) -> None:
         was_busy = vm.busy
-        self._replay.migrate(task, self._source, vm, "busy" if was_busy else "idle")
+        self._replay.migrate(task, self._source, vm)
         if not was_busy:
             self._idle.remove(vm)
             if vm.burstable is None:
@@ -178,7 +178,7 @@ def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
         in_time = replay.now_s + duration_s + replay.start_overhead_s <= replay.instance.deadline_s
         if in_time and replay.can_start(offer):
             vm = replay.start_vm(offer)
-            replay.migrate(task, source, vm, "new")
+            replay.migrate(task, source, vm)
             return vm
     return None
 
@@ -236,9 +236,9 @@ def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:
         end_s, _, _, place = best
         late = end_s > replay.instance.deadline_s
         if isinstance(place, RentalOffer):
-            replay.migrate(task, source, replay.start_vm(place), "new", late=late)
+            replay.migrate(task, source, replay.start_vm(place), late=late)
         else:
-            replay.migrate(task, source, place, "busy" if place.busy else "idle", late=late)
+            replay.migrate(task, source, place, late=late)
     if left:
         source.stranded = True
         replay.report_stranded(source, left)

@@ -23,7 +23,7 @@ def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
     return [run.task for run, _ in victim.waiting_runs() if run.start_s >= cycle_end_s]
 
 
-def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
+def steal(replay: Replay, thief: Vm) -> int:
     """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
     Parameters
@@ -31,9 +31,7 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     replay : Replay
         The replay.
     thief : Vm
-        The idle VM; a burstable one runs what it takes at the baseline.
-    at_most : int, optional
-        Most tasks to take.
+        The idle VM. A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10).
 
     Returns
     -------
@@ -50,7 +48,7 @@ def steal(replay: Replay, thief: Vm, at_most: int | None = None) -> int:
     group_of = replay.work.group_of
     for victim in by_market(victims, spot_first=False):
         for task in stealable_tasks(replay, victim):
-            if stolen == at_most:
+            if stolen and thief.burstable is not None:
                 break
             saved = replay.saved.get(task, 0.0)
             if not saved and group_of[task] in groups:

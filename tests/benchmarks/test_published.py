@@ -19,10 +19,10 @@ from spotbag.benchmarks.published.comparison_rows import (
     format_rows_csv,
 )
 from spotbag.benchmarks.published.day_statistics import average, mean_of, ratio_of, reduction_percent
-from spotbag.benchmarks.published.deadline_misses import Misses, collect_misses, miss_causes
 from spotbag.benchmarks.published.figures import burst_hads_figures, hads_figures
 from spotbag.benchmarks.published.hads import bench_hads, n_hads_days
 from spotbag.benchmarks.published.hads_days import SCENARIOS
+from spotbag.benchmarks.published.late_days import Misses, collect_misses, miss_causes
 from spotbag.benchmarks.published.published_days import (
     DayOptions,
     library_job,
@@ -151,7 +151,7 @@ def test_a_comparison_is_decided_by_its_interval() -> None:
 def test_a_claim_names_what_does_not_bear_it_out() -> None:
     assert all_hold(["holds", "not decided", "does not hold"]) == "does not hold"
     assert all_hold(["holds", "not decided"]) == "not decided"
-    assert all_hold([]) == "holds"
+    assert all_hold([]) == "not decided"
     claim = judged("P", "s", [("a", "holds"), ("b", "does not hold"), ("c", "not decided")], "o", "because")
     assert claim.verdict == "does not hold"
     assert claim.reason == "against it 1 of 3: b; within the interval 1 of 3: c; because"

@@ -114,3 +114,26 @@ def test_no_plan_is_exit_code_1(shell: Shell) -> None:
     (shell.folder / "late.json").write_text(format_instance(late))
     out = shell.run("replay", "late.json", "--method", "greedy", code=1)
     assert "no plan" in out
+
+
+def test_the_bound_alone(shell: Shell) -> None:
+    found = shell.json(*FEW, "--policy", "clairvoyant")
+    assert found["policies"] == []
+    assert all(day["bound_usd"] > 0 for day in found["days"])
+    assert "clairvoyant" in shell.run(*FEW, "--policy", "clairvoyant")
+    shell.run(*FEW, "--policy", "clairvoyant", "--day", "1", code=2)
+    assert "name a policy as well" in shell.err
+
+
+def test_without_on_demand_offers_the_default_leaves_the_baseline_out(shell: Shell) -> None:
+    out = shell.run("replay", "tiny/two-cores", "--runs", "2")
+    assert "has no on-demand offer" in shell.err
+    assert "on-demand " not in out.splitlines()[4]
+    shell.run("replay", "tiny/two-cores", "--runs", "2", "--policy", "on-demand", code=2)
+    assert "has no on-demand offer" in shell.err
+
+
+def test_the_on_demand_baseline_has_no_regret(shell: Shell) -> None:
+    """It need not keep to the limits, the bound does."""
+    found = shell.json(*FEW, "--policy", "on-demand,clairvoyant")
+    assert found["policies"][0]["regret_usd"]["mean"] is None

@@ -6,9 +6,15 @@ waits for 10 s. Without any other VM, 100 s of work must leave at 400 - (100 + 1
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day, live, moments, plan, vm_type
 
+from spotbag.instances import SpotbagError
+from spotbag.replay import Policy, Replay, audit, replay_day, tell_story, trace_day
+from spotbag.replay.vm import Vm
 from spotbag.schedules import Schedule
 
 
@@ -346,3 +352,105 @@ def test_idle_vms_do_not_steal_from_each_other_for_ever() -> None:
         for record in records:
             if record["event"] == "steal":
                 assert moments(records, "start", vm=record["from"])[0] <= record["t"]
+
+
+def test_type_resumes_at_the_second_its_vms_are_ready() -> None:
+    """It resumes first: nothing hibernates, and burst-hads has nothing to answer."""
+    instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS, boot_overhead_s=60)
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 60)})
+    for policy in ("static", "hads", "burst-hads"):
+        outcome, trace = trace_day(schedule, policy, day(a=[10, 60]))
+        assert (outcome.makespan_s, outcome.hibernations) == (165, 0)
+        assert audit(trace).findings == ()
+        assert "165 s" in "\n".join(tell_story(trace))
+
+
+def test_on_demand_baseline_leaves_full_speed_tasks_at_full_speed() -> None:
+    """Only the VM that was spot changes: without the checkpoint, its task ends at 100 s instead of 105 s."""
+    burstable = vm_type("b", spot=0, burstable={**CREDITS, "initial_credits": 10})
+    instance = bag({"t": {"a": 100}, "u": {"b": 60}}, [vm_type("a"), burstable], checkpoint=CHECKPOINTS)
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    schedule = replace(schedule, task_baseline=np.zeros(2, dtype=bool), vm_ids=())
+    outcome = replay_day(schedule, "on-demand", day(a=[30]))
+    assert [bill.end_s for bill in outcome.bills] == [100, 60]
+    assert outcome.cost_usd == pytest.approx(bill(on_demand_s=160))
+
+
+def test_hads_counts_on_an_idle_burstable_vm_for_one_task_only() -> None:
+    """Two tasks of 400 s: one on the burstable VM, one on the only new VM; the trigger leaves time for both."""
+    burstable = vm_type("b", vcpus=2, spot=0, burstable={**CREDITS, "baseline_fraction": 1.0})
+    types = [vm_type("a", vcpus=2, on_demand=0), burstable, vm_type("c", spot=0)]
+    runtimes = {name: {"a": 400, "b": 400, "c": 400} for name in "tu"}
+    instance = bag(runtimes, types, deadline_s=2000, d_spot_s=2000, limits={"max_on_demand": 2})
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (0, 1, 0)})
+    outcome, records = live(schedule, "hads", day(a=[50]))
+    assert outcome.meets_deadline
+    assert (outcome.migrations["idle"], outcome.migrations["new"]) in ((1, 1), (0, 1), (0, 2))
+    assert moments(records, "stranded") == []
+
+
+def test_burstable_vms_end_with_the_last_spot_vm_that_could_need_them() -> None:
+    """a hibernates at 10 s, its task goes to a new VM, it resumes idle at 20 s: no spot VM is busy or hibernated."""
+    burstable = vm_type("b", spot=0, burstable=CREDITS)
+    instance = bag({"t": {"a": 100}}, [vm_type("a"), burstable])
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0)})
+    _, records = live(schedule, "burst-hads", day(a=[10, 20]))
+    assert moments(records, "terminate", vm="b-on-demand-1") == [20]
+
+
+def test_a_recovery_counts_again_when_the_task_is_interrupted_before_its_next_checkpoint() -> None:
+    """50 s are saved on a; on b, 10 s later, none more: t goes on from the same checkpoint a second time."""
+    types = [vm_type("a"), vm_type("b")]
+    instance = bag({"t": {"a": 100, "b": 100}, "u": {"b": 60}}, types, checkpoint=CHECKPOINTS, deadline_s=900)
+    schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, "burst-hads", day(a=[60], b=[75]))
+    assert len(moments(records, "migrate", task="t", recovered=True)) == outcome.recoveries == 2
+    assert outcome.cpu_time_saved_s == 50
+
+
+class Careless(Policy):
+    """Does one thing that cannot be done."""
+
+    name = "careless"
+    summary = "for tests"
+
+    def __init__(self, deed: str) -> None:
+        self.deed = deed
+
+    def idle(self, replay: Replay, vm: Vm) -> None:
+        if self.deed == "steal":
+            replay.steal(0, vm, vm)
+        replay.terminate(vm)
+
+    def hibernated(self, replay: Replay, vm: Vm) -> None:
+        new = replay.start_vm(next(offer for offer in replay.instance.offers if offer.market == "on-demand"))
+        if self.deed == "unknown task":
+            replay.migrate(99, vm, new)
+        if self.deed == "kill":
+            replay.terminate(vm)
+        if self.deed == "trigger":
+            replay.set_trigger(new, 100)
+        if self.deed == "give up":
+            replay.terminate(new)
+
+
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [
+        ("unknown task", "does not have the task"),
+        ("kill", "has tasks left"),
+        ("trigger", "is not hibernated"),
+        ("steal", "does not have the task"),
+    ],
+)
+def test_decisions_that_cannot_be_carried_out_are_refused(deed: str, said: str) -> None:
+    instance = bag({"t": {"a": 100}, "u": {"b": 20}}, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    with pytest.raises(SpotbagError, match=said):
+        replay_day(schedule, Careless(deed), day(a=[30]))
+
+
+def test_a_vm_that_is_terminated_before_it_is_ready_stays_terminated() -> None:
+    outcome, trace = trace_day(one_task(), Careless("give up"), day(a=[30, 60]))
+    assert outcome.makespan_s == 135
+    assert audit(trace).findings == ()

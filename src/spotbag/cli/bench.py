@@ -36,7 +36,7 @@ RunsOption = Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, hel
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the days, and of plans that use one.")]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")]
 RateScaleOption = Annotated[
-    float, typer.Option("--rate-scale", metavar="R", min=0, help="Multiplies the rates of all scenarios.")
+    float, typer.Option("--rate-scale", metavar="R", min=0.01, help="Multiplies the rates of all scenarios.")
 ]
 DSpotOption = Annotated[
     DSpot,

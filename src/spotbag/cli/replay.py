@@ -47,13 +47,14 @@ def replay_command(
         typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given."),
     ] = None,
     policy: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--policy",
             "-p",
-            help="Policies by commas: static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is the bound.",
+            help="By commas: static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is a bound. "
+            f"If absent: {_DEFAULT_POLICIES}.",
         ),
-    ] = _DEFAULT_POLICIES,
+    ] = None,
     scenario: Annotated[
         str,
         typer.Option(
@@ -108,10 +109,13 @@ def replay_command(
     from ..replay import Billing, find_policy, find_scenario, replay_days
     from ..schedules.gantt import picture_format
 
-    names = list(dict.fromkeys(name.strip() for name in policy.split(",")))
+    names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
     for name in replayed:
-        find_policy(name)
+        find_policy(name, [CLAIRVOYANT])
+    one_day = day is not None or trace is not None or gantt is not None
+    if one_day and not replayed:
+        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
     if gantt is not None:
         picture_format(gantt)
     check_output(trace, instance, plan, scenario, gantt)
@@ -126,7 +130,9 @@ def replay_command(
         raise typer.Exit(NO_FEASIBLE_PLAN)
     days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
     billing = Billing(first_hour_free, hibernated_rate)
-    traces = _traces(schedule, replayed, days_from, seed, day, billing) if day is not None or trace or gantt else []
+    if policy is None:
+        replayed = _without_impossible_baseline(replayed, schedule)
+    traces = _traces(schedule, replayed, days_from, seed, day, billing) if one_day else []
     _write(traces, trace, gantt)
     if day is not None:
         _print_day(traces, as_json)
@@ -151,6 +157,19 @@ def replay_command(
         print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
     if days.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
+    """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
+    from ..instances import SpotbagError
+    from ..replay.plan import on_demand_schedule
+
+    try:
+        on_demand_schedule(schedule)
+    except SpotbagError as error:
+        warn([str(error)])
+        return [name for name in policies if name != "on-demand"]
+    return policies
 
 
 def _plan(

@@ -35,7 +35,6 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
     from ..instances.wording import counted
-    from ..replay import summarise
 
     instance = schedule.instance
     print(
@@ -44,7 +43,7 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
     )
     print(f"scenario {scenario}, {counted(days.n_days, 'day')} of seed {seed}; mean ± half of the 95 % interval")
     print()
-    summaries = [summarise(outcomes, days.on_demand_usd, days.bounds_usd) for outcomes in days.outcomes]
+    summaries = days.summaries()
     columns = [("", False), *((summary.policy, True) for summary in summaries)]
     if with_bound:
         columns.append((CLAIRVOYANT, True))
@@ -56,8 +55,9 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
     if len(summaries) > 1:
         print()
         _print_differences(days)
-    print()
-    _print_worst(days)
+    if summaries:
+        print()
+        _print_worst(days)
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
@@ -129,7 +129,8 @@ def _print_worst(days: Days) -> None:
             what = f"{counted(worst.late_tasks, 'task')} late, the last by {seconds(late_s)} s"
         else:
             what = f"$ {worst.cost_usd:.4f}, makespan {seconds(worst.makespan_s)} s"
-        print(f"Worst day of {name}: {number} ({what}). See it with --policy {name} --day {number} --gantt day.png")
+        print(f"Worst day of {name}: {number} ({what}); the same command with")
+        print(f"  --policy {name} --day {number} --gantt day.png   shows it.")
 
 
 def _badness(outcome: Outcome) -> tuple[int, int, float]:
@@ -151,9 +152,9 @@ def _share(count: int, days: int) -> str:
 
 def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
     """Return all that is known of the days as one JSON object."""
-    from ..replay import compare_days, summarise
+    from ..replay import compare_days
 
-    summaries = [summarise(outcomes, days.on_demand_usd, days.bounds_usd) for outcomes in days.outcomes]
+    summaries = days.summaries()
     differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]
     return {
         "instance": schedule.instance.name,
