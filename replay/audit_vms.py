@@ -177,7 +177,5 @@ def expected_day(events: Sequence[tuple[int, str]], ready_s: int) -> list[Expect
     """
     # At the same second a type resumes first, then VMs are ready, then types hibernate.
     before = [kind for time_s, kind in events if time_s < ready_s or (time_s == ready_s and kind == "resume")]
-    rest = [
-        Expected(time_s, kind) for time_s, kind in events if time_s >= ready_s and (time_s, kind) != (ready_s, "resume")
-    ]
+    rest = [Expected(*event) for event in events if event[0] >= ready_s and event != (ready_s, "resume")]
     return [Expected(ready_s, "hibernate"), *rest] if before and before[-1] == "hibernate" else rest

@@ -120,7 +120,13 @@ class Days:
         return len(self.bounds_usd)
 
     def summaries(self) -> list[PolicySummary]:
-        """Summarise each policy. The on-demand baseline has no regret: it need not keep to the limits, the bound does."""
+        """Summarise each policy; the on-demand baseline without regret, as it need not keep to the limits of the bound.
+
+        Returns
+        -------
+        list of PolicySummary
+            In the order of ``policies``.
+        """
         result = []
         for name, outcomes in zip(self.policies, self.outcomes, strict=True):
             bounds = None if name == OnDemand.name else self.bounds_usd
