@@ -21,6 +21,7 @@ from ..instances import BestKnown, Instance, SpotbagError, library_instance
 from ..instances.json_documents import format_json
 from ..models.refusal import ModelRefusal
 from ..solvers import relative_gap, solve
+from ..solvers.processes import in_processes
 from ..solvers.registry import find_method
 from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap
 
@@ -268,10 +269,7 @@ def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, jobs: in
 
 
 def _in_processes(cases: Sequence[Case], time_limit_s: float | None, jobs: int) -> Iterator[Row]:
-    from joblib import Parallel, delayed
-
-    runs = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-    yield from runs(delayed(run_case)(case, time_limit_s) for case in cases)
+    yield from in_processes(functools.partial(run_case, time_limit_s=time_limit_s), cases, jobs, in_order=False)
 
 
 def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:

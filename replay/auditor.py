@@ -722,7 +722,9 @@ class _Auditor:
         given_up = [book for book in self.tasks.values() if book.moved_late]
         if given_up:
             in_time = sum(book.finished and not book.late_by_s for book in given_up)
-            self.notes.append(f"{counted(len(given_up), 'task')} migrated too late for the deadline; {in_time} in time")
+            self.notes.append(
+                f"{counted(len(given_up), 'task')} migrated too late to count on the deadline; {in_time} of them met it"
+            )
 
 
 def _told(event: _Event) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..instances.problem import FloatArray, Instance, IntArray
 
 _MEANINGS = "available", "preempted"
-_SAY_IT = "say what a 1 in its data means: one_means='available' or one_means='preempted'"
+_SAY_IT = "say what a 1 in its data means: one_means (--one-means) is 'available' or 'preempted'"
 
 _MOST_FAULTS = 100
 _GAP_LIMITS_S = 0.001, 1e9

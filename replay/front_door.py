@@ -11,6 +11,7 @@ from ..instances.errors import InputError, Issue, SpotbagError
 from ..instances.problem import Instance
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
+from ..solvers.processes import in_processes
 from .billing import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome
@@ -245,9 +246,7 @@ def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int
     if jobs == 1:
         yield from map(work, batches)
         return
-    from joblib import Parallel, delayed
-
-    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(days) for days in batches)
+    yield from in_processes(work, batches, jobs)
 
 
 def _batch(

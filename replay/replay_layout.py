@@ -209,7 +209,7 @@ def counts_text(trace: Trace) -> str:
     end = trace.end
     kinds = end["migrations"]
     moved = sum(kinds.values())
-    words = {"idle": "to idle VMs", "busy": "to busy VMs", "new": "starting a new VM"}
+    words = {"idle": "to VMs idle until then", "busy": "to busy VMs", "new": "starting a new VM"}
     where = ", ".join(f"{kinds[kind]:,} {text}" for kind, text in words.items() if kinds[kind])
     steals = counted(end["steals"], "steal") + (f" of {counted(end['tasks_stolen'], 'task')}" if end["steals"] else "")
     return ", ".join(

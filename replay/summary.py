@@ -61,7 +61,6 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 METRICS: dict[str, Callable[[Outcome], float]] = {
-    "cost_usd": lambda day: day.cost_usd,
     "late_tasks": lambda day: day.late_tasks,
     "unfinished_tasks": lambda day: day.unfinished_tasks,
     "hibernations": lambda day: day.hibernations,
@@ -91,12 +90,12 @@ class PolicySummary:
         Days replayed.
     misses, unfinished : int
         Days that missed the deadline; those of them on which tasks never ended.
-    makespan_s : Estimate
-        Over the days on which all tasks ended.
+    cost_usd, makespan_s : Estimate
+        Over the days on which all tasks ended: half a bag is no bargain.
     means : dict of str to Estimate
         The `METRICS`, over all days.
     saving_percent : Estimate
-        Cost saved against the plan on on-demand VMs; no days if it has no such price.
+        Cost saved against the plan on on-demand VMs, over the same days; none if it has no such price.
     regret_usd : Estimate
         Cost above the bound of the day, over the days on which the deadline was met; no days without bounds.
     """
@@ -105,6 +104,7 @@ class PolicySummary:
     days: int
     misses: int
     unfinished: int
+    cost_usd: Estimate
     makespan_s: Estimate
     means: dict[str, Estimate]
     saving_percent: Estimate
@@ -119,12 +119,10 @@ class PairedDifference:
     ----------
     policy, against : str
         The policies.
-    cost_usd : Estimate
-        Cost of the policy less that of the other.
-    makespan_s : Estimate
-        The same of the makespan, over the days on which both ended all tasks.
+    cost_usd, makespan_s : Estimate
+        Of the policy less that of the other, over the days on which both ended all tasks.
     cheaper, dearer : int
-        Days on which the policy was cheaper and dearer.
+        Those of these days on which the policy was cheaper, and dearer.
     """
 
     policy: str
@@ -149,7 +147,8 @@ def summarise(
     bounds_usd : sequence of float, optional
         Lower bound of the cost of each day; None where no policy can meet the deadline.
     """
-    saving = [] if on_demand_usd is None else [100 * (1 - day.cost_usd / on_demand_usd) for day in outcomes]
+    ended = [day for day in outcomes if day.makespan_s is not None]
+    saving = [] if on_demand_usd is None else [100 * (1 - day.cost_usd / on_demand_usd) for day in ended]
     regret = [
         day.cost_usd - bound
         for day, bound in zip(outcomes, bounds_usd or [None] * len(outcomes), strict=True)
@@ -160,7 +159,8 @@ def summarise(
         days=len(outcomes),
         misses=sum(not day.meets_deadline for day in outcomes),
         unfinished=sum(day.unfinished_tasks > 0 for day in outcomes),
-        makespan_s=estimate([day.makespan_s for day in outcomes if day.makespan_s is not None]),
+        cost_usd=estimate([day.cost_usd for day in ended]),
+        makespan_s=estimate([day.makespan_s for day in ended if day.makespan_s is not None]),
         means={name: estimate([value(day) for day in outcomes]) for name, value in METRICS.items()},
         saving_percent=estimate(saving),
         regret_usd=estimate(regret),
@@ -169,7 +169,7 @@ def summarise(
 
 def compare_days(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> PairedDifference:
     """Compare two policies on the same days."""
-    pairs = list(zip(outcomes, others, strict=True))
+    pairs = [pair for pair in zip(outcomes, others, strict=True) if all(day.makespan_s is not None for day in pair)]
     cost = [mine.cost_usd - other.cost_usd for mine, other in pairs]
     ended = [(mine.makespan_s, other.makespan_s) for mine, other in pairs]
     return PairedDifference(

@@ -45,6 +45,7 @@ def _prepare_streams() -> None:
     """End quietly when a pipe is closed, and write what the terminal cannot show as escapes."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, by whatever means: as by Ctrl-C
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -112,15 +112,34 @@ def print_table(table: Table) -> None:
     """Print a table; wide enough when it goes to a file or a pipe."""
     from rich.console import Console
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=140)
+    width = terminal_width()
+    console = Console(highlight=False, width=width or 140)
+    if width is not None:
+        # What does not fit in any way is left to the terminal to wrap: nothing is cut off.
+        console.width = max(width, least_width(table))
     console.print(table)
+
+
+def least_width(table: Table) -> int:
+    """Columns without which a table cannot be shown."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, table).minimum
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that the output goes to; None if it goes elsewhere."""
+    from rich.console import Console
+
+    return Console().width if sys.stdout.isatty() else None
 
 
 def narrow_terminal(columns: int) -> bool:
     """Whether the output goes to a terminal that has fewer columns than wanted."""
-    from rich.console import Console
-
-    return sys.stdout.isatty() and Console().width < columns
+    width = terminal_width()
+    return width is not None and width < columns
 
 
 def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], tight: bool = False) -> Table:
@@ -137,7 +156,8 @@ def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
     for index, (heading, numeric) in enumerate(columns):
         words = " ".join([heading, *(row[index] for row in lines if row)]).split()
-        least = min(max(map(len, words), default=1), _LONGEST_WORD)
+        parts = [*words, *(row[index] for row in lines if row)] if numeric else words
+        least = min(max(map(len, parts), default=1), _LONGEST_WORD)
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold", min_width=least)
     for row in lines:
         if row:

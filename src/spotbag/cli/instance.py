@@ -34,6 +34,7 @@ class Document(StrEnum):
 
     INSTANCE = "instance"
     SCHEDULE = "schedule"
+    TIMELINE = "timeline"
 
 
 @app.command("list", epilog="Example:  spotbag instance list")
@@ -222,11 +223,16 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, or of plans."""
+    """Print the JSON Schema of instances, of plans, or of the days of a replay."""
     from ..instances import instance_schema
     from ..schedules import schedule_schema
 
-    print(instance_schema() if of is Document.INSTANCE else schedule_schema(), end="")
+    if of is Document.TIMELINE:
+        from ..replay.timeline_files import timeline_schema
+
+        print(timeline_schema(), end="")
+    else:
+        print(instance_schema() if of is Document.INSTANCE else schedule_schema(), end="")
 
 
 def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:

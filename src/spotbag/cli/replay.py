@@ -23,6 +23,7 @@ from .common import (
     load_instance,
     print_json,
     progress,
+    terminal_width,
     warn,
 )
 from .replay_report import CLAIRVOYANT, days_object, print_summary
@@ -36,6 +37,7 @@ EXAMPLE = (
     "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
 )
 
+_DEFAULT_RUNS = 100
 _DEFAULT_POLICIES = "static,hads,burst-hads,on-demand,clairvoyant"
 
 
@@ -63,7 +65,9 @@ def replay_command(
             help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, poisson, quiet, or a JSON file.",
         ),
     ] = "hads/sc4",
-    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay.")] = 100,
+    runs: Annotated[
+        int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the days.")] = 0,
     day: Annotated[
         int | None,
@@ -120,15 +124,22 @@ def replay_command(
         picture_format(gantt)
     check_output(trace, instance, plan, scenario, gantt)
     check_output(gantt, instance, plan, scenario)
-    if plan is not None and method is not None:
-        raise SpotbagError("--plan and --method: give one of them; the plan is read, or made")
+    if plan is not None and (method is not None or time_limit is not None):
+        other = "--method" if method is not None else "--time-limit"
+        raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
+    if day is not None and runs is not None:
+        raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
     days_from = find_scenario(scenario, k_h=k_h, k_r=k_r, rate_scale=rate_scale, one_means=one_means)
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
     schedule, maker = _plan(problem, plan, method, time_limit)
     if schedule is None:
         print(maker)
         raise typer.Exit(NO_FEASIBLE_PLAN)
-    days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
+    # A scenario that does not suit the instance is refused here, before any work.
+    fixed = days_from.day(schedule.instance, seed, 0).events == days_from.day(schedule.instance, seed, 1).events
+    if fixed and (runs or 1) > 1:
+        warn([f"every day of {days_from.name} is the same: it is replayed once"])
+    n_days = 1 if fixed else runs or _DEFAULT_RUNS
     billing = Billing(first_hour_free, hibernated_rate)
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
@@ -137,12 +148,12 @@ def replay_command(
     if day is not None:
         _print_day(traces, as_json)
         return
-    with counting(f"replaying {problem.name}", runs) as count:
+    with counting(f"replaying {problem.name}", n_days) as count:
         days = replay_days(
             schedule,
             replayed,
             days_from,
-            runs,
+            n_days,
             seed=seed,
             jobs=jobs,
             billing=billing,
@@ -150,7 +161,7 @@ def replay_command(
             on_day=lambda done: count("", done),
         )
     if days.interrupted:
-        warn([f"interrupted: {days.n_days} of {runs} days are here"])
+        warn([f"interrupted: {days.n_days} of {n_days} days are here"])
     if as_json:
         print_json(days_object(schedule, maker, days, days_from.name, seed))
     else:
@@ -176,12 +187,10 @@ def _plan(
     problem: Instance, plan: str | None, method: str | None, time_limit: float | None
 ) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    from ..heuristics import with_d_spot
-    from ..schedules import read_schedule
     from ..solvers import solve
 
     if plan is not None:
-        return read_schedule(plan, with_d_spot(problem)), f"the plan of {plan}"
+        return _read_plan(problem, plan), f"the plan of {plan}"
     name = method or "auto"
     with progress(f"planning {problem.name} by {name}") as show:
         result = solve(problem, name, time_limit_s=time_limit, on_progress=show)
@@ -189,6 +198,32 @@ def _plan(
     if result.schedule is None:
         return None, f"{problem.name}: no plan found by {name}\n{result.message}"
     return result.schedule, f"plan by {name}"
+
+
+def _read_plan(problem: Instance, path: str) -> Schedule:
+    """Read a plan; say what the checker would say of it."""
+    from ..heuristics import with_d_spot
+    from ..instances import SpotbagError
+    from ..instances.text_files import source_name
+    from ..schedules import check, read_schedule_document, schedule_of_document
+
+    document = read_schedule_document(path)
+    ids = {task.id for task in document.tasks}
+    if document.instance != problem.name and not ids & set(problem.task_ids):
+        raise SpotbagError(f"{path}: is a plan for {document.instance!r}, and has no task of {problem.name!r}")
+    forbidden = sorted({vm.market for vm in document.vms} - set(problem.markets))
+    if forbidden:
+        raise SpotbagError(f"{path}: rents {forbidden[0]} VMs, a market that --markets or the instance does not allow")
+    resolved = with_d_spot(problem)
+    schedule = schedule_of_document(document, resolved, source_name(path))
+    report = check(resolved, document)
+    warn(report.notes)
+    if report.violations:
+        more = (
+            f" (and {len(report.violations) - 1} more; 'spotbag check' tells all)" if len(report.violations) > 1 else ""
+        )
+        warn([f"the plan is not feasible here: {report.violations[0]}{more}"])
+    return schedule
 
 
 # --------------------------------------------------------------------- one day
@@ -220,13 +255,16 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
+    from textwrap import fill
+
     from ..replay import tell_story
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
         return
+    width = terminal_width()
     for index, trace in enumerate(traces):
         if index:
             print()
         for line in tell_story(trace):
-            print(line)
+            print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .common import make_table, print_table, seconds
+from .common import least_width, make_table, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..replay import Days, Estimate, Outcome, PolicySummary
     from ..schedules import Schedule
 
@@ -50,7 +52,8 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
         rows.append([heading, *(_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
-    print_table(make_table(columns, rows))
+    for part in _side_by_side(columns, rows):
+        print_table(part)
     _print_notes(days, with_bound)
     if len(summaries) > 1:
         print()
@@ -58,6 +61,23 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
     if summaries:
         print()
         _print_worst(days)
+
+
+def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
+    """Make one table, or as many as a narrow terminal needs, each with the headings of the rows."""
+    width = terminal_width()
+    first, end = 1, len(columns)
+    while first < len(columns):
+        kept = [0, *range(first, end)]
+        told = [row for row in rows if not row or any(row[index] for index in kept[1:])]
+        table = make_table(
+            [columns[index] for index in kept], [[row[index] for index in kept] if row else [] for row in told]
+        )
+        if width is None or end == first + 1 or least_width(table) <= width:
+            yield table
+            first, end = end, len(columns)
+        else:
+            end -= 1
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
@@ -69,7 +89,7 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool)
     bounds = [bound for bound in days.bounds_usd if bound is not None]
     saved = [] if days.on_demand_usd is None else [100 * (1 - bound / days.on_demand_usd) for bound in bounds]
     impossible = days.n_days - len(bounds)
-    costs = [_cell(entry.means["cost_usd"], 4) for entry in summaries]
+    costs = [_cell(entry.cost_usd, 4) for entry in summaries]
     savings = [_cell(entry.saving_percent, 1) for entry in summaries]
     misses = [_share(entry.misses, days.n_days) for entry in summaries]
     lines = [
@@ -85,8 +105,10 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool)
 
 
 def _print_notes(days: Days, with_bound: bool) -> None:
+    if any(any(day.migrations.values()) for outcomes in days.outcomes for day in outcomes):
+        print("A VM counts as new or idle for the first task that it takes, as busy for those after it.")
     if any(day.makespan_s is None for outcomes in days.outcomes for day in outcomes):
-        print("The makespan is a mean over the days on which all tasks ended.")
+        print("Cost, saving, makespan and differences are means over the days on which all tasks ended.")
     if with_bound:
         print(
             "clairvoyant: a lower bound on the cost of any policy that meets the deadline and knows the day beforehand;"
@@ -186,6 +208,7 @@ def _summary_object(summary: PolicySummary) -> dict[str, Any]:
         "days": summary.days,
         "misses": summary.misses,
         "unfinished": summary.unfinished,
+        "cost_usd": summary.cost_usd.to_dict(),
         "makespan_s": summary.makespan_s.to_dict(),
         "saving_percent": summary.saving_percent.to_dict(),
         "regret_usd": summary.regret_usd.to_dict(),
