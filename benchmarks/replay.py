@@ -23,7 +23,10 @@ from ..solvers import solve
 from .heuristics import print_table
 
 _TASKS_A_VM = 200
-_SIZES = (10, 100, 1000)
+_SIZES = (10, 100, 300, 1000)
+_MOST_VMS_OF_PUBLISHED_POLICIES = 300
+"""They look at every VM for every task that moves, as their algorithms say: a day of a thousand VMs takes minutes."""
+
 _POLICIES = ("static", "hads", "burst-hads")
 _DAYS = 200
 
@@ -93,6 +96,8 @@ def large_rows() -> Iterator[Sequence[str]]:
         schedule = large_schedule(n_vms)
         plan, timeline = replay_plan(schedule), scenario.day(schedule.instance, 0, 0)
         for name in _POLICIES:
+            if name != "static" and n_vms > _MOST_VMS_OF_PUBLISHED_POLICIES:
+                continue
             begin = time.perf_counter()
             outcome = Replay(plan, find_policy(name), timeline).run()
             seconds = time.perf_counter() - begin

@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except SystemExit as leaving:
+        if _comes_of_interrupt(leaving):
+            print("interrupted", file=sys.stderr)
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except OSError as error:  # an output stream that takes no more
         print(f"error: {error}", file=sys.stderr)
@@ -39,6 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report(error, "--json" in given)
         return BAD_INPUT
     return 0
+
+
+def _comes_of_interrupt(error: BaseException | None) -> bool:
+    """Whether an exit stands for an interrupt that no command has answered."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _prepare_streams() -> None:
