@@ -52,7 +52,9 @@ class Misses:
         )
 
     def why(self) -> str:
-        """Say why tasks were late; a day may count for several causes."""
+        """Say why tasks were late, a day may count for several causes; or why nothing is decided."""
+        if self.verdict == "not decided":
+            return f"{_ENOUGH_DAYS} days without a miss would show that at most one in a hundred misses"
         return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)
 
 

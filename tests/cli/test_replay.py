@@ -9,7 +9,8 @@ from command_shell import Shell
 
 from spotbag.instances import format_instance, library_instance
 
-FEW = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4", "--runs", "6")
+ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4")
+FEW = (*ANY, "--runs", "6")
 
 
 def test_policies_stand_side_by_side(shell: Shell) -> None:
@@ -45,14 +46,14 @@ def test_json_has_the_means_and_every_day(shell: Shell) -> None:
 def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> None:
     """Day 2 is the same day alone, among six, under another policy, and in another process."""
     among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
-    alone = shell.json(*FEW, "--policy", "hads", "--day", "2")["days"][0]["end"]
+    alone = shell.json(*ANY, "--policy", "hads", "--day", "2")["days"][0]["end"]
     assert alone["cost_usd"] == among["cost_usd"]
     parallel = shell.json(*FEW, "--policy", "hads", "--jobs", "2")["days"][2]["policies"]["hads"]
     assert parallel == among
 
 
 def test_one_day_is_told_drawn_traced_and_audited(shell: Shell) -> None:
-    told = shell.run(*FEW, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
+    told = shell.run(*ANY, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
     assert "burst-hads/J60, policy hads, day 1" in told
     assert "hibernates" in told
     assert (shell.folder / "day.png").read_bytes().startswith(b"\x89PNG")
@@ -60,7 +61,7 @@ def test_one_day_is_told_drawn_traced_and_audited(shell: Shell) -> None:
 
 
 def test_a_picture_for_each_policy(shell: Shell) -> None:
-    shell.run(*FEW, "--policy", "hads,static", "--day", "1", "--gantt", "day.svg")
+    shell.run(*ANY, "--policy", "hads,static", "--day", "1", "--gantt", "day.svg")
     assert sorted(path.name for path in shell.folder.iterdir()) == ["day-hads.svg", "day-static.svg"]
 
 
@@ -70,7 +71,10 @@ def test_a_plan_is_read_and_a_scripted_day_replayed(shell: Shell) -> None:
     (shell.folder / "day.json").write_text(json.dumps(day))
     found = shell.json("replay", "tiny/one-task", "--plan", "plan.json", "--scenario", "day.json", "--runs", "2")
     by_name = {entry["policy"]: entry for entry in found["policies"]}
-    assert by_name["static"]["unfinished"] == 2
+    assert "every day of" in shell.err
+    assert found["runs"] == 1
+    assert by_name["static"]["unfinished"] == 1
+    assert by_name["static"]["cost_usd"]["mean"] is None  # half a bag is no bargain
     assert by_name["burst-hads"]["misses"] == 0
 
 
@@ -88,6 +92,7 @@ def test_availability_must_say_what_a_one_means(shell: Shell) -> None:
         (("--policy", "hadz"), "did you mean hads"),
         (("--scenario", "hads/sc9"), "hads/sc"),
         (("--plan", "plan.json", "--method", "lpt"), "give one of them"),
+        (("--day", "1", "--runs", "3"), "give one of them"),
         (("--gantt", "day.xyz"), ".png"),
         (("--trace", "no/folder/day.jsonl"), "folder does not exist"),
         (("--scenario", "hads/sc4", "--k-h", "3"), "k_h"),
@@ -121,7 +126,7 @@ def test_the_bound_alone(shell: Shell) -> None:
     assert found["policies"] == []
     assert all(day["bound_usd"] > 0 for day in found["days"])
     assert "clairvoyant" in shell.run(*FEW, "--policy", "clairvoyant")
-    shell.run(*FEW, "--policy", "clairvoyant", "--day", "1", code=2)
+    shell.run(*ANY, "--policy", "clairvoyant", "--day", "1", code=2)
     assert "name a policy as well" in shell.err
 
 
@@ -137,3 +142,14 @@ def test_the_on_demand_baseline_has_no_regret(shell: Shell) -> None:
     """It need not keep to the limits, the bound does."""
     found = shell.json(*FEW, "--policy", "on-demand,clairvoyant")
     assert found["policies"][0]["regret_usd"]["mean"] is None
+
+
+def test_a_plan_that_is_not_feasible_here_is_replayed_with_a_warning(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "--method", "greedy", "--out", "plan.json")
+    shell.run("replay", "hads/J60", "--plan", "plan.json", "--d-spot", "600", "--runs", "1")
+    assert "not feasible here: d-spot" in shell.err
+    assert "was made for a D_spot of" in shell.err
+    shell.run("replay", "hads/J60", "--plan", "plan.json", "--markets", "on-demand", "--runs", "1", code=2)
+    assert "does not allow" in shell.err
+    shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--runs", "1", code=2)
+    assert "is a plan for 'hads/J60'" in shell.err
