@@ -19,6 +19,8 @@ _DAYS = 1000
 _JOBS = 2
 _INSTANCES = ("J60", "J80", "J100", "ED200")
 _RUNS = (
+    ("hads", "greedy", "static"),
+    ("burst-hads", "ils", "static"),
     ("hads", "greedy", "hads-as-printed"),
     ("hads", "greedy", "hads"),
     ("burst-hads", "ils", "hads"),

@@ -56,7 +56,7 @@ def test_notes_say_what_went_wrong_though_the_trace_is_right() -> None:
     assert audit(stranded()).notes == (
         "1 task late for the deadline (400 s), by up to 45 s",
         "1 task unfinished",
-        "1 task migrated too late for the deadline; 0 in time",
+        "1 task migrated too late to count on the deadline; 0 of them met it",
     )
 
 
