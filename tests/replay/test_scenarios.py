@@ -407,7 +407,7 @@ def test_a_report_of_faults_is_not_longer_than_anybody_reads() -> None:
 
 @pytest.mark.parametrize("one_means", [None, "up"])
 def test_what_a_one_means_must_be_said(one_means: Any) -> None:
-    with pytest.raises(InputError, match="one_means .--one-means. is 'available' or 'preempted'"):
+    with pytest.raises(InputError, match=r"one_means .--one-means. is 'available' or 'preempted'"):
         availability_of_document({"gap_seconds": 5, "data": [0, 1]}, "t", one_means)
 
 
