@@ -59,6 +59,10 @@ class Replay:
 
     Attributes
     ----------
+    plan, policy, day, billing : ReplayPlan, Policy, Timeline, Billing
+        What it was made with.
+    instance, work : Instance and WorkTable
+        Those of the plan.
     now_s : int
         Time of the last event.
     start_overhead_s : int
