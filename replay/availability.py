@@ -53,6 +53,11 @@ class AvailabilityScenario:
     gap_s: float
     available: BoolArray | Mapping[str, BoolArray]
 
+    @property
+    def fixed(self) -> bool:
+        """Days begin at different entries."""
+        return False
+
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Cut out a day; the same arguments give the same day.
 

@@ -13,7 +13,7 @@ n_k(t) the VMs of k that work at t. The VMs of a policy that ends by D cost at l
     e_gk x_gk <= N_g U_k                             (a task runs on one core at a time)
     c_k S_k >= sum_g e_gk x_gk                       (cores)
     m_k S_k >= sum_g r_g e_gk x_gk                   (memory)
-    n_k(t) <= n_k, and 0 while k is down             (VMs of the offer)
+    n_k(t) <= n_k, and 0 while k is down             (VMs of the offer; no more than tasks, each is on one at a time)
     sum_{k in market} n_k(t) <= n_market             (VMs of the market)
 
 For multipliers theta >= 0 of the VM seconds, one costs p_k + theta_k, split into a price for its cores and one for its

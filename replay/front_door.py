@@ -17,7 +17,7 @@ from .engine import Replay
 from .outcome import Outcome
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
 from .policies import OnDemand, Policy, find_policy
-from .scenarios import Scenario
+from .scenarios import Scenario, ScriptedScenario
 from .summary import PolicySummary, summarise
 from .timeline import QUIET, Timeline
 from .trace_files import Trace
@@ -60,11 +60,11 @@ def replay_day(
     Raises
     ------
     InputError
-        If there is no such policy, or the day is not one of the instance.
+        If there is no such policy, or the day has VM types that the instance does not offer as spot VMs.
     SpotbagError
         If the plan cannot be carried out.
     """
-    _demand_known_types(schedule.instance, timeline)
+    timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
 
 
@@ -83,7 +83,7 @@ def trace_day(
     day : int
         Number of the day, for the record.
     """
-    _demand_known_types(schedule.instance, timeline)
+    timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, policy)
     run = _replay(ready, timeline, billing, record=True)
     outcome = run.run()
@@ -216,15 +216,6 @@ class _Ready:
         self.on_demand = isinstance(self.policy, OnDemand)
         _demand_possible(schedule)
         self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
-
-
-def _demand_known_types(instance: Instance, timeline: Timeline) -> None:
-    """Refuse a day of VM types that the instance does not offer as spot VMs."""
-    spot = {offer.vm_type.name for offer in instance.offers if offer.market == "spot"}
-    unknown = sorted({event.vm_type for event in timeline.events} - spot)
-    if unknown:
-        rule = f"is no type that {instance.name} offers as spot VM"
-        raise InputError(f"the day {timeline.name!r}", [Issue("", rule, "type", name) for name in unknown])
 
 
 def _demand_possible(schedule: Schedule) -> None:

@@ -37,6 +37,8 @@ def late_tasks(trace: Trace) -> dict[str, str]:
     late = [task for task, end_s in ends.items() if end_s > deadline_s] + list(trace.end["unfinished"])
     if not late:
         return {}
+    vm_of = {event["task"]: event["vm"] for event in trace.events if event["event"] == "finish"}
+    stranded = {event["vm"] for event in trace.events if event["event"] == "stranded"}
     moved: dict[str, Mapping[str, Any]] = {}
     at_once: dict[str, str] = {}  # tasks for which it was too late when their VM hibernated, and the cause
     hibernations: dict[str, list[int]] = {}
@@ -54,14 +56,16 @@ def late_tasks(trace: Trace) -> dict[str, str]:
             if event["from"] not in waits:
                 again = len(hibernations[event["from"]]) > 1
                 at_once[event["task"]] = TOO_LATE_AGAIN if again else TOO_LATE_ALREADY
-    triggers = any(event["event"] == "trigger-set" for event in trace.events)
-    return {task: _cause(moved.get(task), at_once.get(task, RESCUE_GONE), triggers) for task in late}
-
-
-def _cause(move: Mapping[str, Any] | None, if_late: str, triggers: bool) -> str:
-    if move is None:
-        return RESUMED_WITH_TOO_MUCH if triggers else WAITED
-    return if_late if move.get("late") else HELD_UP_AFTERWARDS
+    triggered = {event["vm"] for event in trace.events if event["event"] == "trigger-set"}
+    causes = {}
+    for task in late:
+        move, vm = moved.get(task), vm_of.get(task)
+        if move is None:
+            # One that nothing could take has waited like one that nobody has tried to move.
+            causes[task] = RESUMED_WITH_TOO_MUCH if vm in triggered - stranded else WAITED
+        else:
+            causes[task] = at_once.get(task, RESCUE_GONE) if move.get("late") else HELD_UP_AFTERWARDS
+    return causes
 
 
 def missed_because(trace: Trace) -> Counter[str]:

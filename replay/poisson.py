@@ -67,6 +67,11 @@ class PoissonScenario:
         if issues:
             raise InputError(self.name, issues)
 
+    @property
+    def fixed(self) -> bool:
+        """Without hibernations every day is the same."""
+        return self.k_h * self.rate_scale == 0
+
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Draw a day; the same arguments give the same day.
 

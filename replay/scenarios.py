@@ -25,6 +25,10 @@ class Scenario(Protocol):
     def name(self) -> str:
         """What it is called."""
 
+    @property
+    def fixed(self) -> bool:
+        """Whether every day is the same."""
+
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Return the events of a day; the same arguments give the same day, in whatever order days are asked for.
 
@@ -61,6 +65,11 @@ class ScriptedScenario:
     def name(self) -> str:
         """Name of the day."""
         return self.timeline.name
+
+    @property
+    def fixed(self) -> bool:
+        """Every day is the same."""
+        return True
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Return the day.

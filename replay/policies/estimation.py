@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...instances.durations import NEVER
 from ...instances.problem import RentalOffer
 from ...schedules.timing import VmTimeline
-from .migration import on_demand_offers
+from .migration import Need, need_on, on_demand_offers, start_in_time_s
 
 if TYPE_CHECKING:
     from ..engine import Replay
@@ -26,13 +26,13 @@ class _Sketch:
     longest_s: int
     own: bool
 
-    def assign(self, start_s: int, need_kb: int, duration_s: int, runtime_s: int) -> int:
+    def assign(self, start_s: int, need: Need) -> int:
         """Assign a task; return when it ends."""
         if not self.own:
             self.timeline, self.own = self.timeline.copy(), True
-        self.timeline.append(start_s, need_kb, duration_s)
-        self.longest_s = max(self.longest_s, runtime_s)
-        return self.zero_s + start_s + duration_s
+        self.timeline.append(start_s, need.memory_kb, need.duration_s)
+        self.longest_s = max(self.longest_s, need.runtime_s)
+        return self.zero_s + start_s + need.duration_s
 
 
 def estimate_rt(replay: Replay, hibernated: Vm) -> tuple[int, frozenset[int]]:
@@ -113,21 +113,12 @@ def _try(replay: Replay, sketch: _Sketch, task: int, saved: float) -> int | None
     """
     if sketch.offer.burstable and sketch.longest_s:
         return None
-    duration_s = replay.duration_s(task, sketch.offer, None, saved)
-    if duration_s >= NEVER:
+    need = need_on(replay, sketch.offer, task, saved)
+    if need is None:
         return None
-    need_kb = replay.memory_kb(task)
-    start_s = sketch.timeline.earliest_start_s(need_kb, duration_s)
-    if start_s is None:
-        return None
-    finish_s = sketch.zero_s + max(start_s + duration_s, sketch.timeline.end_s)
-    runtime_s = replay.work.runtime_s(task, sketch.offer.index)
-    spare_s = replay.instance.deadline_s - finish_s
-    if sketch.offer.market == "spot":
-        fits = spare_s > max(sketch.longest_s, runtime_s) + replay.start_overhead_s
-    else:
-        fits = spare_s >= 0
-    return sketch.assign(start_s, need_kb, duration_s, runtime_s) if fits else None
+    spot = sketch.offer.market == "spot"
+    start_s = start_in_time_s(replay, sketch.timeline, sketch.zero_s, spot, sketch.longest_s, need)
+    return None if start_s is None else sketch.assign(start_s, need)
 
 
 def _shortest_s(replay: Replay, task: int, saved: float) -> int:

@@ -11,6 +11,7 @@ from ...instances.problem import RentalOffer
 from ..work import sustained_mode
 
 if TYPE_CHECKING:
+    from ...schedules.timing import VmTimeline
     from ..engine import Replay
     from ..vm import Vm
 
@@ -73,15 +74,21 @@ def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:
     alpha`` (line 3), with e_m the whole run time, as after a hibernation just before the first checkpoint. On an
     on-demand VM, which cannot hibernate, ``eft <= D`` is enough; the paper prints one test for both.
     """
-    timeline = replay.timeline(vm)
+    longest_s = vm.longest_s(replay.work) if vm.spot else 0
+    return start_in_time_s(replay, replay.timeline(vm), vm.zero_s, vm.spot, longest_s, need) is not None
+
+
+def start_in_time_s(
+    replay: Replay, timeline: VmTimeline, zero_s: int, spot: bool, longest_s: int, need: Need
+) -> int | None:
+    """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not."""
     start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
     if start_s is None:
-        return False
+        return None
     # eft of line 2: of the VM, not of the task
-    left_s = replay.instance.deadline_s - vm.zero_s - max(start_s + need.duration_s, timeline.end_s)
-    if not vm.spot:
-        return left_s >= 0
-    return left_s > max(vm.longest_s(replay.work), need.runtime_s) + replay.start_overhead_s
+    left_s = replay.instance.deadline_s - zero_s - max(start_s + need.duration_s, timeline.end_s)
+    spare_s = max(longest_s, need.runtime_s) + replay.start_overhead_s + 1 if spot else 0
+    return start_s if left_s >= spare_s else None
 
 
 class Targets:

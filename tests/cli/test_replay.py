@@ -153,3 +153,21 @@ def test_a_plan_that_is_not_feasible_here_is_replayed_with_a_warning(shell: Shel
     assert "does not allow" in shell.err
     shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--runs", "1", code=2)
     assert "is a plan for 'hads/J60'" in shell.err
+
+
+def test_days_that_happen_to_be_alike_are_not_taken_for_the_same(shell: Shell) -> None:
+    """Day 0 and day 1 may both be quiet where hibernations are rare; other days are not."""
+    words = ("replay", "tiny/one-task", "--scenario", "poisson", "--k-h", "0.05", "--k-r", "1", "--runs", "40")
+    found = shell.json(*words, "--policy", "static")
+    assert found["runs"] == 40
+    assert "is the same" not in shell.err
+    words = ("replay", "tiny/one-task", "--scenario", "poisson", "--k-h", "0", "--k-r", "1", "--runs", "9")
+    assert shell.json(*words, "--policy", "static")["runs"] == 1
+
+
+def test_no_plan_is_an_object_too(shell: Shell) -> None:
+    late = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"])
+    (shell.folder / "late.json").write_text(format_instance(late))
+    found = shell.json("replay", "late.json", "--method", "greedy", code=1)
+    assert found["status"] == "no-plan"
+    assert "no plan" in found["message"]

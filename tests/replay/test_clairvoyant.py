@@ -247,7 +247,7 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
     cores, memory = np.zeros((n_offers, len(upper))), np.zeros((n_offers, len(upper)))
     cost = np.zeros(len(upper))
     for k, offer in enumerate(offers):
-        limit = offer.vm_type.offers[offer.market].limit
+        limit = min(offer.vm_type.offers[offer.market].limit, problem.n_tasks)  # a task is on one VM at a time
         e = problem.runtime_s[:, offer.type_index]
         x = np.arange(n_groups) * n_offers + k
         for group in np.flatnonzero(e < NEVER):
@@ -405,3 +405,26 @@ def test_a_solver_with_other_threads_before_it_changes_nothing() -> None:
     before = usd(problem, events)
     solve(library_instance("tiny/two-cores"), "patterns", threads=2, time_limit_s=10)
     assert usd(problem, events) == before
+
+
+def test_no_more_vms_work_at_a_time_than_there_are_tasks() -> None:
+    """26 s of work, at a fifth of full speed, take 130 s: a second VM within the limit cannot help a single task."""
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "one task",
+        "deadline_s": 127,
+        "vm_types": [
+            {
+                "name": "b",
+                "vcpus": 1,
+                "memory_mb": 1024,
+                "offers": {"on-demand": {"price_usd_per_hour": 0.01, "limit": 2}},
+                "burstable": {"baseline_fraction": 0.2, "credits_per_hour": 0},
+            }
+        ],
+        "tasks": [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 26}}],
+    }
+    problem = Instance.from_document(document, "one task")
+    assert least_cost(problem, QUIET) is None
+    assert not clairvoyant_bound(problem, QUIET).feasible
+    assert clairvoyant_bound(problem.replace(deadline_s=131), QUIET).feasible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
 from spotbag.replay import trace_day
-from spotbag.replay.lateness import RESCUE_GONE, TOO_LATE_AGAIN, WAITED, late_tasks
+from spotbag.replay.lateness import RESCUE_GONE, RESUMED_WITH_TOO_MUCH, TOO_LATE_AGAIN, WAITED, late_tasks
 from spotbag.schedules import Schedule
 
 
@@ -36,3 +36,23 @@ def test_hads_counts_the_same_rescue_twice() -> None:
     instance = bag(runtimes, types, limits={"max_on_demand": 1})
     schedule = plan(instance, ["a spot", "b spot"], {"t": (0, 0, 0), "u": (1, 0, 0)})
     assert late_tasks(trace_day(schedule, "hads", day(a=[40], b=[40]))[1]) == {"u": RESCUE_GONE}
+
+
+def test_what_nothing_could_take_has_waited() -> None:
+    """No on-demand offer: at the trigger the task is stranded, and goes on when its VM resumes at 500 s, or never."""
+    instance = bag({"t": {"a": 150}}, [vm_type("a", on_demand=0)])
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0)})
+    for timeline in (day(a=[50]), day(a=[50, 500])):
+        assert late_tasks(trace_day(schedule, "hads", timeline)[1]) == {"t": WAITED}
+
+
+def test_hads_resumes_just_before_the_trigger_with_more_left_than_the_time() -> None:
+    """Two tasks of 100 s in a row: 200 s left on the VM at 288 s; on two new cores they would have taken 100 s."""
+    instance = bag(
+        {"t": {"a": 100, "c": 100}, "u": {"a": 100, "c": 100}},
+        [vm_type("a"), vm_type("c", 2, spot=0, on_demand_usd_per_s=0.001)],
+    )
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0), "u": (0, 0, 100)})
+    outcome, trace = trace_day(schedule, "hads", day(a=[1, 288]))
+    assert outcome.makespan_s == 288 + 199
+    assert late_tasks(trace) == {"u": RESUMED_WITH_TOO_MUCH}

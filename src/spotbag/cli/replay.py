@@ -133,13 +133,15 @@ def replay_command(
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
     schedule, maker = _plan(problem, plan, method, time_limit)
     if schedule is None:
-        print(maker)
+        if as_json:
+            print_json({"instance": problem.name, "status": "no-plan", "message": maker})
+        else:
+            print(maker)
         raise typer.Exit(NO_FEASIBLE_PLAN)
-    # A scenario that does not suit the instance is refused here, before any work.
-    fixed = days_from.day(schedule.instance, seed, 0).events == days_from.day(schedule.instance, seed, 1).events
-    if fixed and (runs or 1) > 1:
+    days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
+    if days_from.fixed and (runs or 1) > 1:
         warn([f"every day of {days_from.name} is the same: it is replayed once"])
-    n_days = 1 if fixed else runs or _DEFAULT_RUNS
+    n_days = 1 if days_from.fixed else runs or _DEFAULT_RUNS
     billing = Billing(first_hour_free, hibernated_rate)
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
