@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, deque
+from collections import deque
 from typing import Any, Final, Literal, TypeAlias
 
 from ..instances.durations import FULL_SPEED, NEVER
@@ -12,6 +12,7 @@ from ..instances.errors import SpotbagError
 from ..instances.problem import RentalOffer
 from ..schedules.timing import VmTimeline
 from .billing import PAPERS_BILLING, Billing
+from .event_loop import EventLoop
 from .fleet import Fleet
 from .outcome import MIGRATION_KINDS, Outcome
 from .plan import ReplayPlan
@@ -22,7 +23,6 @@ from .vm import HIBERNATED, LAUNCHING, RUNNING, TERMINATED, Vm
 from .work import sustained_mode
 
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
-EventRecord: TypeAlias = dict[str, Any]
 
 # Order of events at the same time.
 _FINISH: Final = 0
@@ -39,7 +39,7 @@ _ABOVE_ALL = -1
 _CREDIT_TOLERANCE = 1e-6
 
 
-class Replay:
+class Replay(EventLoop):
     """A replay: a plan, a day, a policy, and how far it has come.
 
     `run` goes through to the end; `step` handles one event, after which the replay may be looked at or copied.
@@ -63,8 +63,6 @@ class Replay:
         What it was made with.
     instance, work : Instance and WorkTable
         Those of the plan.
-    now_s : int
-        Time of the last event.
     start_overhead_s : int
         From the request of a new VM until a migrated task runs on it: the longer of booting and migration.
     fleet : Fleet
@@ -73,8 +71,6 @@ class Replay:
         Tasks that are not finished.
     saved : dict of int to float
         Of each unfinished task that has gone on elsewhere from a checkpoint: the fraction of it that is saved.
-    records : list of dict or None
-        Events and decisions, as in a trace file.
     """
 
     def __init__(
@@ -85,6 +81,7 @@ class Replay:
         billing: Billing = PAPERS_BILLING,
         record: bool = False,
     ) -> None:
+        super().__init__(policy.name, record)
         self.plan = plan
         self.policy = policy
         self.day = timeline
@@ -92,16 +89,11 @@ class Replay:
         self.instance = plan.instance
         self.work = plan.work
         self.start_overhead_s = max(plan.instance.boot_overhead_s, plan.instance.migration_overhead_s)
-        self.now_s = 0
         self.fleet = Fleet(plan.instance)
         self.unfinished = plan.instance.n_tasks
         self.saved: dict[int, float] = {}
-        self.records: list[EventRecord] | None = [] if record else None
-        self.counts: Counter[str] = Counter()
         self.cpu_time_saved_s = 0.0
         self._day_events = sorted(timeline.events, key=lambda event: (event.time_s, event.kind == "hibernate"))
-        self._events: list[tuple[int, int, int, int, int, int]] = []
-        self._sequence = 0
         self._makespan_s = 0
         self._next_of_timeline = 0
         self._restless: list[Vm] = []
@@ -163,15 +155,6 @@ class Replay:
         if self._restless:
             self._settle()
         return True
-
-    def _push(self, time_s: int, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
-        self._sequence += 1
-        heapq.heappush(self._events, (time_s, kind, self._sequence, index, datum, epoch))
-
-    def _note(self, event: str, **fields: Any) -> None:
-        """Record an event or a decision; called only if a record is kept."""
-        assert self.records is not None
-        self.records.append({"record": "event", "t": self.now_s, "event": event, **fields})
 
     # ------------------------------------------------------------------- tasks
 
@@ -536,11 +519,6 @@ class Replay:
         """Record that tasks of a hibernated VM found no place anywhere: they stay where they are."""
         if self.records is not None:
             self._note("stranded", vm=vm.name, tasks=tasks)
-
-    def _demand(self, condition: bool, broken: str) -> None:
-        """Refuse a decision that cannot be carried out: a mistake of the policy."""
-        if not condition:
-            raise SpotbagError(f"{self.policy.name} at {self.now_s} s: {broken}")
 
     # ------------------------------------------------------------ moving tasks
 

@@ -1,0 +1,57 @@
+"""A clock, a queue of events and a record of them: what all replays run on."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import Any, TypeAlias
+
+from ..instances.errors import SpotbagError
+
+EventRecord: TypeAlias = dict[str, Any]
+
+QueuedEvent: TypeAlias = tuple[int, int, int, int, int, int]
+"""Time, kind (which orders events of the same time), sequence, and three numbers that the kind gives a meaning."""
+
+
+class EventLoop:
+    """Events in the order of their times; at equal times by kind, then in the order in which they were queued.
+
+    Parameters
+    ----------
+    policy_name : str
+        Who decides, for messages.
+    record : bool
+        Whether to keep a record of every event and decision in `records`.
+
+    Attributes
+    ----------
+    now_s : int
+        Time of the last event.
+    records : list of dict or None
+        Events and decisions, as in a trace file.
+    counts : Counter
+        How often what has happened.
+    """
+
+    def __init__(self, policy_name: str, record: bool) -> None:
+        self.policy_name = policy_name
+        self.now_s = 0
+        self.records: list[EventRecord] | None = [] if record else None
+        self.counts: Counter[str] = Counter()
+        self._events: list[QueuedEvent] = []
+        self._sequence = 0
+
+    def _push(self, time_s: int, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
+        self._sequence += 1
+        heapq.heappush(self._events, (time_s, kind, self._sequence, index, datum, epoch))
+
+    def _note(self, event: str, **fields: Any) -> None:
+        """Record an event or a decision; called only if a record is kept."""
+        assert self.records is not None
+        self.records.append({"record": "event", "t": self.now_s, "event": event, **fields})
+
+    def _demand(self, condition: bool, broken: str) -> None:
+        """Refuse a decision that cannot be carried out: a mistake of the policy."""
+        if not condition:
+            raise SpotbagError(f"{self.policy_name} at {self.now_s} s: {broken}")
