@@ -1,0 +1,58 @@
+"""Algorithm 3 of Thai et al.: tasks that are about to be late move to VMs that can take them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .engine import JobReplay
+    from .forecast import Forecast
+    from .vm import JobVm
+
+
+def reassign(replay: JobReplay, forecast: Forecast) -> int:
+    """Move from each VM one task that is expected to be late, to the VM with the largest permissible delay.
+
+    Only what waits is moved: a task that runs would lose what it has done. The task is the next that the receiver
+    runs, which is what delays all others by its run time (line 5); and it must be in time there itself: "execute an
+    additional task without resulting in a deadline violation". VMs that take samples neither give nor take.
+
+    Returns
+    -------
+    int
+        Tasks moved.
+    """
+    moved = 0
+    vms = [vm for vm in replay.vms if vm.alive and vm.index not in forecast.held_until_s]
+    for vm in vms:
+        task = _late_task(replay, forecast, vm) if vm.queue else None
+        target = None if task is None else _target(replay, forecast, task, vm, vms)
+        if task is not None and target is not None:
+            replay.take_back(task, vm)
+            replay.assign(task, target, 0)
+            moved += 1
+    return moved
+
+
+def _late_task(replay: JobReplay, forecast: Forecast, vm: JobVm) -> int | None:
+    """First task that waits for a VM and is expected to finish late there (line 4)."""
+    for task, end_s in forecast.finish_times_s(vm):
+        if task != vm.task and end_s > replay.jobs[replay.job_of[task]].deadline_s:
+            return task
+    return None
+
+
+def _target(replay: JobReplay, forecast: Forecast, task: int, source: JobVm, vms: list[JobVm]) -> JobVm | None:
+    """VM with the largest permissible delay of those that can take a task (line 5)."""
+    job = replay.job_of[task]
+    best, best_delay = None, -math.inf
+    for vm in vms:
+        expected = forecast.runtime_s(job, vm.type_index)
+        if vm is source or expected == math.inf:
+            continue
+        delay = forecast.permissible_delay_s(vm)
+        in_time = forecast.next_start_s(vm) + expected <= replay.jobs[job].deadline_s
+        if in_time and delay >= expected and delay > best_delay:
+            best, best_delay = vm, delay
+    return best

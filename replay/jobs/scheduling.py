@@ -1,0 +1,116 @@
+"""Algorithm 1 of Thai et al.: a job goes to the instances that exist, and what is left to new ones by Model 6."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...models.instance_count import SizingProblem, TypeChoice
+from ...solvers.instance_count import size_job
+
+if TYPE_CHECKING:
+    from .engine import JobReplay
+    from .forecast import Forecast
+    from .vm import JobVm
+
+
+def schedule_job(replay: JobReplay, forecast: Forecast, job: int, tasks: Iterable[int]) -> None:
+    """Assign tasks of a job to existing VMs, then to new ones (Algorithm 1).
+
+    Parameters
+    ----------
+    replay : JobReplay
+        The replay.
+    forecast : Forecast
+        What the policy expects; it knows the job.
+    job : int
+        The job.
+    tasks : iterable of int
+        Those of its tasks that are to be assigned.
+    """
+    bag = _Bag(replay, tasks)
+    _use_existing(replay, forecast, job, bag, within_paid_blocks=True)
+    _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
+    if bag:
+        _fill(forecast, job, bag, _rent(replay, forecast, job, len(bag)))
+
+
+class _Bag:
+    """Tasks to be assigned; one that was suspended on a VM goes back there first, where it need not start anew."""
+
+    def __init__(self, replay: JobReplay, tasks: Iterable[int]) -> None:
+        self._replay = replay
+        self._tasks = dict.fromkeys(tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def assign_one(self, vm: JobVm) -> None:
+        """Assign a task to a VM."""
+        task = next((task for task in self._tasks if self._replay.done_s(task, vm)), next(iter(self._tasks)))
+        del self._tasks[task]
+        self._replay.assign(task, vm)
+
+
+def _use_existing(replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool) -> None:
+    """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
+
+    The text (section 3.2) allows it as long as that costs nothing, the algorithm as long as the deadline is met: first
+    what fits the blocks that are paid anyhow, then what needs another one, which costs no more than a new VM's.
+    """
+    deadline_s = replay.jobs[job].deadline_s
+    slack: list[tuple[float, int]] = []
+    for vm in replay.vms:
+        expected = forecast.runtime_s(job, vm.type_index)
+        if not bag or not vm.alive or expected == math.inf:
+            continue
+        free_s = forecast.free_s(vm)
+        until_s = replay.paid_until_s(vm, math.ceil(free_s)) if within_paid_blocks else deadline_s
+        slack.append((free_s + expected - min(until_s, deadline_s), vm.index))
+    heapq.heapify(slack)
+    while slack and bag:
+        excess, index = slack[0]
+        if excess > 0:
+            return
+        vm = replay.vms[index]
+        bag.assign_one(vm)
+        heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
+
+
+def _rent(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[JobVm]:
+    """Start the VMs that Model 6 asks for (lines 5 and 6)."""
+    stream = replay.stream
+    choices = tuple(
+        TypeChoice(vm_type.name, vm_type.price_usd_per_block, expected)
+        for vm_type, expected in zip(stream.vm_types, forecast.exact_runtime_s(job), strict=True)
+    )
+    left_s = max(replay.jobs[job].deadline_s - replay.now_s, 0)
+    problem = SizingProblem(n_tasks, left_s, stream.creation_overhead_s, stream.block_s, choices)
+    # Exact as the integer programme, and the same answer among equals; a replay asks for it too often for a solver.
+    sizing = size_job(problem, method="dynamic-programme")
+    counts = list(sizing.counts.values()) if sizing.status == "optimal" else _too_late(replay, forecast, job, n_tasks)
+    return [replay.start_vm(index) for index, count in enumerate(counts) for _ in range(count)]
+
+
+def _too_late(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
+    """Choose VMs where none can finish a task by the deadline: the fastest type, so many that one block suffices.
+
+    The paper leaves it open. Fewer VMs would cost as many blocks and end later.
+    """
+    stream = replay.stream
+    seconds = [forecast.runtime_s(job, index) for index in range(len(stream.vm_types))]
+    fastest = seconds.index(min(seconds))
+    per_block = max(math.floor((stream.block_s - stream.creation_overhead_s) / seconds[fastest]), 1)
+    return [-(-n_tasks // per_block) if index == fastest else 0 for index in range(len(seconds))]
+
+
+def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[JobVm]) -> None:
+    """Deal the tasks to new VMs, each to where it finishes first: the even load that eq. 5 assumes."""
+    ends = [(vm.ready_s + forecast.runtime_s(job, vm.type_index), place) for place, vm in enumerate(vms)]
+    heapq.heapify(ends)
+    while bag:
+        end_s, place = ends[0]
+        bag.assign_one(vms[place])
+        heapq.heapreplace(ends, (end_s + forecast.runtime_s(job, vms[place].type_index), place))
