@@ -204,7 +204,7 @@ class JobReplay(EventLoop):
         return self._place[task] == _POOL
 
     def done_s(self, task: int, vm: JobVm) -> int:
-        """Seconds that a task has run on a VM before it was suspended there; it goes on from them if it starts there."""
+        """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
         index, seconds = self._suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
 

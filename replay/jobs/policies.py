@@ -1,0 +1,78 @@
+"""The policies for job streams, by their names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...instances.errors import InputError, Issue
+from ...instances.job_stream import JobStream
+from .fixed_fleet import FixedFleet
+from .known import Known
+from .policy import JobPolicy
+from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown
+
+MOST_VMS = 10_000
+
+_FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How ``unknown`` samples; see `Unknown`."""
+
+    fraction: float = SAMPLING_FRACTION
+    samples_per_vm: int = SAMPLES_A_VM
+
+
+def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -> Callable[[], JobPolicy]:
+    """Return what makes a policy by its name: each replay needs a fresh one.
+
+    Parameters
+    ----------
+    stream : JobStream
+        The stream that it is for.
+    name : str
+        ``known``, ``unknown``, or a fixed fleet: a VM type, or what follows the last dot of its name, and a number,
+        e.g. ``m3.large.4`` or ``large.4``.
+    sampling : Sampling, optional
+        How ``unknown`` samples.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy; close names are suggested.
+    """
+    if name == Known.name:
+        return Known
+    if name == Unknown.name:
+        chosen = Sampling() if sampling is None else sampling
+        Unknown(chosen.fraction, chosen.samples_per_vm)  # says now what is wrong with them
+        return lambda: Unknown(chosen.fraction, chosen.samples_per_vm)
+    fleet = _FLEET.fullmatch(name)
+    types = _types_called(stream.type_names, fleet["type"]) if fleet else []
+    if fleet is None or not types:
+        raise InputError("policy", [Issue("", f"is no policy ({_hint(stream, name)})", value=name)])
+    if len(types) > 1:
+        both = " or ".join(f"{stream.type_names[index]}.{fleet['count']}" for index in types)
+        raise InputError("policy", [Issue("", f"could be {both}; give the whole name of the type", value=name)])
+    count = int(fleet["count"])
+    if not 1 <= count <= MOST_VMS:
+        raise InputError("policy", [Issue("", f"must end in a number of VMs from 1 to {MOST_VMS}", value=name)])
+    return lambda: FixedFleet(name, types[0], count)
+
+
+def _types_called(names: Sequence[str], wanted: str) -> list[int]:
+    if wanted in names:
+        return [names.index(wanted)]
+    return [index for index, name in enumerate(names) if name.rsplit(".", 1)[-1] == wanted]
+
+
+def _hint(stream: JobStream, name: str) -> str:
+    fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
+    close = difflib.get_close_matches(name, [Known.name, Unknown.name, *fleets], n=1)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"there are {Known.name}, {Unknown.name}, and fixed fleets such as {fleets[0]}"
