@@ -11,6 +11,17 @@ from .instance_files import (
     read_instance,
     write_instance,
 )
+from .job_draws import DrawnJobs, draw_jobs
+from .job_stream import Application, Job, JobStream, JobVmType
+from .job_stream_files import (
+    format_job_stream,
+    job_stream_names,
+    job_stream_schema,
+    library_job_stream,
+    parse_job_stream,
+    read_job_stream,
+    write_job_stream,
+)
 from .library import library_instance, library_names
 from .problem import (
     MARKETS,
@@ -30,13 +41,18 @@ from .problem import (
 
 __all__ = [
     "MARKETS",
+    "Application",
     "BestKnown",
     "Burstable",
     "Checkpoints",
     "Distribution",
+    "DrawnJobs",
     "InputError",
     "Instance",
     "Issue",
+    "Job",
+    "JobStream",
+    "JobVmType",
     "KnownOptimum",
     "Limits",
     "Market",
@@ -48,13 +64,21 @@ __all__ = [
     "Task",
     "VmType",
     "best_known",
+    "draw_jobs",
     "format_instance",
+    "format_job_stream",
     "generate_instance",
     "instance_schema",
     "instance_warnings",
+    "job_stream_names",
+    "job_stream_schema",
     "library_instance",
+    "library_job_stream",
     "library_names",
     "parse_instance",
+    "parse_job_stream",
     "read_instance",
+    "read_job_stream",
     "write_instance",
+    "write_job_stream",
 ]

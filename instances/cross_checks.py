@@ -33,8 +33,8 @@ def cross_issues(instance: Instance) -> list[Issue]:
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
     """The same for a document with faulty parts: whatever can be said about those that are valid."""
-    vm_types, all_types_valid = _valid_parts(VmType, document.get("vm_types"))
-    tasks, _ = _valid_parts(Task, document.get("tasks"))
+    vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
+    tasks, _ = valid_parts(Task, document.get("tasks"))
     deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
     issues = list(_type_issues(vm_types))
     if deadline is not None:
@@ -44,7 +44,7 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
     return issues
 
 
-def _valid_parts(model: type[Part], entries: Any) -> tuple[Numbered[Part], bool]:
+def valid_parts(model: type[Part], entries: Any) -> tuple[Numbered[Part], bool]:
     """Entries that are valid on their own, with their positions, and whether all are."""
     if not isinstance(entries, list | tuple):
         return [], False
@@ -88,7 +88,7 @@ def _limit(limit: int | None) -> str:
 
 
 def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
-    yield from _duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
+    yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
     for index, vm_type in vm_types:
         credits = vm_type.burstable
         if credits is not None and credits.initial_credits > credits.credit_cap:
@@ -101,7 +101,8 @@ def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
             )
 
 
-def _duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Iterator[Issue]:
+def duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Iterator[Issue]:
+    """Issues of names that were given before."""
     first: dict[str, int] = {}
     for index, name in names:
         if name in first:
@@ -126,7 +127,7 @@ def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longe
 
 
 def _id_issues(tasks: Numbered[Task]) -> Iterator[Issue]:
-    yield from _duplicates("tasks", "id", ((index, task.id) for index, task in tasks))
+    yield from duplicates("tasks", "id", ((index, task.id) for index, task in tasks))
     counted = {task.id: (index, task.count) for index, task in tasks if task.count > 1}
     if not counted:
         return

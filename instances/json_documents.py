@@ -14,7 +14,14 @@ from .errors import InputError, Issue, input_error, show_value
 
 Document = TypeVar("Document", bound=BaseModel)
 
-NAMED_LISTS = {"tasks": "id", "vms": "id", "vm_types": "name", "entries": "instance"}
+NAMED_LISTS = {
+    "tasks": "id",
+    "vms": "id",
+    "vm_types": "name",
+    "entries": "instance",
+    "applications": "name",
+    "jobs": "id",
+}
 """Lists of a document whose items have an id or a name, and its key."""
 
 
@@ -215,11 +222,24 @@ def field_issues(error: ValidationError, model: type[BaseModel], document: Any, 
     for number, item in enumerate(error.errors(include_url=False)):
         if item["type"] == "too_short" and item["input"]:
             continue  # entries there are, but faulty ones
-        location = (*head, *item["loc"])
+        location = _without_tags((*head, *item["loc"]), document)
         context, given, message = item.get("ctx", {}), item["input"], item["msg"]
         known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else []
         issues.append(_field_issue(item["type"], location, context, given, message, known, document))
     return issues
+
+
+def _without_tags(loc: Sequence[Any], document: Any) -> Sequence[Any]:
+    """Leave out the tags that pydantic puts into locations where it chooses among records: no keys of the document."""
+    here, kept = document, []
+    for place, part in enumerate(loc):
+        inside = isinstance(here, Mapping) and part in here
+        if isinstance(here, Mapping) and not inside and place < len(loc) - 1 and loc[place + 1] != "[key]":
+            continue
+        kept.append(part)
+        if inside or (isinstance(here, list | tuple) and isinstance(part, int) and part < len(here)):
+            here = here[part]
+    return kept
 
 
 def _field_issue(
@@ -257,6 +277,7 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         "string_too_short": "must not be empty",
         "string_type": "must be a text",
         "string_unicode": "must be valid Unicode text",
+        "too_long": f"must have at most {context.get('max_length')} entries",
         "too_short": f"must have at least {context.get('min_length')} entry",
         "tuple_type": "must be an array",
         "literal_error": f"must be {context.get('expected')}",
@@ -276,19 +297,24 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
 
 def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:
     """Keys that the model knows at the place of an unknown one."""
-    here: Any = model
+    here = [model]
     for part in loc[:-1]:
-        if isinstance(here, type) and issubclass(here, BaseModel) and part in here.model_fields:
-            here = _record_inside(here.model_fields[str(part)].annotation)
-    return sorted(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else []
+        inside = [
+            record
+            for known in here
+            if part in known.model_fields
+            for record in _records_inside(known.model_fields[str(part)].annotation)
+        ]
+        tagged = [record for record in here if record.__name__ == part]
+        here = inside or tagged or here
+    return sorted(here[0].model_fields) if len(here) == 1 else []
 
 
-def _record_inside(annotation: Any) -> Any:
-    """Find the record type inside ``tuple[Task, ...]``, ``Offer | None`` and the like."""
+def _records_inside(annotation: Any) -> list[type[BaseModel]]:
+    """Find the record types inside ``tuple[Task, ...]``, ``Offer | None`` and the like."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    found = (_record_inside(part) for part in getattr(annotation, "__args__", ()))
-    return next((part for part in found if part is not None), None)
+        return [annotation]
+    return [record for part in getattr(annotation, "__args__", ()) for record in _records_inside(part)]
 
 
 def format_json(document: Mapping[str, Any]) -> str:

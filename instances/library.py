@@ -14,6 +14,8 @@ from .problem import Instance
 _SUFFIX = ".json"
 _PLANS = "best_known"
 """Folder of the best plans known; see `spotbag.instances.best_known`."""
+JOB_STREAMS = "job_streams"
+"""Folder of the streams of jobs; see `spotbag.instances.job_stream_files`."""
 
 
 def _data() -> Traversable:
@@ -25,7 +27,7 @@ def library_names() -> list[str]:
     return sorted(
         f"{family.name}/{entry.name.removesuffix(_SUFFIX)}"
         for family in _data().iterdir()
-        if family.is_dir() and family.name != _PLANS and not family.name.startswith("_")
+        if family.is_dir() and family.name not in (_PLANS, JOB_STREAMS) and not family.name.startswith("_")
         for entry in family.iterdir()
         if entry.name.endswith(_SUFFIX)
     )

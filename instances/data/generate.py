@@ -14,6 +14,8 @@ from typing import Any
 from ..catalogue import CATALOGUES
 from ..generator import Distribution, generate_instance
 from ..instance_files import write_instance
+from ..job_stream_files import write_job_stream
+from ..library import JOB_STREAMS
 from ..problem import (
     Burstable,
     Checkpoints,
@@ -27,6 +29,7 @@ from ..problem import (
     Task,
     VmType,
 )
+from .generate_jobs import job_streams
 
 GENERATOR = "python -m spotbag.instances.data.generate"
 
@@ -321,11 +324,15 @@ def library() -> Iterator[Instance]:
 
 
 def main(folder: str) -> None:
-    """Write all library instances below a folder."""
+    """Write all library instances and job streams below a folder."""
     for instance in library():
         path = Path(folder) / f"{instance.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_instance(instance, path)
+    for stream in job_streams():
+        path = Path(folder) / JOB_STREAMS / f"{stream.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_job_stream(stream, path)
 
 
 if __name__ == "__main__":

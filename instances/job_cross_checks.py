@@ -1,0 +1,90 @@
+"""What must hold between the parts of a stream of jobs, beyond each part on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .cross_checks import Numbered, duplicates, valid_parts
+from .errors import Issue
+from .job_stream import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, JobVmType, near_names
+from .problem import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from .job_stream import JobStream
+
+_USD_PER_HOUR = (1e-9, 1e6)
+"""Prices by the hour that an instance can hold."""
+
+
+def cross_issues(stream: JobStream) -> list[Issue]:
+    """Everything that is wrong between the parts of a stream whose parts are valid."""
+    return [
+        *_type_issues(list(enumerate(stream.vm_types)), stream.block_s),
+        *_application_issues(list(enumerate(stream.applications)), [vm_type.name for vm_type in stream.vm_types]),
+        *_job_issues(list(enumerate(stream.jobs)), [application.name for application in stream.applications]),
+    ]
+
+
+def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
+    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    vm_types, _ = valid_parts(JobVmType, document.get("vm_types"))
+    applications, _ = valid_parts(Application, document.get("applications"))
+    jobs, _ = valid_parts(Job, document.get("jobs"))
+    block_s = document.get("block_s")
+    valid_block = isinstance(block_s, int) and not isinstance(block_s, bool) and 1 <= block_s <= MAX_BLOCK_S
+    return [
+        *_type_issues(vm_types, block_s if valid_block else None),
+        *_application_issues(applications, _names(document.get("vm_types"))),
+        *_job_issues(jobs, _names(document.get("applications"))),
+    ]
+
+
+def _names(entries: Any) -> list[str] | None:
+    """Names of all entries of a list, also of faulty ones; None if one has no name that can be read."""
+    if not isinstance(entries, list | tuple) or not entries:
+        return None
+    names = [entry.get("name") if isinstance(entry, Mapping) else getattr(entry, "name", None) for entry in entries]
+    return names if all(isinstance(name, str) for name in names) else None  # type: ignore[return-value]
+
+
+def _type_issues(vm_types: Numbered[JobVmType], block_s: int | None) -> Iterator[Issue]:
+    yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
+    if block_s is None:
+        return
+    low, high = _USD_PER_HOUR
+    for index, vm_type in vm_types:
+        per_hour = vm_type.price_usd_per_block * SECONDS_PER_HOUR / block_s
+        if not low <= per_hour <= high:
+            rule = f"is {per_hour:g} $ an hour in blocks of {block_s} s; must be between {low:g} and {high:g}"
+            yield Issue(f"vm_types[{index}]", rule, "price_usd_per_block", vm_type.price_usd_per_block, vm_type.name)
+
+
+def _application_issues(applications: Numbered[Application], type_names: list[str] | None) -> Iterator[Issue]:
+    yield from duplicates("applications", "name", ((index, application.name) for index, application in applications))
+    known = set(type_names or ())
+    for index, application in applications:
+        where = f"applications[{index}]"
+        for issue in application.issues_between_fields():
+            yield Issue(where, issue.rule, issue.field, issue.value, application.name)
+        if type_names is None:
+            continue
+        for name in application.runtime_s:
+            if name not in known:
+                rule = f"names no VM type ({near_names(name, type_names)})"
+                yield Issue(where, rule, f"runtime_s.{name}", item=application.name)
+
+
+def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Iterator[Issue]:
+    total = sum(job.n_tasks for _, job in jobs)
+    if total > MAX_JOB_TASKS:
+        yield Issue("", f"have {total} tasks in all, more than {MAX_JOB_TASKS}", "jobs")
+    yield from duplicates("jobs", "id", ((index, job.id) for index, job in jobs))
+    known = set(application_names or ())
+    for index, job in jobs:
+        where = f"jobs[{index}]"
+        for issue in job.issues_between_fields():
+            yield Issue(where, issue.rule, issue.field, issue.value, job.id)
+        if application_names is not None and job.application not in known:
+            rule = f"is no application ({near_names(job.application, application_names)})"
+            yield Issue(where, rule, "application", job.application, job.id)

@@ -1,0 +1,258 @@
+"""A stream of jobs: bags of tasks that are submitted one after the other, each with its own deadline."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError
+
+from .errors import InputError, Issue, input_error
+from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
+from .problem import MAX_SECONDS, Name, Price, Provenance, Seconds
+from .run_times import RunTimes
+
+JOBS_FORMAT: Literal["spotbag.jobs/1"] = "spotbag.jobs/1"
+MAX_JOB_TASKS = 1_000_000
+MAX_JOB_VM_TYPES = 100
+MAX_BLOCK_S = 10**8
+
+# So long that the ids of the tasks, and the names of drawn instances, are names as well.
+_JobId = Annotated[Name, Field(max_length=190)]
+_StreamName = Annotated[Name, Field(max_length=170)]
+
+
+class JobVmType(Record):
+    """A kind of VM that is billed by the started block. Each executes one task at a time, whatever its cores.
+
+    Attributes
+    ----------
+    name : str
+        E.g. ``m3.medium``.
+    price_usd_per_block : float
+        Price of one VM for one block of `JobStream.block_s`.
+    vcpus : int
+        Virtual cores; for people, the run times tell what they are worth.
+    memory_mb : float, optional
+        Memory; for people.
+    """
+
+    name: Name
+    price_usd_per_block: Price
+    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL] = 1
+    memory_mb: Annotated[float, Field(ge=1, le=10**9)] | None = None
+
+
+class Application(Record):
+    """What the tasks of some jobs execute.
+
+    Attributes
+    ----------
+    name : str
+        Unique.
+    description : str, optional
+        For people.
+    runtime_s : dict
+        VM type name to the distribution of the tasks' run times there. A type left out cannot run it.
+    """
+
+    name: Name
+    description: Text | None = None
+    runtime_s: Annotated[dict[Name, RunTimes], Field(min_length=1)]
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parameters of the distributions."""
+        return [
+            Issue("", issue.rule, f"runtime_s.{name}.{issue.field}", issue.value)
+            for name, run_times in self.runtime_s.items()
+            for issue in run_times.issues_between_fields()
+        ]
+
+
+class Job(Record):
+    """A bag of tasks of one application.
+
+    Attributes
+    ----------
+    id : str
+        Unique. Its tasks are called ``id#1`` .. ``id#n``.
+    application : str
+        Name of the application.
+    submitted_s : int
+        When the job becomes known.
+    deadline_s : int
+        When its tasks should have ended, on the same clock.
+    n_tasks : int
+        Number of tasks.
+    """
+
+    id: _JobId
+    application: Name
+    submitted_s: Seconds
+    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
+    n_tasks: Annotated[int, Field(ge=1, le=MAX_JOB_TASKS), INTEGRAL]
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the times."""
+        if self.deadline_s > self.submitted_s:
+            return []
+        rule = (
+            f"must be after submitted_s ({self.submitted_s}): deadlines are not counted from the submission, "
+            "but on the same clock"
+        )
+        return [Issue("", rule, "deadline_s", self.deadline_s)]
+
+
+class JobStream(Record):
+    """Jobs, their applications, and the VM types that can be rented for them.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    block_s : int
+        Length of a time block in which VMs are billed (Theta).
+    creation_overhead_s : int
+        From the creation of a VM, when its billing begins, until it is ready (beta).
+    vm_types : tuple of JobVmType
+        In an order that decides ties.
+    applications : tuple of Application
+        What the jobs execute.
+    jobs : tuple of Job
+        In any order; see `jobs_by_submission`.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong, each with place, value and rule.
+    """
+
+    format: Literal["spotbag.jobs/1"] = JOBS_FORMAT
+    name: _StreamName
+    description: Text | None = None
+    provenance: Provenance | None = None
+    block_s: Annotated[int, Field(ge=1, le=MAX_BLOCK_S), INTEGRAL]
+    creation_overhead_s: Annotated[int, Field(ge=0, le=MAX_BLOCK_S), INTEGRAL] = 0
+    vm_types: Annotated[tuple[JobVmType, ...], Field(strict=False, min_length=1, max_length=MAX_JOB_VM_TYPES)]
+    applications: Annotated[tuple[Application, ...], Field(strict=False, min_length=1)]
+    jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        from .job_cross_checks import cross_issues_of_parts
+
+        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parts."""
+        from .job_cross_checks import cross_issues
+
+        return cross_issues(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a stream of a parsed JSON document.
+
+        Parameters
+        ----------
+        document : mapping
+            Of the format ``spotbag.jobs/1``.
+        source : str
+            Name of the document in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        refuse_nonsense(document, source, MAX_JOB_TASKS, jobs=Job, applications=Application, vm_types=JobVmType)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document, with the keys that were given."""
+        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
+    @cached_property
+    def type_names(self) -> tuple[str, ...]:
+        """Names of the VM types."""
+        return tuple(vm_type.name for vm_type in self.vm_types)
+
+    @cached_property
+    def jobs_by_submission(self) -> tuple[Job, ...]:
+        """The jobs in the order in which they are submitted; at the same second, in that of the file."""
+        return tuple(sorted(self.jobs, key=lambda job: job.submitted_s))
+
+    @cached_property
+    def n_tasks(self) -> int:
+        """Number of tasks of all jobs."""
+        return sum(job.n_tasks for job in self.jobs)
+
+    def application(self, name: str) -> Application:
+        """Return an application by its name.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name; close names are suggested.
+        """
+        if name not in self._applications:
+            raise input_error(self.name, f"has no application {name!r} ({near_names(name, self._applications)})")
+        return self._applications[name]
+
+    def job(self, job_id: str) -> Job:
+        """Return a job by its id.
+
+        Raises
+        ------
+        InputError
+            If there is none of that id; close ids are suggested.
+        """
+        if job_id not in self._jobs:
+            raise input_error(self.name, f"has no job {job_id!r} ({near_names(job_id, self._jobs)})")
+        return self._jobs[job_id]
+
+    def average_s(self, application: str, vm_type: str) -> Fraction | None:
+        """Return the exact mean of an application's run times on a VM type; None if it cannot run there.
+
+        Numbers count as they are written: 0.1 is one tenth.
+
+        Raises
+        ------
+        InputError
+            If there is no such application or VM type; close names are suggested.
+        """
+        averages = self._averages_s.get(self.application(application).name, {})
+        if vm_type not in self.type_names:
+            raise input_error(self.name, f"has no VM type {vm_type!r} ({near_names(vm_type, self.type_names)})")
+        return averages.get(vm_type)
+
+    @cached_property
+    def _applications(self) -> dict[str, Application]:
+        return {application.name: application for application in self.applications}
+
+    @cached_property
+    def _jobs(self) -> dict[str, Job]:
+        return {job.id: job for job in self.jobs}
+
+    @cached_property
+    def _averages_s(self) -> dict[str, dict[str, Fraction]]:
+        return {
+            application.name: {name: run_times.average_s for name, run_times in application.runtime_s.items()}
+            for application in self.applications
+        }
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """Hint for a name that is not known: those that are close to it, else the first that are known."""
+    names = list(known)
+    close = difflib.get_close_matches(name[:100], names[:10_000], n=3)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")
