@@ -1,0 +1,169 @@
+"""Eq. 6 of the instance count as an integer programme, built with PuLP.
+
+The optimum that is meant is the least by a list of *ranks*: cost, number of instances, then minus the instances of the
+first type, of the second, and so on. Two ranks are one objective if the first is multiplied by a number that the second
+does not reach. That is done as long as the numbers stay small enough for a solver of floating-point numbers; what does
+not fit is minimised afterwards, with the objectives before it fixed at their optima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .instance_count import Covering
+from .refusal import ModelRefusal
+
+LARGEST_OBJECTIVE = 2**40
+"""Values of an objective are kept below this: a solver tells neighbours apart, 2**13 times finer than a double does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Coefficients of the instances of each type, and the value where it is known."""
+
+    coefficients: tuple[int, ...]
+    optimum: int | None = None
+
+    def value(self, counts: Sequence[int]) -> int:
+        """Value of counts."""
+        return sum(number * cost for number, cost in zip(counts, self.coefficients, strict=True))
+
+
+class InstanceCountProgram:
+    """Eq. 6 with one objective, as a PuLP problem: built, not solved.
+
+    Attributes
+    ----------
+    problem : pulp.LpProblem
+        For experts. Variables ``instances_0``, ``instances_1``, ... by position in the catalogue.
+    variables : list of pulp.LpVariable
+        In the order of the covering.
+
+    Parameters
+    ----------
+    covering : Covering
+        What is to be covered.
+    most : sequence of int
+        Upper limit of each count.
+    objective : Objective
+        To be minimised.
+    fixed : sequence of Objective
+        Objectives that keep their optima.
+    """
+
+    def __init__(
+        self, covering: Covering, most: Sequence[int], objective: Objective, fixed: Sequence[Objective] = ()
+    ) -> None:
+        import pulp
+
+        self.covering = covering
+        self.problem = pulp.LpProblem("instance_count", pulp.LpMinimize)
+        self.variables = [
+            self.problem.add_variable(f"instances_{position}", 0, limit, pulp.LpInteger)
+            for position, limit in zip(covering.positions, most, strict=True)
+        ]
+        self.problem += self._sum(objective.coefficients), "cost"
+        self.problem += self._sum(covering.tasks) >= covering.n_tasks, "tasks"
+        for number, one in enumerate(fixed):
+            self.problem += self._sum(one.coefficients) == one.optimum, f"optimum_{number}"
+
+    def _sum(self, coefficients: Sequence[int]) -> Any:
+        import pulp
+
+        return pulp.LpAffineExpression(list(zip(self.variables, coefficients, strict=True)))
+
+    def read_back(self) -> tuple[int, ...] | None:
+        """Counts of the solution; None if there is none that covers all tasks."""
+        values = [variable.value() for variable in self.variables]
+        if any(value is None for value in values):
+            return None
+        counts = tuple(round(value) for value in values)
+        return counts if min(counts, default=0) >= 0 and self.covering.covered(counts) else None
+
+
+def next_objective(
+    covering: Covering, most: Sequence[int], known: Sequence[int], done: int
+) -> tuple[Objective | None, int]:
+    """Objective that takes as many ranks as fit.
+
+    Parameters
+    ----------
+    covering : Covering
+        What is to be covered.
+    most : sequence of int
+        Upper limit of each count.
+    known : sequence of int
+        Counts that cover all tasks; the optimum of the objective is no larger than their value.
+    done : int
+        Ranks that are at their optima already.
+
+    Returns
+    -------
+    Objective or None, int
+        None if limits and ranks that are done leave no choice; the ranks that are done with it, `n_ranks` if all are.
+
+    Raises
+    ------
+    ModelRefusal
+        If the prices alone do not fit.
+    """
+    taken: list[int] | None = None
+    for rank in range(done, n_ranks(covering)):
+        coefficients, spread = _rank(covering, most, rank)
+        if spread == 0 and rank > 0:
+            continue
+        merged = (
+            coefficients
+            if taken is None
+            else [old * (spread + 1) + new for old, new in zip(taken, coefficients, strict=True)]
+        )
+        value = abs(Objective(tuple(merged)).value(known))
+        if max(value, *map(abs, merged)) > LARGEST_OBJECTIVE:
+            if taken is None:
+                raise ModelRefusal(
+                    f"the integer programme cannot tell prices of so many digits apart: in whole units, an optimum "
+                    f"costs up to {value:,}, more than {LARGEST_OBJECTIVE:,}; round the prices or take the method "
+                    f"dynamic-programme"
+                )
+            return Objective(tuple(taken)), rank
+        taken = merged
+    return None if taken is None else Objective(tuple(taken)), n_ranks(covering)
+
+
+def n_ranks(covering: Covering) -> int:
+    """Cost, instances and every type but the last, which the others decide."""
+    return 1 + len(covering.tasks)
+
+
+def _rank(covering: Covering, most: Sequence[int], rank: int) -> tuple[list[int], int]:
+    """Coefficients of a rank, and how far apart its values can be among solutions that matter."""
+    n_types = len(covering.tasks)
+    if rank == 0:
+        return list(covering.prices), 0
+    if rank == 1:
+        return [1] * n_types, max(covering.most_useful())
+    return [-1 if i == rank - 2 else 0 for i in range(n_types)], most[rank - 2]
+
+
+def tightened(covering: Covering, most: Sequence[int], objective: Objective) -> tuple[int, ...]:
+    """Upper limits of the counts of solutions whose objective is its optimum W.
+
+    With u the least objective of a task, ``min_i w_i / a_i``, a solution of value W has
+    ``sum_i (w_i - u a_i) x_i <= W - u n``, and every term is nonnegative: exact reduced costs.
+    """
+    assert objective.optimum is not None
+    open_types = [i for i, limit in enumerate(most) if limit > 0]
+    weights, tasks = objective.coefficients, covering.tasks
+    if not open_types or min(weights[i] for i in open_types) < 0:
+        return tuple(most)
+    best = min(open_types, key=lambda i: Fraction(weights[i], tasks[i]))
+    room = objective.optimum * tasks[best] - weights[best] * covering.n_tasks
+    limits = list(most)
+    for i in open_types:
+        reduced = weights[i] * tasks[best] - weights[best] * tasks[i]
+        if reduced > 0:
+            limits[i] = min(limits[i], room // reduced)
+    return tuple(limits)
