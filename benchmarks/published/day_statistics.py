@@ -68,3 +68,12 @@ def average(statistics: Sequence[Statistic]) -> Statistic:
     n = len(statistics)
     days = zip(*(entry.influence for entry in statistics), strict=True)
     return Statistic(math.fsum(entry.value for entry in statistics) / n, tuple(math.fsum(day) / n for day in days))
+
+
+def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic | None:
+    """One statistic over another of the same days, times a factor; None if the other is 0."""
+    if other.value == 0:
+        return None
+    ratio = one.value / other.value
+    pairs = zip(one.influence, other.influence, strict=True)
+    return Statistic(factor * ratio, tuple(factor * (mine - ratio * its) / other.value for mine, its in pairs))

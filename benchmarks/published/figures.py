@@ -163,15 +163,16 @@ class BurstHadsFigures(Record):
 
 def hads_figures() -> HadsFigures:
     """Read what the HADS paper prints."""
-    return _read(HadsFigures, "hads.json")
+    return read_figures(HadsFigures, "hads.json")
 
 
 def burst_hads_figures() -> BurstHadsFigures:
     """Read what the Burst-HADS paper prints."""
-    return _read(BurstHadsFigures, "burst_hads.json")
+    return read_figures(BurstHadsFigures, "burst_hads.json")
 
 
-def _read(model: type[_Document], name: str) -> _Document:
+def read_figures(model: type[_Document], name: str) -> _Document:
+    """Read a document of printed numbers that lies in this folder."""
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     document = parse_json(text, name)
     check_format(document, PUBLISHED_FORMAT, name)
