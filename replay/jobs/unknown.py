@@ -1,4 +1,4 @@
-"""The policy ``unknown``: jobs of applications that nobody has run before are sampled first (Thai et al., section 4)."""
+"""The policy ``unknown``: the first job of each application is sampled (Thai et al., section 4)."""
 
 from __future__ import annotations
 
