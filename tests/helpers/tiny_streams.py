@@ -20,7 +20,7 @@ def stream(
     block_s: int = 100,
     creation_overhead_s: int = 10,
 ) -> JobStream:
-    """Make a stream of jobs (id, application, submission, deadline, tasks), with the average run times of applications."""
+    """Make a stream of jobs (id, application, submission, deadline, tasks), with average run times by application."""
     costs = {"small": 1.0} if prices is None else prices
     return JobStream(
         name="tiny",
@@ -85,6 +85,6 @@ def told(draw: DrawnJobs, policy: JobPolicy) -> tuple[JobReplay, list[tuple[Any,
     replay.run()
     assert replay.records is not None
     return replay, [
-        tuple([entry["t"], entry["event"], *(entry[key] for key in ("vm", "task", "job") if key in entry)])
+        (entry["t"], entry["event"], *(entry[key] for key in ("vm", "task", "job") if key in entry))
         for entry in replay.records
     ]

@@ -43,8 +43,8 @@ def test_a_job_alone_gets_what_model_6_asks_for() -> None:
 
 
 def test_existing_vms_are_filled_within_their_blocks_first_and_then_to_the_deadline() -> None:
-    # At 50 the VM is free and paid to 100: j2 ends at 70. At 60: j3 may run to 200; one task fits the block (70-90), the
-    # other two need the next one, to 110 and 130. No VM is rented for them.
+    # At 50 the VM is free and paid to 100: j2 ends at 70. At 60: j3 may run to 200; one task fits the block (70-90),
+    # the other two need the next one, to 110 and 130. No VM is rented for them.
     jobs = stream(
         [("j1", "a", 0, 90, 2), ("j2", "a", 50, 140, 1), ("j3", "a", 60, 200, 3)],
         {"a": {"small": 20}},
@@ -64,7 +64,7 @@ def test_existing_vms_are_filled_within_their_blocks_first_and_then_to_the_deadl
 
 
 def test_what_finds_no_place_on_existing_vms_goes_to_new_ones() -> None:
-    # At 50, j2 has 40 s: one task after the running one, 50-70 and 70-90; the third needs a VM: 10 s to create, 20 to run.
+    # At 50 the VM is free: j2 has 40 s, two tasks; the third needs a VM: 10 s to create, 20 to run.
     jobs = stream([("j1", "a", 0, 90, 2), ("j2", "a", 50, 90, 3)], {"a": {"small": 20}})
     replay, lines = told(drawn(jobs), Known())
     assert starts(lines)[2:] == [(50, "small-1", "j2#1"), (60, "small-2", "j2#3"), (70, "small-1", "j2#2")]
@@ -132,9 +132,9 @@ def test_a_job_with_less_time_than_a_creation_takes_runs_late() -> None:
 
 
 def test_a_task_that_would_be_late_moves_to_the_vm_with_the_largest_permissible_delay() -> None:
-    # Each VM does 3 of 25 s by 90 (85). small-1's first takes 60, not 25: at 45 its queue is expected to end at 70 and
-    # 95, the second is late. small-2 is to be done at 85 and can wait 5 s: not enough. j2 has had small-3 since 5; it is
-    # idle from 40 and takes j1#5 at 45.
+    # Each VM does 3 of 25 s by 90 (85). small-1's first takes 60, not 25: at 45 its queue is expected to end at 70
+    # and 95, the second is late. small-2 is to be done at 85 and can wait 5 s: not enough. j2 has had small-3 since 5;
+    # it is idle from 40 and takes j1#5 at 45.
     jobs = stream([("j1", "a", 0, 90, 6), ("j2", "b", 5, 50, 1)], {"a": {"small": 25}, "b": {"small": 25}})
     actual = {"j1": {"small": [60, 25, 25, 25, 25, 25]}}
     replay, lines = told(drawn(jobs, actual), Known())
@@ -282,7 +282,7 @@ def test_policies_go_by_name() -> None:
     with pytest.raises(InputError, match="did you mean unknown"):
         job_policy(jobs, "unknwon")
     with pytest.raises(
-        InputError, match="there are known, unknown, unknown-learning, and fixed fleets such as m3.big.4"
+        InputError, match=r"there are known, unknown, unknown-learning, and fixed fleets such as m3\.big\.4"
     ):
         job_policy(jobs, "zzz")
     with pytest.raises(InputError, match="number of VMs from 1"):
