@@ -96,8 +96,8 @@ def errors(faulty: Any) -> str:
         (document(jobs=[]), "jobs (an array) must have at least 1 entry"),
         (document(applications=[]), "applications (an array) must have at least 1 entry"),
         (document(vm_types=[]), "vm_types (an array) must have at least 1 entry"),
-        (document(vm_types=[{"name": f"t{number}", "price_usd_per_block": 1} for number in range(101)]),
-         "vm_types (an array) must have at most 100 entries"),
+        (document(vm_types=[{"name": f"t{number}", "price_usd_per_block": 1} for number in range(1001)]),
+         "vm_types (an array) must have at most 1000 entries"),
         (document(name="x" * 171), "must have at most 170 characters"),
         (document(block_s=0), "block_s 0 must be greater than or equal to 1"),
         (document(blocks=5), "blocks is an unknown key (did you mean 'block_s'?)"),
@@ -384,8 +384,8 @@ def test_the_instance_has_the_prices_by_the_hour_and_the_times_of_the_stream() -
     assert drawn.runtime_s(0, 1) is None
 
 
-def test_run_times_are_rounded_up_and_at_least_a_second() -> None:
-    for value_s, seconds in [(0.001, 1), (40.001, 41), (40, 40)]:
+def test_run_times_are_rounded_and_at_least_a_second() -> None:
+    for value_s, seconds in [(0.001, 1), (40.499, 40), (40.5, 41), (40, 40)]:
         drawn = draw_jobs(JobStream(**with_run_times({"distribution": "constant", "value_s": value_s})), 0)
         assert drawn.runtime_s(0, 0) == seconds
 
@@ -425,7 +425,7 @@ def test_the_stream_of_thai_has_the_printed_figures() -> None:
         ("j6", "app3", 1500, 100, 2100),
     ]
     averages = [[stream.average_s(name, vm_type) for vm_type in stream.type_names] for name in ("app1", "app2", "app3")]
-    assert averages == [[43, 22, 17], [40, 18, 18], [48, 24, 12]]
+    assert averages == [[42, 21, 17], [40, 17, 17], [48, 24, 12]]
 
 
 @pytest.mark.parametrize("name", job_stream_names())
@@ -453,4 +453,4 @@ def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixtur
     assert draw_jobs(stream, 0).instance.task_ids[:2] == ("first#1", "first#2")
     (code,) = re.findall(r"```python\n(from spotbag.instances import draw_jobs.*?)```", page, re.DOTALL)
     exec(code, {})
-    assert capsys.readouterr().out.startswith("43\n")
+    assert capsys.readouterr().out.startswith("42\n")
