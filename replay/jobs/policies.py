@@ -6,22 +6,24 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...instances.errors import InputError, Issue
 from ...instances.job_stream import JobStream
 from .fixed_fleet import FixedFleet
 from .known import Known
 from .policy import JobPolicy
-from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown
+from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown, UnknownLearning
 
 MOST_VMS = 10_000
+SAMPLING_POLICIES: dict[str, type[Unknown]] = {policy.name: policy for policy in (Unknown, UnknownLearning)}
 
 _FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How ``unknown`` samples; see `Unknown`."""
+    """How policies sample that know nothing at first; see `Unknown`."""
 
     fraction: float = SAMPLING_FRACTION
     samples_per_vm: int = SAMPLES_A_VM
@@ -35,10 +37,10 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     stream : JobStream
         The stream that it is for.
     name : str
-        ``known``, ``unknown``, or a fixed fleet: a VM type, or what follows the last dot of its name, and a number,
-        e.g. ``m3.large.4`` or ``large.4``.
+        ``known``, ``unknown``, ``unknown-learning``, or a fixed fleet: a VM type, or what follows the last dot of its
+        name, and a number, e.g. ``m3.large.4`` or ``large.4``.
     sampling : Sampling, optional
-        How ``unknown`` samples.
+        How policies sample that know nothing at first.
 
     Raises
     ------
@@ -47,10 +49,11 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     """
     if name == Known.name:
         return Known
-    if name == Unknown.name:
+    if name in SAMPLING_POLICIES:
         chosen = Sampling() if sampling is None else sampling
-        Unknown(chosen.fraction, chosen.samples_per_vm)  # says now what is wrong with them
-        return lambda: Unknown(chosen.fraction, chosen.samples_per_vm)
+        make = partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
+        make()  # says now what is wrong with the numbers
+        return make
     fleet = _FLEET.fullmatch(name)
     types = _types_called(stream.type_names, fleet["type"]) if fleet else []
     if fleet is None or not types:
@@ -72,7 +75,8 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 
 def _hint(stream: JobStream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
-    close = difflib.get_close_matches(name, [Known.name, Unknown.name, *fleets], n=1)
+    names = [Known.name, *SAMPLING_POLICIES]
+    close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"
-    return f"there are {Known.name}, {Unknown.name}, and fixed fleets such as {fleets[0]}"
+    return f"there are {', '.join(names)}, and fixed fleets such as {fleets[0]}"
