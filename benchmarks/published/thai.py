@@ -143,7 +143,7 @@ def _fig_5(runs: ThaiRuns) -> Iterator[ComparisonRow]:
 
 def _sampling(runs: ThaiRuns) -> Iterator[ComparisonRow]:
     """``unknown`` by the length of the sampling phase, below ``known``, which needs none."""
-    yield from _sampled("none", runs.approaches[KNOWN])
+    yield from _sampled("no sampling", runs.approaches[KNOWN])
     for fraction, found in runs.sweep.items():
         name = sampling_name(fraction)
         yield from _sampled(name, found.runs)

@@ -16,6 +16,7 @@ from ...replay.jobs.outcome import JobOutcome, violation_cost_usd
 from ...replay.jobs.unknown import Unknown
 from ...replay.summary import Estimate
 from ...solvers.processes import in_processes
+from .comparison_rows import NOTHING
 from .day_statistics import Statistic, mean_of, quotient
 from .published_days import OnDays
 from .thai_figures import Quantity, RatioUnit, ThaiFigures
@@ -136,14 +137,23 @@ class ThaiRuns:
         """Mean of a policy less that of another, run by run."""
         return (self.approaches[policy].statistic(metric) - self.approaches[other].statistic(metric)).estimate
 
+    def difference(self, policy: str, against: str, quantity: Quantity, times: int = 1) -> Estimate:
+        """Mean of a policy less so many times that of another."""
+        mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
+        if mine is None or other is None:
+            return NOTHING
+        for _ in range(times):
+            mine -= other
+        return mine.estimate
+
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
         """How many times the mean of another is that of a policy, or by how many percent it is above."""
         mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
         if mine is None or other is None:
-            return Estimate(0, None, None)
+            return NOTHING
         factor, base = (1.0, 0.0) if unit == "times" else (100.0, 100.0)
         found = quotient(mine, other, factor)
-        return Estimate(0, None, None) if found is None else Statistic(found.value - base, found.influence).estimate
+        return NOTHING if found is None else Statistic(found.value - base, found.influence).estimate
 
 
 def cost_usd(run: JobOutcome) -> float:
@@ -188,19 +198,17 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
 
 def sampling_name(fraction: float) -> str:
     """What a length of the sampling phase is called."""
-    return f"{100 * fraction:g} %"
+    return f"sampling {100 * fraction:g} %"
 
 
 def _sampled(stream: JobStream, fraction: float, options: ThaiOptions, on_runs: OnDays) -> SampledRuns:
     last = options.seed + options.runs
-    batches = [
-        range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)
-    ]
+    batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
     work = partial(_batch, stream, fraction)
     done: list[tuple[JobOutcome, int, float | None]] = []
     for rows in map(work, batches) if options.jobs == 1 else in_processes(work, batches, options.jobs):
         done += rows
-        on_runs(len(rows), f"sampling {sampling_name(fraction)}")
+        on_runs(len(rows), sampling_name(fraction))
     outcomes, excluded, errors = zip(*done, strict=True)
     return SampledRuns(Approach(UNKNOWN, outcomes), excluded, errors)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -93,14 +94,39 @@ def burst_hads_command(
     _report(lambda on_days: bench_burst_hads(options, scales.value, on_days), n_burst_hads_days(options), out, as_json)
 
 
+@app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --jobs 2 --plots pictures")
+def thai_command(
+    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Draws of the run times.")] = 200,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first draw.")] = 0,
+    jobs: JobsOption = 1,
+    plots: Annotated[
+        str | None, typer.Option("--plots", metavar="FOLDER", help="Draw Figs 2 to 5 and the sampling sweep there.")
+    ] = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
+    from ..benchmarks.published.thai import bench_thai
+    from ..benchmarks.published.thai_runs import ThaiOptions, n_thai_runs
+
+    options = ThaiOptions(runs, seed, jobs)
+    _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots)
+
+
 def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
     from ..benchmarks.published.published_days import DayOptions
 
     return DayOptions(runs, seed, jobs, rate_scale, d_spot.value)
 
 
-def _report(run: Callable[[OnDays], PublishedComparisonResult], days: int, out: str | None, as_json: bool) -> None:
-    """Run a comparison with a bar, write it, print it."""
+def _report(
+    run: Callable[[OnDays], PublishedComparisonResult],
+    days: int,
+    out: str | None,
+    as_json: bool,
+    plots: str | None = None,
+) -> None:
+    """Run a comparison with a bar, write it, draw it, print it."""
     from ..benchmarks.published.comparison_rows import RESULT_ENDINGS, format_result
     from ..instances import SpotbagError
     from ..instances.text_files import write_text
@@ -110,6 +136,10 @@ def _report(run: Callable[[OnDays], PublishedComparisonResult], days: int, out: 
     if out is not None and ending not in RESULT_ENDINGS:
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
     check_output(out)
+    if plots is not None:
+        from ..benchmarks.published.thai_pictures import prepare_pictures
+
+        prepare_pictures(plots)
     with counting("replaying", days) as count:
 
         def on_days(done: int, label: str) -> None:
@@ -119,6 +149,11 @@ def _report(run: Callable[[OnDays], PublishedComparisonResult], days: int, out: 
         result = run(on_days)
     if out is not None:
         write_text(out, format_result(result, ending))
+    if plots is not None:
+        from ..benchmarks.published.thai_pictures import write_thai_pictures
+
+        for path in write_thai_pictures(result.rows, plots):
+            print(f"wrote {path}", file=sys.stderr)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -1,0 +1,251 @@
+"""The tables that ``spotbag bench`` prints: which of our figures stand beside which printed ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Lead: TypeAlias = Literal["job", "scenario", "policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A quantity of a table.
+
+    Attributes
+    ----------
+    heading : str
+        With its unit.
+    policy : str
+        Of which policy; empty if each row has its own.
+    quantity : str
+        Which.
+    digits : int
+        Decimals.
+    printed : bool
+        Whether the paper's number is shown.
+    """
+
+    heading: str
+    policy: str
+    quantity: str
+    digits: int
+    printed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a paper.
+
+    Attributes
+    ----------
+    name, title : str
+        Name of its rows, and what stands above it.
+    columns : tuple of Column
+        Its quantities.
+    leads : tuple of str
+        What the rows are told apart by, left of the quantities.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    leads: tuple[Lead, ...] = ("job", "scenario")
+
+
+_BOTH = "burst-hads against hads"
+
+TABLES = {
+    "HADS": (
+        Table(
+            "Table 9",
+            "Table 9: without hibernation. static ends a VM with its last task, HADS with its allocation cycle; "
+            "difference: to on-demand VMs",
+            (
+                Column("makespan (s)", "static", "makespan_s", 0),
+                Column("on-demand ($)", "on-demand", "cost_usd", 3),
+                Column("spot, static ($)", "static", "cost_usd", 3),
+                Column("spot, HADS ($)", "hads", "cost_usd", 3, False),
+                Column("difference, static (%)", "static", "difference_percent", 1),
+                Column("difference, HADS (%)", "hads", "difference_percent", 1, False),
+            ),
+            leads=("job",),
+        ),
+        Table(
+            "Table 10",
+            "Table 10, first half: hibernations, on-demand VMs started in runs with hibernations, and late days",
+            (
+                Column("hibernations", "hads", "hibernations", 2),
+                Column("on-demand VMs", "hads", "on_demand_started", 2),
+                Column("late days (%)", "hads", "late_days_percent", 1),
+            ),
+        ),
+        Table(
+            "Table 10",
+            "Table 10, second half: makespan, cost, saving against on-demand VMs",
+            (
+                Column("makespan (s)", "hads", "makespan_s", 0),
+                Column("cost ($)", "hads", "cost_usd", 3),
+                Column("saving (%)", "hads", "saving_percent", 1),
+            ),
+        ),
+        Table(
+            "Table 11",
+            "Table 11: checkpoints of ED200",
+            (
+                Column("checkpoints", "hads", "checkpoints", 1),
+                Column("task migrations", "hads", "migrations", 1),
+                Column("recoveries", "hads", "recoveries", 1),
+                Column("CPU time saved (s)", "hads", "cpu_time_saved_s", 0),
+            ),
+        ),
+        Table(
+            "Fig. 8",
+            "Fig. 8: mean duration of a hibernation, all jobs together",
+            (Column("duration (s)", "hads", "hibernation_duration_s", 0),),
+        ),
+        Table(
+            "Figs 9-10",
+            "Figs 9 and 10: what came of the hibernations of VMs that had tasks (%); one may count for several",
+            (
+                Column("new VMs", "hads", "share_new_percent", 1),
+                Column("idle VMs", "hads", "share_idle_percent", 1),
+                Column("busy VMs", "hads", "share_busy_percent", 1),
+                Column("resumed in time", "hads", "share_resumed_percent", 1),
+            ),
+        ),
+        Table(
+            "Fig. 11",
+            "Fig. 11: ED200, cost as the rates grow",
+            (
+                Column("cost ($)", "hads", "cost_usd", 3, False),
+                Column("above on-demand (%)", "hads", "above_on_demand_percent", 1),
+            ),
+        ),
+        Table(
+            "Fig. 12",
+            "Fig. 12: ED200, attempts to steal that took a task",
+            (Column("success (%)", "hads", "steal_success_percent", 1),),
+        ),
+    ),
+    "Burst-HADS": (
+        Table(
+            "Table IV",
+            "Table IV: without hibernation",
+            (
+                Column("Burst ($)", "burst-hads", "cost_usd", 3),
+                Column("HADS ($)", "hads", "cost_usd", 3),
+                Column("on-demand ($)", "on-demand", "cost_usd", 3),
+                Column("Burst (s)", "burst-hads", "makespan_s", 0),
+                Column("HADS (s)", "hads", "makespan_s", 0),
+                Column("on-demand (s)", "on-demand", "makespan_s", 0),
+            ),
+            leads=("job",),
+        ),
+        Table(
+            "Table VI",
+            "Table VI: hibernations and resumes (the paper prints one number for both schedulers)",
+            (
+                Column("hibernations, Burst", "burst-hads", "hibernations", 2),
+                Column("hibernations, HADS", "hads", "hibernations", 2, False),
+                Column("resumes, Burst", "burst-hads", "resumes", 2),
+                Column("resumes, HADS", "hads", "resumes", 2, False),
+            ),
+        ),
+        Table(
+            "Table VI",
+            "Table VI: regular on-demand VMs started, and late days",
+            (
+                Column("VMs, Burst", "burst-hads", "on_demand_started", 2),
+                Column("VMs, HADS", "hads", "on_demand_started", 2),
+                Column("late days (%), Burst", "burst-hads", "late_days_percent", 1),
+                Column("late days (%), HADS", "hads", "late_days_percent", 1),
+            ),
+        ),
+        Table(
+            "Table VI",
+            "Table VI: cost, and by how much Burst-HADS reduces it",
+            (
+                Column("Burst ($)", "burst-hads", "cost_usd", 3),
+                Column("HADS ($)", "hads", "cost_usd", 3),
+                Column("reduction (%)", _BOTH, "cost_reduction_percent", 1),
+            ),
+        ),
+        Table(
+            "Table VI",
+            "Table VI: makespan, and by how much Burst-HADS reduces it",
+            (
+                Column("Burst (s)", "burst-hads", "makespan_s", 0),
+                Column("HADS (s)", "hads", "makespan_s", 0),
+                Column("reduction (%)", _BOTH, "makespan_reduction_percent", 1),
+            ),
+        ),
+    ),
+    "Thai et al.": (
+        Table(
+            "Table 3",
+            "Table 3 and Fig. 3: cost, late tasks, violation cost (paper: eq. 7 and 8 on its Table 3; Fig. 3 is lost)",
+            (
+                Column("cost ($)", "", "cost_usd", 3),
+                Column("late tasks", "", "late_tasks", 1),
+                Column("violation cost ($)", "", "violation_cost_usd", 4),
+            ),
+            leads=("policy",),
+        ),
+        Table(
+            "Fig. 4",
+            "Fig. 4: blocks by VM type (paper: what the costs of Table 3 pay for, and the text; Fig. 4 is lost)",
+            tuple(Column(name, "", f"blocks_{name}", 1) for name in ("m3.medium", "m3.large", "m3.xlarge")),
+            leads=("policy",),
+        ),
+        Table(
+            "Fig. 5",
+            "Fig. 5: mis-utilisation: seconds in which VMs are idle, seconds by which tasks are late (Fig. 5 is lost)",
+            (
+                Column("over-utilisation, idle (s)", "", "idle_s", 0),
+                Column("under-utilisation, late (s)", "", "late_s", 0, False),
+            ),
+            leads=("policy",),
+        ),
+        Table(
+            "sampling",
+            "unknown by the length of the sampling phase, in percent of the time to the deadline (not in the paper)",
+            (
+                Column("cost ($)", "", "cost_usd", 3, False),
+                Column("late tasks", "", "late_tasks", 1, False),
+                Column("violation cost ($)", "", "violation_cost_usd", 4, False),
+                Column("idle (s)", "", "idle_s", 0, False),
+                Column("excluded (of 9)", "", "excluded_types", 2, False),
+                Column("off by (%)", "", "error_percent", 1, False),
+            ),
+            leads=("policy", "scenario"),
+        ),
+    ),
+}
+
+RATIOS = {
+    "averages": (
+        "Averages over Table VI",
+        "paper, from its costs",
+        2,
+        {
+            "makespan_reduction_percent": "makespan reduction (%)",
+            "cost_increase_percent": "cost increase (%)",
+            "burst_hads_saving_percent": "saving of Burst-HADS against on-demand (%)",
+            "hads_saving_percent": "saving of HADS against on-demand (%)",
+        },
+    ),
+    "ratios": (
+        "Against one another",
+        "paper, from Table 3",
+        1,
+        {
+            "cost_usd_percent_more": "{policy}: cost above (%)",
+            "late_tasks_percent_more": "{policy}: late tasks above (%)",
+            "violation_cost_usd_percent_more": "{policy}: violation cost above (%)",
+            "late_tasks_times": "{policy}: late tasks, times",
+            "violation_cost_usd_times": "{policy}: violation cost, times",
+        },
+    ),
+}
+"""Numbers of a text that also follow from a table: title, heading of what follows, decimals, wording by quantity."""
