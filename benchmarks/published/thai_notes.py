@@ -76,10 +76,11 @@ def _samples(runs: ThaiRuns) -> str:
     errors = [percent for percent in sampled.error_percent if percent is not None]
     runtimes = f"{min(averages):.0f} to {max(averages):.0f} s"
     return (
-        f"A sampling phase of 10 % is {duration_s:.0f} s, and tasks run {runtimes} on m3.medium: a sample or two, and a task that is too long for the phase never becomes one. The run times that "
-        f"are learnt are off the true means by {sum(errors) / len(errors):.0f} % on average, and {excluded:.2f} of "
-        f"{pairs} pairs of application and type are excluded in a run. Where they are too short, jobs get too few VMs. "
-        "The paper does not say what fraction its runs used; 10 % is that of section 4.1."
+        f"A sampling phase of 10 % is {duration_s:.0f} s, and tasks run {runtimes} on m3.medium: a sample or two, and "
+        "a task that is too long for the phase never becomes one. The run times that are learnt are off the true means "
+        f"by {sum(errors) / len(errors):.0f} % on average, and {excluded:.2f} of {pairs} pairs of application and type "
+        "are excluded in a run. Where they are too short, jobs get too few VMs. The paper does not say what fraction "
+        "its runs used; 10 % is that of section 4.1."
     )
 
 
