@@ -6,6 +6,7 @@ It is written between two marks, or at the end of a file without them; its pictu
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ _PICTURES = {
 }
 
 _JOBS = 2
+_WIDTH = 120
 
 _TABLE_3 = (
     ("cost ($)", "cost_usd", 3),
@@ -54,7 +56,7 @@ _Columns = Sequence[tuple[str, str, int]]
 _INTRODUCTION = """## Thai et al., beside the printed figures
 
 ```bash
-spotbag bench thai --jobs 2 --plots pictures    # Table 3, Figs 2 to 5 and a sweep of the sampling phase: two minutes
+spotbag bench thai --jobs 2 --plots pictures    # Table 3, Figs 2 to 5 and a sweep of the sampling phase: a minute
 ```
 
 replays `thai/table2`, the six jobs of the paper, under its eight approaches, all with the same draws of the run times,
@@ -64,8 +66,8 @@ and prints our mean and 95 % interval beside the printed number (mean of five ru
 `printed / ours`. Violation costs (eq. 7 and 8) are those of the mean cost and the mean number of late tasks, also the
 printed ones, as Fig. 3 is lost."""
 
-_SWEEP = """How long to sample: the paper leaves it for later (section 4.1). A pair of application and VM type without a finished
-sample is excluded: the type is not used for the application."""
+_SWEEP = """The paper leaves this for later (section 4.1). A pair of application and VM type without a finished sample is excluded:
+the type is not used for the application."""
 
 
 def section(result: PublishedComparisonResult) -> str:
@@ -91,7 +93,7 @@ def section(result: PublishedComparisonResult) -> str:
         _markdown(("", *_headings(_SAMPLING)), _by_policy(result, "sampling", _SAMPLING)),
         next(pictures),
         "### Why numbers differ",
-        "\n".join(f"{number}. {note}" for number, note in enumerate(result.notes, start=1)),
+        "\n".join(_wrapped(f"{number}. {note}") for number, note in enumerate(result.notes, start=1)),
         END,
     ]
     return "\n\n".join(parts) + "\n"
@@ -102,7 +104,7 @@ def with_section(text: str, new: str) -> str:
     if BEGIN not in text or END not in text:
         return f"{text.rstrip()}\n\n{new}" if text.strip() else new
     before, rest = text.split(BEGIN, 1)
-    return before + new + rest.split(END, 1)[1].lstrip("\n")
+    return before + new.rstrip() + rest.split(END, 1)[1]
 
 
 def _headings(columns: _Columns) -> Iterator[str]:
@@ -153,6 +155,10 @@ def _markdown(headings: Sequence[str], rows: Iterable[Sequence[str]], words: int
 
 def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def _wrapped(item: str) -> str:
+    return textwrap.fill(item, _WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from command_shell import Shell
@@ -46,6 +47,30 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
     assert all(row["low"] is None for row in found["rows"])  # one day has no interval
 
 
+def test_the_tables_of_thai(shell: Shell) -> None:
+    out = shell.run("bench", "thai", "--runs", "1", "--seed", "7", "--plots", "drawn", "--out", "rows.csv")
+    assert out.startswith("Thai et al.: 1 draws of the run times, seed 7")
+    for title in ("Table 3 and Fig. 3", "Fig. 4: blocks", "Fig. 5: mis-utilisation", "unknown by the length"):
+        assert f"\n{title}" in out
+    assert "Plans" not in out
+    assert "What the paper says" in out
+    assert "[1] The run times are lost" in out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["large.4", "2.420"]]
+    with open(shell.folder / "rows.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    [late] = [
+        row for row in rows if row["table"] == "Table 3" and row["policy"] == line[0] and "late" in row["quantity"]
+    ]
+    assert (late["printed"], f"{float(late['mean']):.1f}") == (line[3], line[4])
+    [none] = [line.split() for line in out.splitlines() if line.startswith(" known    no sampling")]
+    assert none[-2:] == ["-", "-"]
+    assert "xlarge.3 against unknown: violation cost, times    > 700.0" in out
+    drawn = sorted(path.name for path in (shell.folder / "drawn").iterdir())
+    assert len(drawn) == 5
+    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -54,6 +79,9 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
         (["hads", "--out", "rows.txt"], "must end in .csv or .json"),
         (["hads", "--out", "no/rows.csv"], "the folder does not exist"),
         (["burst-hads", "--d-spot", "guessed"], "--d-spot"),
+        (["thai", "--runs", "0"], "--runs"),
+        (["thai", "--out", "rows.txt", "--plots", "drawn"], "must end in .csv or .json"),
+        (["thai", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
         (["hads2"], "No such command"),
     ],
 )

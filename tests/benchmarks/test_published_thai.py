@@ -1,0 +1,416 @@
+"""The tables of Thai et al.: what is printed, what is made of runs, what is judged, what is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotbag.benchmarks.published.claims import Claim
+from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.published.day_statistics import Statistic, mean_of, quotient
+from spotbag.benchmarks.published.thai import bench_thai
+from spotbag.benchmarks.published.thai_claims import thai_claims
+from spotbag.benchmarks.published.thai_docs import BEGIN, END, section, with_section
+from spotbag.benchmarks.published.thai_figures import thai_figures
+from spotbag.benchmarks.published.thai_notes import work_percent
+from spotbag.benchmarks.published.thai_pictures import PICTURES, prepare_pictures, write_thai_pictures
+from spotbag.benchmarks.published.thai_runs import (
+    KNOWN,
+    SAMPLING_FRACTIONS,
+    UNKNOWN,
+    Approach,
+    SampledRuns,
+    ThaiOptions,
+    ThaiRuns,
+    n_thai_runs,
+    thai_runs,
+)
+from spotbag.instances import SpotbagError
+from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.replay.jobs.front_door import replay_jobs
+from spotbag.replay.jobs.outcome import JobOutcome
+from spotbag.replay.jobs.policies import Sampling
+
+FEW = ThaiOptions(runs=2, seed=3)
+FIGURES = thai_figures()
+
+
+@pytest.fixture(scope="module")
+def result() -> PublishedComparisonResult:
+    return bench_thai(FEW)
+
+
+def quantity(
+    result: PublishedComparisonResult, table: str, policy: str, name: str, scenario: str = ""
+) -> ComparisonRow:
+    key = (table, policy, name, scenario)
+    [row] = [row for row in result.rows if (row.table, row.policy, row.quantity, row.scenario) == key]
+    return row
+
+
+# ---------------------------------------------------------------------------- what is printed
+
+
+def test_the_printed_settings_are_those_of_the_library() -> None:
+    stream = library_job_stream("thai/table2")
+    assert stream.n_tasks == FIGURES.n_tasks
+    assert {entry.name: entry.price_usd_per_block for entry in stream.vm_types} == FIGURES.block_usd
+    for policy in FIGURES.fixed:
+        printed = FIGURES.approach(policy)
+        assert printed.vm_type is not None
+        assert policy == f"{printed.vm_type.removeprefix('m3.')}.{printed.vms}"
+    assert FIGURES.policies[:2] == (KNOWN, UNKNOWN)
+    assert len(FIGURES.fixed) == 6
+
+
+def test_the_hourly_price_is_charged_for_a_block() -> None:
+    assert FIGURES.approach("medium.10").cost_usd == pytest.approx(0.073 * 10 * 4)
+    assert FIGURES.approach("large.5").cost_usd == pytest.approx(0.146 * 5 * 4)
+    whole = {"medium.8": 5 * 8, "medium.10": 4 * 10, "large.5": 4 * 5, "xlarge.2": 6 * 2}
+    for policy, blocks in whole.items():
+        printed = FIGURES.approach(policy)
+        cost = blocks * FIGURES.block_usd[printed.vm_type or ""]
+        assert -1e-9 <= cost - printed.cost_usd <= 0.0101  # cut off after the second decimal
+    for policy, a_vm in (("medium.10", 4), ("large.5", 4), ("large.4", 4.14), ("xlarge.3", 4.6), ("xlarge.2", 5.99)):
+        blocks_of = FIGURES.implied_blocks(policy)
+        vms = FIGURES.approach(policy).vms
+        assert blocks_of is not None
+        assert vms is not None
+        assert blocks_of / vms == pytest.approx(a_vm, abs=0.005)
+    assert FIGURES.implied_blocks(KNOWN) is FIGURES.implied_blocks(UNKNOWN) is None
+
+
+def test_the_violation_costs_follow_from_table_3() -> None:
+    wanted = [0.014, 0.0182, 1.1317, 0.1316, 0.4964, 0.0368, 14.1974, 3.3323]
+    assert [round(FIGURES.violation_cost_usd(policy), 4) for policy in FIGURES.policies] == wanted
+    assert FIGURES.violation_cost_usd("large.4") == pytest.approx(2.42 / (450 - 76.6) * 76.6)
+
+
+def test_the_percentages_of_the_text_follow_from_table_3_but_are_cut_off() -> None:
+    found = {ratio.quantity: ratio for ratio in FIGURES.ratios if ratio.policy == UNKNOWN}
+    wanted = {"cost_usd": 10.69, "late_tasks": 16.67, "violation_cost_usd": 29.25}
+    assert found.keys() == wanted.keys()
+    for name, ratio in found.items():
+        recomputed = FIGURES.ratio(UNKNOWN, KNOWN, ratio.quantity, "percent_more")
+        assert round(recomputed, 2) == wanted[name]
+        assert ratio.printed == int(recomputed)
+
+
+def test_seven_hundred_times_is_xlarge_2_and_not_xlarge_3() -> None:
+    def times(policy: str) -> float:
+        return FIGURES.ratio(policy, UNKNOWN, "violation_cost_usd", "times")
+
+    assert times("xlarge.2") == pytest.approx(781.9, abs=0.05)
+    assert times("xlarge.3") == pytest.approx(183.5, abs=0.05)
+    assert times("large.5") == pytest.approx(2.03, abs=0.005)
+    [stated] = [ratio for ratio in FIGURES.ratios if ratio.relation == ">"]
+    assert (stated.policy, stated.printed) == ("xlarge.3", 700)
+    for policy, printed in (("large.5", 2), ("large.4", 27), ("medium.8", 45)):
+        assert int(FIGURES.ratio(policy, UNKNOWN, "late_tasks", "times")) == printed
+
+
+# ---------------------------------------------------------------------------- statistics
+
+
+def test_a_quotient_of_means_is_paired() -> None:
+    one, other = mean_of([2.0, 4.0]), mean_of([1.0, 2.0])
+    found = quotient(one, other, 100.0)
+    assert found is not None
+    assert found.value == 200.0
+    assert found.influence == (0.0, 0.0)  # always twice the other
+    assert quotient(one, mean_of([1.0, -1.0])) is None
+    unpaired = quotient(one, mean_of([2.0, 1.0]))
+    assert unpaired is not None
+    assert unpaired.influence == pytest.approx((-4 / 3, 4 / 3))  # (-1 - 2 * 0.5) / 1.5
+
+
+def outcome(**changes: Any) -> JobOutcome:
+    """A run without trouble."""
+    fields: dict[str, Any] = dict.fromkeys((field.name for field in dataclasses.fields(JobOutcome)), 0)
+    fields |= {"policy": "p", "cost_usd": 2.0, "n_tasks": 450, "makespan_s": 2000, "jobs": (), "bills": ()}
+    fields |= {"busy_s": 10_000, "blocks": {"m3.medium": 0, "m3.large": 10, "m3.xlarge": 0}}
+    return JobOutcome(**{**fields, **changes})
+
+
+def approach(policy: str, **changes: Sequence[Any]) -> Approach:
+    """Runs that differ in some fields."""
+    rows = zip(*changes.values(), strict=True)
+    return Approach(policy, tuple(outcome(policy=policy, **dict(zip(changes, row, strict=True))) for row in rows))
+
+
+def test_the_violation_cost_is_of_the_means_and_late_tasks_make_its_interval() -> None:
+    found = approach("p", cost_usd=[2.0, 4.0], late_tasks=[50, 100]).violation_cost
+    assert found is not None
+    assert found.value == pytest.approx(3 / 375 * 75)
+
+    def at(cost: float, late: float) -> float:
+        return cost * late / (450 - late)
+
+    # one run by a little more weight than the other
+    nudged = at(3 + 1e-6 * 1.0, 75 + 1e-6 * 25)
+    assert (nudged - found.value) / 1e-6 == pytest.approx(found.influence[1], rel=1e-4)
+    assert found.influence[0] == -found.influence[1]
+    assert approach("p", late_tasks=[450]).violation_cost is None
+    unfinished = approach("p", late_tasks=[50], unfinished_tasks=[25]).violation_cost
+    assert unfinished is not None
+    assert unfinished.value == pytest.approx(2 / 375 * 75)
+
+
+# ---------------------------------------------------------------------------- claims
+
+
+def runs_as_the_paper_says() -> dict[str, Approach]:
+    """Five runs of each approach that are what the text and Table 3 say."""
+    blocks = {
+        "known": (4, 14, 0),
+        "unknown": (4, 14, 1),
+        "medium": (40, 0, 0),
+        "large": (0, 20, 0),
+        "xlarge": (0, 0, 12),
+    }
+    idle = {"known": 100, "unknown": 120, "xlarge.2": 0}
+    lateness = {"known": 20, "unknown": 30}
+    runs = {}
+    for printed in FIGURES.approaches:
+        policy = printed.policy
+        counts = dict(zip(FIGURES.block_usd, blocks[policy.split(".")[0]], strict=True))
+        late = [round(5 * printed.late_tasks) / 5] * 5
+        same = {"idle_s": idle.get(policy, 500), "late_s": lateness.get(policy, 900), "blocks": counts}
+        changes = {name: [value] * 5 for name, value in same.items()}
+        runs[policy] = approach(policy, cost_usd=[printed.cost_usd] * 5, late_tasks=late, **changes)
+    return runs
+
+
+def judge(approaches: dict[str, Approach]) -> list[Claim]:
+    sweep = {fraction: SampledRuns(approaches[UNKNOWN], (0,), (1.0,)) for fraction in SAMPLING_FRACTIONS}
+    return list(thai_claims(FIGURES, ThaiRuns(library_job_stream("thai/table2"), approaches, sweep)))
+
+
+def test_the_printed_numbers_bear_out_every_statement() -> None:
+    claims = judge(runs_as_the_paper_says())
+    assert len(claims) == 17
+    assert {claim.verdict for claim in claims} == {"holds"}, [claim for claim in claims if claim.verdict != "holds"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "against"),
+    [
+        (KNOWN, {"blocks": {"m3.medium": 1, "m3.large": 1, "m3.xlarge": 1}}, ["known uses no m3.xlarge"]),
+        (UNKNOWN, {"blocks": {"m3.medium": 1, "m3.large": 1, "m3.xlarge": 0}}, ["known uses no m3.xlarge"]),
+        (KNOWN, {"blocks": {"m3.medium": 0, "m3.large": 9, "m3.xlarge": 0}}, ["known and unknown use VMs of several"]),
+        ("large.4", {"cost_usd": 2.63}, ["large.4 is the cheapest"]),
+        ("xlarge.2", {"cost_usd": 2.91}, ["xlarge.2 and xlarge.3 are the dearest"]),
+        ("xlarge.2", {"idle_s": 110}, ["xlarge.2 has no idle time"]),
+        ("large.5", {"idle_s": 110}, ["known and unknown have less idle time"]),
+        ("large.5", {"late_s": 25}, ["known and unknown have less lateness"]),
+        ("large.5", {"late_tasks": 5}, ["the violation cost of every fixed setting is at least twice"]),
+        ("xlarge.3", {"late_tasks": 361}, ["xlarge.2 has the most late tasks"]),
+        ("medium.8", {"cost_usd": 2.6}, ["medium.8, medium.10 and large.5 cost almost the same"]),
+        (
+            "medium.10",
+            {"late_tasks": 2},
+            ["every fixed setting has more late tasks", "the violation cost of every fixed setting"],
+        ),
+    ],
+)
+def test_a_statement_does_not_hold_where_numbers_are_against_it(
+    policy: str, changes: dict[str, Any], against: list[str]
+) -> None:
+    approaches = runs_as_the_paper_says()
+    changed = tuple(dataclasses.replace(run, **changes) for run in approaches[policy].outcomes)
+    claims = judge({**approaches, policy: Approach(policy, changed)})
+    failed = [claim for claim in claims if claim.verdict == "does not hold"]
+    assert len(failed) == len(against)
+    for claim, start in zip(failed, against, strict=True):
+        assert claim.statement.startswith(start)
+        assert policy in claim.reason
+
+
+def test_noise_leaves_a_statement_undecided_unless_it_is_the_same_in_both() -> None:
+    approaches = runs_as_the_paper_says()
+    noise = (-3.0, 3.0, 0.0, -2.0, 2.0)
+
+    def noisy(policy: str, sign: int) -> Approach:
+        pairs = zip(approaches[policy].outcomes, noise, strict=True)
+        return Approach(policy, tuple(dataclasses.replace(run, cost_usd=run.cost_usd + sign * x) for run, x in pairs))
+
+    def verdict(found: dict[str, Approach]) -> str:
+        [claim] = [claim for claim in judge(found) if claim.statement == "the cost of unknown is above that of known"]
+        return claim.verdict
+
+    assert verdict({**approaches, KNOWN: noisy(KNOWN, 1), UNKNOWN: noisy(UNKNOWN, 1)}) == "holds"
+    assert verdict({**approaches, KNOWN: noisy(KNOWN, 1), UNKNOWN: noisy(UNKNOWN, -1)}) == "not decided"
+
+
+# ---------------------------------------------------------------------------- results
+
+
+def test_every_printed_number_has_ours_beside_it(result: PublishedComparisonResult) -> None:
+    counts = {table: sum(row.table == table for row in result.rows) for table in {row.table for row in result.rows}}
+    assert counts == {
+        "Table 3": 8 * 3,
+        "ratios, text": 3 + 12,
+        "ratios, Table 3": 3 + 12,
+        "Fig. 4": 8 * 3,
+        "Fig. 5": 8 * 2,
+        "sampling": 4 + 7 * 6,
+    }
+    assert quantity(result, "Table 3", "xlarge.3", "late_tasks").printed == 203.4
+    assert quantity(result, "Fig. 4", KNOWN, "blocks_m3.xlarge").printed == 0
+    assert quantity(result, "Fig. 4", UNKNOWN, "blocks_m3.xlarge").relation == ">"
+    assert quantity(result, "Fig. 4", "large.5", "blocks_m3.large").printed == pytest.approx(20)
+    text = quantity(result, "ratios, text", "xlarge.3 against unknown", "violation_cost_usd_times")
+    assert (text.relation, text.printed) == (">", 700)
+    assert quantity(result, "ratios, text", "xlarge.2 against unknown", "late_tasks_times").printed is None
+
+
+def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult) -> None:
+    stream = library_job_stream("thai/table2")
+    runs = replay_jobs(stream, FIGURES.policies, 2, seed=3)
+    for summary in runs.summaries():
+        for name in ("cost_usd", "late_tasks"):
+            assert quantity(result, "Table 3", summary.policy, name).ours.mean == summary.means[name].mean
+        violation = quantity(result, "Table 3", summary.policy, "violation_cost_usd").ours.mean
+        assert violation == pytest.approx(summary.violation_cost_usd)
+        assert quantity(result, "Fig. 5", summary.policy, "late_s").ours.mean == summary.means["late_s"].mean
+        for vm_type, blocks in summary.blocks.items():
+            assert quantity(result, "Fig. 4", summary.policy, f"blocks_{vm_type}").ours.mean == blocks.mean
+    [sampled] = replay_jobs(stream, [UNKNOWN], 2, seed=3, sampling=Sampling(fraction=0.2)).summaries()
+    found = quantity(result, "sampling", UNKNOWN, "cost_usd", "sampling 20 %")
+    assert found.ours.mean == sampled.means["cost_usd"].mean
+
+
+def test_short_samples_exclude_types_and_long_ones_none(result: PublishedComparisonResult) -> None:
+    def excluded(percent: int) -> float:
+        mean = quantity(result, "sampling", UNKNOWN, "excluded_types", f"sampling {percent} %").ours.mean
+        assert mean is not None
+        return mean
+
+    # In 12 s no task of app1 or app3 can finish on m3.medium or m3.large.
+    assert 4 <= excluded(2) <= 8
+    assert excluded(2) > excluded(5) > excluded(30) == 0
+    off = quantity(result, "sampling", UNKNOWN, "error_percent", "sampling 30 %").ours.mean
+    assert off is not None
+    assert 0 < off < 30
+
+
+def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
+    assert len(result.claims) == 17
+    for claim in result.claims:
+        assert (claim.paper, bool(claim.ours)) == ("Thai et al.", True)
+        assert (claim.reason == "") == (claim.verdict == "holds"), claim
+
+
+def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> None:
+    text = " ".join(result.notes)
+    for part in ("83 blocks in 5 runs", "12 late tasks of known and 14 of unknown", "782 times", "10.69, 16.67, 29.25"):
+        assert part in text
+    runs = ThaiRuns(library_job_stream("thai/table2"), {}, {})
+    percents = work_percent(FIGURES, runs)
+    # The same work in 10 x 4 and (nearly) 8 x 5 blocks.
+    assert percents["medium.10"] == pytest.approx(percents["medium.8"], rel=0.005)
+    assert all(60 < percent < 110 for percent in percents.values())
+
+
+def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: PublishedComparisonResult) -> None:
+    assert bench_thai(ThaiOptions(runs=2, seed=3, jobs=2)) == result
+
+
+def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.benchmarks.published.thai_runs.SAMPLING_FRACTIONS", (0.1,))
+    told: list[tuple[int, str]] = []
+    options = ThaiOptions(runs=5)
+    thai_runs(FIGURES, options, lambda done, label: told.append((done, label)))
+    assert sum(done for done, _ in told) == n_thai_runs(options) == 10
+    assert {label for _, label in told} == {"all approaches", "sampling 10 %"}
+
+
+def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
+    def stop(done: int, label: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench_thai(ThaiOptions(runs=1), stop)
+
+
+# ---------------------------------------------------------------------------- pictures and docs
+
+
+def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
+    folder = str(tmp_path / "new" / "folder")
+    prepare_pictures(folder)
+    paths = write_thai_pictures(result.rows, folder)
+    assert [Path(path).stem for path in paths] == list(PICTURES)
+    drawn = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in drawn)
+    assert len(set(drawn)) == 5
+    write_thai_pictures(result.rows, folder)
+    assert [Path(path).read_bytes() for path in paths] == drawn
+
+
+def texts(name: str, rows: Sequence[ComparisonRow]) -> list[str]:
+    figure = PICTURES[name](rows)
+    found = [text.get_text() for axes in figure.axes for text in (axes.xaxis.label, axes.yaxis.label, axes.title)]
+    labels = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    return [figure.get_suptitle(), *found, *labels, *legend]
+
+
+def test_pictures_name_approaches_units_and_what_is_printed(result: PublishedComparisonResult) -> None:
+    costs = texts("thai-fig-2-cost-and-late-tasks", result.rows)
+    assert {"cost ($)", "medium.8", "printed (mean of 5 runs)", "95 % interval"} <= set(costs)
+    assert "idle time of all VMs (s)" in texts("thai-fig-5-mis-utilisation", result.rows)
+    assert {"m3.medium", "m3.large", "m3.xlarge"} <= set(texts("thai-fig-4-blocks", result.rows))
+    swept = texts("thai-sampling", result.rows)
+    assert any("% of the time to the deadline" in text for text in swept)
+    assert any(text.startswith("known") for text in swept)
+
+
+def test_a_picture_is_drawn_where_nothing_is_late(result: PublishedComparisonResult) -> None:
+    nothing = dataclasses.replace(result.rows[0].ours, mean=0.0, half_width=0.0)
+    rows = [dataclasses.replace(row, ours=nothing) if row.policy == KNOWN else row for row in result.rows]
+    for picture in PICTURES.values():
+        picture(rows).canvas.draw()
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpotbagError, match="file: no folder for pictures can be made there"):
+        prepare_pictures(str(tmp_path / "file"))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SpotbagError, match="pip install"):
+        prepare_pictures(str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> None:
+    new = section(result)
+    assert all(claim.statement in new for claim in result.claims)
+    assert all(note in " ".join(new.split()) for note in result.notes)
+    assert "| large.4 | 2.420 / " in new
+    once = with_section("# Job streams\n\nA guide.\n", new)
+    assert once == "# Job streams\n\nA guide.\n\n" + new
+    behind = f"# Job streams\n\n{BEGIN}\nold\n{END}\n\n## More\n"
+    assert with_section(behind, new) == "# Job streams\n\n" + new + "\n## More\n"
+    assert with_section(once, new) == once
+
+
+def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "job_streams.md").read_text(encoding="utf-8")
+    written = text[text.index(BEGIN) : text.index(END)]
+    for claim in result.claims:
+        assert f"| {claim.statement} |" in written
+    for name in ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling"):
+        assert f"]({name}.png)" in written
+        assert (Path(__file__).parents[2] / "docs" / f"{name}.png").is_file()
+
+
+def test_statistics_of_a_single_run_have_no_interval() -> None:
+    single = approach("p", late_tasks=[5]).violation_cost
+    assert isinstance(single, Statistic)
+    assert single.estimate.half_width is None
