@@ -66,8 +66,8 @@ and prints our mean and 95 % interval beside the printed number (mean of five ru
 `printed / ours`. Violation costs (eq. 7 and 8) are those of the mean cost and the mean number of late tasks, also the
 printed ones, as Fig. 3 is lost."""
 
-_SWEEP = """The paper leaves this for later (section 4.1). A pair of application and VM type without a finished sample is excluded:
-the type is not used for the application."""
+_SWEEP = """The paper leaves this for later (section 4.1). A pair of application and VM type without a finished sample
+is excluded: the type is not used for the application."""
 
 
 def section(result: PublishedComparisonResult) -> str:
