@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ..job_stream import Application, Job, JobStream, JobVmType
 from ..problem import Provenance
+from ..run_times import ConstantRunTimes, NormalRunTimes, RunTimes, UniformRunTimes
 
 _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge": (4, 15360, 0.293)}
 """VM type: vCPUs, memory in MB, price; Thai et al. 2015, Table 1."""
@@ -58,22 +58,25 @@ def _table2() -> JobStream:
     )
 
 
-def _application(name: str, description: str, run_times: Sequence[Any]) -> Application:
+def _application(name: str, description: str, run_times: Sequence[RunTimes]) -> Application:
     return Application(name=name, description=description, runtime_s=dict(zip(_M3, run_times, strict=True)))
 
 
-def _uniform(mean_s: int, low_thirds: int, high_thirds: int) -> dict[str, Any]:
-    """Uniform between thirds of a mean, in milliseconds; the two are rounded apart, so that the mean stays."""
+def _uniform(mean_s: int, low_thirds: int, high_thirds: int) -> UniformRunTimes:
+    """Uniform between thirds of a mean, in milliseconds: one is rounded up, the other down, so that the mean stays."""
     low_s, high_s = round(mean_s * low_thirds / 3, 3), round(mean_s * high_thirds / 3, 3)
-    return {"distribution": "uniform", "low_s": low_s, "high_s": high_s}
+    return UniformRunTimes(distribution="uniform", low_s=low_s, high_s=high_s)
 
 
-def _normal(mean_s: int) -> dict[str, Any]:
-    return {"distribution": "normal", "mean_s": mean_s, "sd_s": round(mean_s / 100, 3)}
+def _normal(mean_s: int) -> NormalRunTimes:
+    return NormalRunTimes(distribution="normal", mean_s=mean_s, sd_s=round(mean_s / 100, 3))
+
+
+def _constant(value_s: int) -> ConstantRunTimes:
+    return ConstantRunTimes(distribution="constant", value_s=value_s)
 
 
 def _two_jobs() -> JobStream:
-    constant = "constant"
     return JobStream(
         name="tiny/two-jobs",
         provenance=Provenance(source="spotbag", notes="Small enough to be followed by hand."),
@@ -84,14 +87,8 @@ def _two_jobs() -> JobStream:
             JobVmType(name="big", price_usd_per_block=3, vcpus=2),
         ),
         applications=(
-            Application(
-                name="sort",
-                runtime_s={
-                    "small": {"distribution": constant, "value_s": 40},
-                    "big": {"distribution": constant, "value_s": 20},
-                },
-            ),
-            Application(name="render", runtime_s={"big": {"distribution": constant, "value_s": 30}}),
+            Application(name="sort", runtime_s={"small": _constant(40), "big": _constant(20)}),
+            Application(name="render", runtime_s={"big": _constant(30)}),
         ),
         jobs=(
             Job(id="first", application="sort", submitted_s=0, deadline_s=100, n_tasks=4),
