@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from .cross_checks import Numbered, duplicates, valid_parts
 from .errors import Issue
 from .job_stream import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, JobVmType, near_names
-from .problem import SECONDS_PER_HOUR
+from .problem import SECONDS_PER_HOUR, is_name
 
 if TYPE_CHECKING:
     from .job_stream import JobStream
 
 _USD_PER_HOUR = (1e-9, 1e6)
 """Prices by the hour that an instance can hold."""
+_MOST_HINTS = 50
 
 
 def cross_issues(stream: JobStream) -> list[Issue]:
@@ -41,11 +42,11 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
 
 
 def _names(entries: Any) -> list[str] | None:
-    """Names of all entries of a list, also of faulty ones; None if one has no name that can be read."""
+    """Names of all entries of a list, also of entries that are faulty elsewhere; None if a name is faulty."""
     if not isinstance(entries, list | tuple) or not entries:
         return None
     names = [entry.get("name") if isinstance(entry, Mapping) else getattr(entry, "name", None) for entry in entries]
-    return names if all(isinstance(name, str) for name in names) else None  # type: ignore[return-value]
+    return [str(name) for name in names] if all(isinstance(name, str) and is_name(name) for name in names) else None
 
 
 def _type_issues(vm_types: Numbered[JobVmType], block_s: int | None) -> Iterator[Issue]:
@@ -62,7 +63,7 @@ def _type_issues(vm_types: Numbered[JobVmType], block_s: int | None) -> Iterator
 
 def _application_issues(applications: Numbered[Application], type_names: list[str] | None) -> Iterator[Issue]:
     yield from duplicates("applications", "name", ((index, application.name) for index, application in applications))
-    known = set(type_names or ())
+    known, hints = set(type_names or ()), 0
     for index, application in applications:
         where = f"applications[{index}]"
         for issue in application.issues_between_fields():
@@ -71,8 +72,9 @@ def _application_issues(applications: Numbered[Application], type_names: list[st
             continue
         for name in application.runtime_s:
             if name not in known:
-                rule = f"names no VM type ({near_names(name, type_names)})"
-                yield Issue(where, rule, f"runtime_s.{name}", item=application.name)
+                hints += 1
+                hint = f" ({near_names(name, type_names)})" if hints <= _MOST_HINTS else ""
+                yield Issue(where, f"names no VM type{hint}", f"runtime_s.{name}", item=application.name)
 
 
 def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Iterator[Issue]:
@@ -80,11 +82,12 @@ def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Ite
     if total > MAX_JOB_TASKS:
         yield Issue("", f"have {total} tasks in all, more than {MAX_JOB_TASKS}", "jobs")
     yield from duplicates("jobs", "id", ((index, job.id) for index, job in jobs))
-    known = set(application_names or ())
+    known, hints = set(application_names or ()), 0
     for index, job in jobs:
         where = f"jobs[{index}]"
         for issue in job.issues_between_fields():
             yield Issue(where, issue.rule, issue.field, issue.value, job.id)
         if application_names is not None and job.application not in known:
-            rule = f"is no application ({near_names(job.application, application_names)})"
-            yield Issue(where, rule, "application", job.application, job.id)
+            hints += 1
+            hint = f" ({near_names(job.application, application_names)})" if hints <= _MOST_HINTS else ""
+            yield Issue(where, f"is no application{hint}", "application", job.application, job.id)

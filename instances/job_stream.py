@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from .errors import InputError, Issue, input_error
+from .errors import InputError, Issue, input_error, show_value
 from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
 from .problem import MAX_SECONDS, Name, Price, Provenance, Seconds
 from .run_times import RunTimes
@@ -19,6 +19,7 @@ JOBS_FORMAT: Literal["spotbag.jobs/1"] = "spotbag.jobs/1"
 MAX_JOB_TASKS = 1_000_000
 MAX_JOB_VM_TYPES = 100
 MAX_BLOCK_S = 10**8
+_NAMES_COMPARED = 1000
 
 # So long that the ids of the tasks, and the names of drawn instances, are names as well.
 _JobId = Annotated[Name, Field(max_length=190)]
@@ -203,7 +204,9 @@ class JobStream(Record):
             If there is none of that name; close names are suggested.
         """
         if name not in self._applications:
-            raise input_error(self.name, f"has no application {name!r} ({near_names(name, self._applications)})")
+            raise input_error(
+                self.name, f"has no application {show_value(name)} ({near_names(name, self._applications)})"
+            )
         return self._applications[name]
 
     def job(self, job_id: str) -> Job:
@@ -215,7 +218,7 @@ class JobStream(Record):
             If there is none of that id; close ids are suggested.
         """
         if job_id not in self._jobs:
-            raise input_error(self.name, f"has no job {job_id!r} ({near_names(job_id, self._jobs)})")
+            raise input_error(self.name, f"has no job {show_value(job_id)} ({near_names(job_id, self._jobs)})")
         return self._jobs[job_id]
 
     def average_s(self, application: str, vm_type: str) -> Fraction | None:
@@ -230,7 +233,9 @@ class JobStream(Record):
         """
         averages = self._averages_s.get(self.application(application).name, {})
         if vm_type not in self.type_names:
-            raise input_error(self.name, f"has no VM type {vm_type!r} ({near_names(vm_type, self.type_names)})")
+            raise input_error(
+                self.name, f"has no VM type {show_value(vm_type)} ({near_names(vm_type, self.type_names)})"
+            )
         return averages.get(vm_type)
 
     @cached_property
@@ -252,7 +257,7 @@ class JobStream(Record):
 def near_names(name: str, known: Iterable[str]) -> str:
     """Hint for a name that is not known: those that are close to it, else the first that are known."""
     names = list(known)
-    close = difflib.get_close_matches(name[:100], names[:10_000], n=3)
+    close = difflib.get_close_matches(name[:100], names[:_NAMES_COMPARED], n=3)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")

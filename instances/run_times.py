@@ -201,7 +201,7 @@ RunTimes: TypeAlias = Annotated[
 
 def exact(value: float) -> Fraction:
     """Decimal number that a float is written as: 0.1 is one tenth."""
-    return Fraction(repr(value))
+    return Fraction(repr(float(value)))
 
 
 def drawn_seconds(run_times: RunTimes, levels: FloatArray) -> list[int]:

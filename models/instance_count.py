@@ -30,8 +30,8 @@ from fractions import Fraction
 
 from ..instances.errors import InputError, Issue
 
-MOST_TASKS = 10_000_000
-"""Tasks of a job beyond which a problem is refused: no table of them fits any memory."""
+MOST_TASKS = 1_000_000
+"""Tasks of a job beyond which a problem is refused; streams of jobs have no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +175,25 @@ class Covering:
     def most_useful(self) -> tuple[int, ...]:
         """Instances of each type that cover all tasks alone: no optimum that is meant has more."""
         return tuple(-(-self.n_tasks // tasks) for tasks in self.tasks)
+
+    def without_dominated(self) -> Covering:
+        """Leave out types that no optimum that is meant rents, because another covers as much at no higher price.
+
+        With the other in its place, all tasks are still covered, the cost is less, or the same with more of an earlier
+        type.
+        """
+        kept: list[int] = []
+        # Dominating types come first: the cheaper ones, of the same price those that cover more, then earlier ones. Of
+        # the same price, an earlier type may still be kept after one that covers more.
+        for i in sorted(range(len(self.tasks)), key=lambda i: (self.prices[i], -self.tasks[i], i)):
+            dominated = any(self.tasks[j] >= self.tasks[i] and (self.prices[j] < self.prices[i] or j < i) for j in kept)
+            if not dominated:
+                kept.append(i)
+        kept.sort()
+        positions, tasks, prices = (
+            tuple(values[i] for i in kept) for values in (self.positions, self.tasks, self.prices)
+        )
+        return Covering(self.n_tasks, positions, tasks, prices)
 
     def in_catalogue(self, counts: Sequence[int], n_types: int) -> tuple[int, ...]:
         """Counts of all types of the catalogue."""

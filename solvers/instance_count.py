@@ -41,18 +41,32 @@ class InstanceUse:
         How many instances, and tasks of each.
     runs_s : float
         From asking for an instance to the end of its last task: ``beta + tasks_each e``.
-    started_blocks : int
-        Blocks that have begun by then.
-    block_use : tuple of float
-        Used part of each block that eq. 5 charges, 0 to 1; the creation counts as use.
+    full_blocks : int
+        Paid blocks that are used from end to end; creating the instance counts as use.
+    last_block_use : float
+        Used part of the block after those, in which the last task ends; 0 if it ends with a block.
+    idle_blocks : int
+        Blocks after that one: eq. 5 charges them, and nothing happens in them.
     """
 
     vm_type: str
     instances: int
     tasks_each: int
     runs_s: float
-    started_blocks: int
-    block_use: tuple[float, ...]
+    full_blocks: int
+    last_block_use: float
+    idle_blocks: int
+
+    @property
+    def started_blocks(self) -> int:
+        """Blocks that have begun when the last task ends."""
+        return self.full_blocks + (self.last_block_use > 0)
+
+    @property
+    def block_use(self) -> list[float]:
+        """Used part of each block that eq. 5 charges, 0 to 1."""
+        last = [self.last_block_use] if self.last_block_use else []
+        return [1.0] * self.full_blocks + last + [0.0] * self.idle_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,8 @@ def size_job(problem: SizingProblem, method: SizingMethod = "milp", time_limit_s
         raise SpotbagError(f"method {method!r} is unknown; there are {' and '.join(SIZING_METHODS)}")
     began = time.perf_counter()
     covering = covering_of(problem)
+    if method == "milp":
+        covering = covering.without_dominated()
     status: SizingStatus = "optimal"
     counts: tuple[int, ...] = (0,) * len(covering.tasks)
     if problem.n_tasks and not covering.tasks:
@@ -262,10 +278,18 @@ def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[InstanceUse]:
     for (choice, _), of_type in zip(rented, loads, strict=True):
         for instances, tasks in of_type:
             runs = problem.creation_overhead_s + tasks * (choice.runtime_s or Fraction(0))
-            started = -(-runs // problem.block_s)
-            parts = (min(max(runs - k * problem.block_s, 0), problem.block_s) for k in range(paid_blocks(problem)))
-            use = tuple(float(part / problem.block_s) for part in parts)
-            uses.append(InstanceUse(choice.name, instances, tasks, float(runs), started, use))
+            full, rest = divmod(runs, problem.block_s)
+            uses.append(
+                InstanceUse(
+                    vm_type=choice.name,
+                    instances=instances,
+                    tasks_each=tasks,
+                    runs_s=float(runs),
+                    full_blocks=full,
+                    last_block_use=float(Fraction(rest) / problem.block_s),
+                    idle_blocks=paid_blocks(problem) - full - (rest > 0),
+                )
+            )
     return uses
 
 

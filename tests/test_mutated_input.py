@@ -9,9 +9,19 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
+from random_job_streams import job_stream_documents
 
 from spotbag.heuristics import with_d_spot
-from spotbag.instances import Instance, SpotbagError, format_instance, library_instance, parse_instance
+from spotbag.instances import (
+    Instance,
+    SpotbagError,
+    draw_jobs,
+    format_instance,
+    format_job_stream,
+    library_instance,
+    parse_instance,
+    parse_job_stream,
+)
 from spotbag.schedules import check, format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers import solve
 
@@ -114,6 +124,21 @@ def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataO
             assert "D_spot cannot be estimated" in str(error)
             return
         assert result.schedule is not None or result.message
+
+
+@given(st.data())
+@RELAXED
+def test_broken_job_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    text = data.draw(job_stream_documents().flatmap(broken))
+    try:
+        stream = parse_job_stream(text, "broken.json")
+    except SpotbagError as error:
+        assert str(error).startswith("broken.json: ")
+        str(error).encode("utf-8", "backslashreplace")
+        return
+    assert parse_job_stream(format_job_stream(stream)) == stream
+    if stream.n_tasks <= 100:
+        assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
 
 
 INSTANCE = with_d_spot(library_instance("tiny/too-long-for-spot"))

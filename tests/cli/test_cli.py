@@ -218,6 +218,8 @@ def test_list_generate_and_schema(shell: Shell) -> None:
     assert "12 tasks" in shell.run("show", "bag.json")
     assert json.loads(shell.run("instance", "schema"))["title"] == "Instance"
     assert json.loads(shell.run("instance", "schema", "--of", "schedule"))["title"] == "ScheduleDocument"
+    assert json.loads(shell.run("instance", "schema", "--of", "timeline"))["title"] == "TimelineDocument"
+    assert json.loads(shell.run("instance", "schema", "--of", "jobs"))["title"] == "JobStream"
 
 
 def test_export_and_import_hads_files(shell: Shell) -> None:

@@ -9,8 +9,16 @@ import pytest
 from second_by_second import brute_force_objective
 
 import spotbag.instances.data
-from spotbag.instances import InputError, Instance, library_instance, library_names
+from spotbag.instances import (
+    InputError,
+    Instance,
+    format_job_stream,
+    job_stream_names,
+    library_instance,
+    library_names,
+)
 from spotbag.instances.data import generate
+from spotbag.instances.data.generate_jobs import job_streams
 from spotbag.instances.instance_files import format_instance
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
@@ -58,6 +66,15 @@ def test_the_generator_makes_the_shipped_files() -> None:
     assert sorted(made) == library_names()
     for name, instance in made.items():
         assert format_instance(instance) == (folder / f"{name}.json").read_text(encoding="utf-8")
+    streams = {stream.name: stream for stream in job_streams()}
+    assert sorted(streams) == job_stream_names()
+    for name, stream in streams.items():
+        text = (folder / "job_streams" / f"{name}.json").read_text(encoding="utf-8")
+        assert format_job_stream(stream) == text
+
+
+def test_job_streams_are_no_instances() -> None:
+    assert not any(name.startswith("job_streams") for name in library_names())
 
 
 @pytest.mark.parametrize("name", TINY)

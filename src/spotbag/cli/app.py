@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import audit, bench, best_known, bound, check, compare, instance, methods, pareto, replay, show, solve
+from . import audit, bench, best_known, bound, check, compare, instance, methods, pareto, replay, show, size, solve
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +42,7 @@ app.command("compare", epilog=compare.EXAMPLE)(compare.compare_command)
 app.command("best-known", epilog=best_known.EXAMPLE)(best_known.best_known_command)
 app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay_command)
+app.command("size", epilog=size.EXAMPLE)(size.size_command)
 app.command("show", epilog=show.EXAMPLE)(show.show_command)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
 app.add_typer(bench.app, name="bench")

@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..instances import Instance
+    from ..instances import Instance, JobStream
 
 NO_FEASIBLE_PLAN = 1
 
@@ -25,6 +25,14 @@ InstanceArgument: TypeAlias = Annotated[
     typer.Argument(
         metavar="INSTANCE",
         help="A JSON file, - for standard input, or the name of a library instance.",
+        show_default=False,
+    ),
+]
+JobsArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOBS",
+        help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
         show_default=False,
     ),
 ]
@@ -53,16 +61,27 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one J
 def load_instance(argument: str) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
     from ..instances import instance_warnings, library_instance, library_names, read_instance
-    from ..instances.text_files import STANDARD_INPUT, is_readable_file
 
-    is_file = argument == STANDARD_INPUT or is_readable_file(argument)
-    looks_like_path = argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
-    if is_file or (argument not in library_names() and looks_like_path):
-        instance = read_instance(argument)
-    else:
-        instance = library_instance(argument)
+    instance = read_instance(argument) if _is_path(argument, library_names()) else library_instance(argument)
     warn(instance_warnings(instance))
     return instance
+
+
+def load_job_stream(argument: str) -> JobStream:
+    """Load a stream of jobs by path, ``-`` or library name."""
+    from ..instances import job_stream_names, library_job_stream, read_job_stream
+
+    return read_job_stream(argument) if _is_path(argument, job_stream_names()) else library_job_stream(argument)
+
+
+def _is_path(argument: str, names: Sequence[str]) -> bool:
+    """Whether an argument means a file, and not one of the names of the library."""
+    from ..instances.text_files import STANDARD_INPUT, is_readable_file
+
+    if argument == STANDARD_INPUT or is_readable_file(argument):
+        return True
+    looks_like_path = argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
+    return argument not in names and looks_like_path
 
 
 def change_instance(

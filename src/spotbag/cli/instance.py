@@ -35,6 +35,7 @@ class Document(StrEnum):
     INSTANCE = "instance"
     SCHEDULE = "schedule"
     TIMELINE = "timeline"
+    JOBS = "jobs"
 
 
 @app.command("list", epilog="Example:  spotbag instance list")
@@ -223,16 +224,21 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, of plans, or of the days of a replay."""
-    from ..instances import instance_schema
+    """Print the JSON Schema of instances, of plans, of the days of a replay, or of streams of jobs."""
+    from ..instances import instance_schema, job_stream_schema
     from ..schedules import schedule_schema
 
     if of is Document.TIMELINE:
         from ..replay.timeline_files import timeline_schema
 
         print(timeline_schema(), end="")
-    else:
-        print(instance_schema() if of is Document.INSTANCE else schedule_schema(), end="")
+        return
+    schemas = {
+        Document.INSTANCE: instance_schema,
+        Document.SCHEDULE: schedule_schema,
+        Document.JOBS: job_stream_schema,
+    }
+    print(schemas[of](), end="")
 
 
 def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:

@@ -1,0 +1,217 @@
+"""``spotbag size``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from .common import (
+    NO_FEASIBLE_PLAN,
+    JobsArgument,
+    JsonOption,
+    load_job_stream,
+    make_table,
+    print_json,
+    print_table,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from ..instances import Job, JobStream
+    from ..models.instance_count import SizingProblem
+    from ..solvers.instance_count import InstanceUse, Sizing, SizingMethod
+
+EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
+
+
+def size_command(
+    jobs: JobsArgument,
+    job: Annotated[
+        list[str] | None, typer.Option("--job", metavar="ID", help="Job to size; may be given several times.")
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option("--tasks", metavar="N", help="Number of tasks, instead of the job's.")
+    ] = None,
+    deadline: Annotated[
+        int | None,
+        typer.Option("--deadline", metavar="S", help="Seconds from submission to deadline, instead of the job's."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="milp or dynamic-programme; both give the same counts.")
+    ] = "milp",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell how many instances of each type finish a job by its deadline at least cost.
+
+    Each job on its own, with its average run times, as if nothing were rented yet (Model 6 of Thai et al.): every
+    instance is paid until the deadline. That is a cost to plan with; a bill counts the blocks that were started.
+
+    Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.
+    """
+    from ..solvers.instance_count import size_job
+
+    stream = load_job_stream(jobs)
+    chosen = [stream.job(job_id) for job_id in dict.fromkeys(job)] if job else list(stream.jobs_by_submission)
+    problems = [_problem(stream, one, tasks, deadline) for one in chosen]
+    sizings = [size_job(problem, cast("SizingMethod", method)) for problem in problems]
+    rows = list(zip(chosen, problems, sizings, strict=True))
+    if as_json:
+        print_json(
+            {
+                "jobs_of": stream.name,
+                "method": method,
+                "block_s": stream.block_s,
+                "creation_overhead_s": stream.creation_overhead_s,
+                "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
+                "instances": sum(sizing.n_instances for sizing in sizings),
+                "cost_usd": sum(sizing.cost_usd for sizing in sizings),
+                "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
+            }
+        )
+    else:
+        creation = f"{seconds(stream.creation_overhead_s)} s to create an instance"
+        print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {creation}; each job on its own")
+        for one, problem, sizing in rows:
+            _print_job(one, problem, sizing)
+        if len(rows) > 1:
+            _print_totals(rows)
+    if any(sizing.status == "infeasible" for sizing in sizings):
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _problem(stream: JobStream, job: Job, tasks: int | None, deadline: int | None) -> SizingProblem:
+    """Sizing of a job at its submission, with what the command line says instead of what the stream says."""
+    from ..instances import InputError
+    from ..models.instance_count import SizingProblem, TypeChoice
+
+    averages = [(one, stream.average_s(job.application, one.name)) for one in stream.vm_types]
+    try:
+        return SizingProblem(
+            n_tasks=job.n_tasks if tasks is None else tasks,
+            available_s=job.deadline_s - job.submitted_s if deadline is None else deadline,
+            creation_overhead_s=stream.creation_overhead_s,
+            block_s=stream.block_s,
+            types=tuple(TypeChoice(one.name, one.price_usd_per_block, average) for one, average in averages),
+        )
+    except InputError as error:
+        raise InputError(f"{stream.name}, job {job.id} with the values of the command line", error.issues) from None
+
+
+def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
+    """Print what a job needs: a headline, a table, and what is to be said about types."""
+    print(
+        f"\n{job.id}: {problem.n_tasks:,} tasks of {job.application} in {seconds(problem.available_s)} s: "
+        + ("infeasible" if sizing.status == "infeasible" else f"{sizing.status}, $ {sizing.cost_usd:.4f}")
+    )
+    if sizing.status != "infeasible":
+        columns = [
+            ("type", False),
+            ("task (s)", True),
+            ("fit in", True),
+            ("instances", True),
+            ("tasks each", True),
+            ("end (s)", True),
+            ("paid blocks", True),
+            ("used", False),
+            ("cost ($)", True),
+        ]
+        print_table(make_table(columns, _rows(problem, sizing), tight=True))
+    for reason in sizing.reasons:
+        print(reason)
+
+
+def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
+    """Rows of a job: each type of the catalogue, in as many rows as its instances have different numbers of tasks."""
+    rows: list[Sequence[str]] = []
+    for choice in problem.types:
+        task = "-" if choice.runtime_s is None else f"{float(choice.runtime_s):,.2f}"
+        known = (choice.name, task, f"{sizing.tasks_per_instance[choice.name]:,}")
+        uses = [use for use in sizing.uses if use.vm_type == choice.name]
+        for use in uses:
+            blocks = use.instances * sizing.paid_blocks
+            rows.append(
+                (
+                    *known,
+                    f"{use.instances:,}",
+                    f"{use.tasks_each:,}",
+                    f"{use.runs_s:,.1f}",
+                    f"{blocks:,}",
+                    _used(use),
+                    f"{blocks * choice.price_usd_per_block:.4f}",
+                )
+            )
+        if not uses:
+            rows.append((*known, "0", "-", "-", "-", "-", "-"))
+    return rows
+
+
+def _used(use: InstanceUse) -> str:
+    """Use of the blocks of one instance in words: full ones, the last one, those that are idle."""
+    parts = [f"{use.full_blocks:,} x 100 %"] if use.full_blocks else []
+    parts += [f"{100 * use.last_block_use:.0f} %"] if use.last_block_use else []
+    parts += [f"{use.idle_blocks:,} x 0 %"] if use.idle_blocks else []
+    return ", ".join(parts)
+
+
+def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
+    """Print all jobs together."""
+    columns = [
+        ("job", False),
+        ("instances", True),
+        ("paid blocks", True),
+        ("cost ($)", True),
+        ("started only ($)", True),
+    ]
+    cells: list[Sequence[str]] = [
+        (job.id, "infeasible", "-", "-", "-") if sizing.status == "infeasible" else _total(job.id, [sizing])
+        for job, _, sizing in rows
+    ]
+    print()
+    print_table(make_table(columns, [*cells, (), _total("all", [sizing for _, _, sizing in rows])]))
+
+
+def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
+    return (
+        name,
+        f"{sum(sizing.n_instances for sizing in sizings):,}",
+        f"{sum(sizing.n_instances * sizing.paid_blocks for sizing in sizings):,}",
+        f"{sum(sizing.cost_usd for sizing in sizings):.4f}",
+        f"{sum(sizing.started_cost_usd for sizing in sizings):.4f}",
+    )
+
+
+def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, object]:
+    """A job as a JSON object."""
+    return {
+        "id": job.id,
+        "application": job.application,
+        "n_tasks": problem.n_tasks,
+        "available_s": problem.available_s,
+        "status": sizing.status,
+        "reasons": list(sizing.reasons),
+        "missing_s": sizing.missing_s,
+        "fastest": sizing.fastest,
+        "counts": sizing.counts,
+        "tasks_per_instance": sizing.tasks_per_instance,
+        "runtime_s": {
+            choice.name: None if choice.runtime_s is None else float(choice.runtime_s) for choice in problem.types
+        },
+        "paid_blocks_per_instance": sizing.paid_blocks,
+        "cost_usd": sizing.cost_usd,
+        "started_cost_usd": sizing.started_cost_usd,
+        "uses": [
+            {
+                "vm_type": use.vm_type,
+                "instances": use.instances,
+                "tasks_each": use.tasks_each,
+                "runs_s": use.runs_s,
+                "full_blocks": use.full_blocks,
+                "last_block_use": use.last_block_use,
+                "idle_blocks": use.idle_blocks,
+            }
+            for use in sizing.uses
+        ],
+        "solving_s": sizing.runtime_s,
+    }

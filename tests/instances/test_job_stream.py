@@ -1,0 +1,434 @@
+"""Streams of jobs: what is refused, exact averages, the run times that are drawn, the library."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_job_streams import job_stream_documents, random_job_streams
+
+from spotbag.instances import (
+    Application,
+    DrawnJobs,
+    InputError,
+    Job,
+    JobStream,
+    SpotbagError,
+    draw_jobs,
+    format_job_stream,
+    job_stream_names,
+    job_stream_schema,
+    library_job_stream,
+    parse_job_stream,
+    read_job_stream,
+    write_job_stream,
+)
+from spotbag.instances.run_times import UniformRunTimes
+
+BASE: dict[str, Any] = {
+    "format": "spotbag.jobs/1",
+    "name": "demo",
+    "block_s": 600,
+    "creation_overhead_s": 15,
+    "vm_types": [
+        {"name": "small", "price_usd_per_block": 0.073},
+        {"name": "big", "price_usd_per_block": 0.146, "vcpus": 2, "memory_mb": 7680},
+    ],
+    "applications": [
+        {"name": "sort", "runtime_s": {"small": {"distribution": "constant", "value_s": 40}}},
+        {"name": "render", "runtime_s": {"small": {"samples_s": [30, 50]}, "big": {"samples_s": [20]}}},
+    ],
+    "jobs": [
+        {"id": "j1", "application": "sort", "submitted_s": 0, "deadline_s": 600, "n_tasks": 3},
+        {"id": "j2", "application": "render", "submitted_s": 300, "deadline_s": 900, "n_tasks": 2},
+    ],
+}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """A small valid document with some top-level keys changed; ``None`` leaves a key out."""
+    changed = copy.deepcopy(BASE) | changes
+    return {key: value for key, value in changed.items() if value is not None}
+
+
+def with_first(key: str, **changes: Any) -> dict[str, Any]:
+    """The document with the first entry of a list changed."""
+    faulty = document()
+    entry = faulty[key][0] | changes
+    faulty[key][0] = {name: value for name, value in entry.items() if value is not None}
+    return faulty
+
+
+def with_run_times(run_times: Any) -> dict[str, Any]:
+    """The document with other run times of ``sort`` on ``small``."""
+    return with_first("applications", runtime_s={"small": run_times})
+
+
+def errors(faulty: Any) -> str:
+    """What is said about a faulty document."""
+    text = faulty if isinstance(faulty, str) else json.dumps(faulty)
+    with pytest.raises(InputError) as caught:
+        parse_job_stream(text, "demo.json")
+    message = str(caught.value)
+    assert message.startswith("demo.json: ")
+    return message
+
+
+@pytest.mark.parametrize(
+    ("faulty", "said"),
+    [
+        ("hello", "is not a JSON object"),
+        ("{}", '"format" is missing; it must say "spotbag.jobs/1"'),
+        (document(format="spotbag.jobs/2"), "version that cannot be read"),
+        (document(format="spotbag.instance/1"), "is not 'spotbag.jobs/1'"),
+        (document(jobs=None), "jobs is missing"),
+        (document(jobs=[]), "jobs (an array) must have at least 1 entry"),
+        (document(applications=[]), "applications (an array) must have at least 1 entry"),
+        (document(vm_types=[]), "vm_types (an array) must have at least 1 entry"),
+        (document(vm_types=[{"name": f"t{number}", "price_usd_per_block": 1} for number in range(101)]),
+         "vm_types (an array) must have at most 100 entries"),
+        (document(name="x" * 171), "must have at most 170 characters"),
+        (document(block_s=0), "block_s 0 must be greater than or equal to 1"),
+        (document(blocks=5), "blocks is an unknown key (did you mean 'block_s'?)"),
+        (document(creation_overhead_s=-1), "creation_overhead_s -1 must be greater than or equal to 0"),
+        (with_first("vm_types", price_usd_per_block=0), "vm_types[0] 'small': price_usd_per_block 0 must be greater"),
+        (with_first("vm_types", price_usd_per_block=1e6),
+         "vm_types[0] 'small': price_usd_per_block 1000000 is 6e+06 $ an hour in blocks of 600 s; must be between"),
+        (with_first("vm_types", memory_mb=0.5), "memory_mb 0.5 must be greater than or equal to 1"),
+        (with_first("vm_types", name="big"), "vm_types[1]: name 'big' is a duplicate of vm_types[0]"),
+        (with_first("applications", name="render"), "applications[1]: name 'render' is a duplicate of applications[0]"),
+        (with_first("applications", runtime_s={}), "runtime_s (an object) must have at least 1 entry"),
+        (with_first("applications", runtime_s={"smal": {"samples_s": [1]}}),
+         "applications[0] 'sort': runtime_s.smal names no VM type (did you mean small?)"),
+        (with_run_times(3), "applications[0] 'sort': runtime_s.small 3 must have a distribution ('constant', "),
+        (with_run_times({}), "runtime_s.small (an object) must have a distribution"),
+        (with_run_times({"distribution": "gamma"}), "runtime_s.small (an object) must have a distribution"),
+        (with_run_times({"distribution": ["normal"]}), "runtime_s.small (an object) must have a distribution"),
+        (with_run_times({"distribution": "constant"}), "applications[0] 'sort': runtime_s.small.value_s is missing"),
+        (with_run_times({"distribution": "constant", "value_s": 0}), "runtime_s.small.value_s 0 must be greater"),
+        (with_run_times({"distribution": "constant", "value_s": 2e8}), "must be less than or equal to 100 000 000"),
+        (with_run_times({"distribution": "uniform", "low_s": 1, "high": 2}),
+         "runtime_s.small.high is an unknown key (did you mean 'high_s'?)"),
+        (with_run_times({"distribution": "uniform", "low_s": 9, "high_s": 8}),
+         "applications[0] 'sort': runtime_s.small.low_s 9 is above high_s (8)"),
+        (with_run_times({"distribution": "normal", "mean_s": 9, "sd_s": 0}), "runtime_s.small.sd_s 0 must be greater"),
+        (with_run_times({"distribution": "normal", "mean_s": 9, "sd_s": 1, "min_s": 10}),
+         "runtime_s.small.min_s 10 is above mean_s (9)"),
+        (with_run_times({"distribution": "lognormal", "mean_s": "9", "sd_s": 1}), "mean_s '9' must be a number"),
+        (with_run_times({"samples_s": []}), "runtime_s.small.samples_s (an array) must have at least 1 entry"),
+        (with_run_times({"samples_s": [1, -1]}), "applications[0] 'sort': runtime_s.small.samples_s[1] -1 must be"),
+        (with_run_times({"samples_s": [1], "zzz": 1}), "runtime_s.small.zzz is an unknown key (known: samples_s)"),
+        (with_run_times({"distribution": "constant", "value_s": 3, "samples_s": [1]}), "samples_s is an unknown key"),
+        (with_first("jobs", id="j2"), "jobs[1]: id 'j2' is a duplicate of jobs[0]"),
+        (with_first("jobs", id="x" * 191), "must have at most 190 characters"),
+        (with_first("jobs", id="a\nb"), "must be printable text without line breaks"),
+        (with_first("jobs", application="sorting"),
+         "jobs[0] 'j1': application 'sorting' is no application (did you mean sort?)"),
+        (with_first("jobs", application="zzz"), "application 'zzz' is no application (known: sort, render)"),
+        (with_first("jobs", submitted_s=600), "jobs[0] 'j1': deadline_s 600 must be after submitted_s (600)"),
+        (with_first("jobs", n_tasks=0), "jobs[0] 'j1': n_tasks 0 must be greater than or equal to 1"),
+        (with_first("jobs", n_tasks=10**6 - 1), "jobs have 1000001 tasks in all, more than 1000000"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_named_with_place_value_and_rule(faulty: Any, said: str) -> None:
+    assert said in errors(faulty)
+
+
+def test_the_document_without_faults_is_read() -> None:
+    stream = parse_job_stream(json.dumps(document()))
+    assert stream.type_names == ("small", "big")
+    assert stream.n_tasks == 5
+
+
+def test_all_faults_are_reported_at_once_also_between_the_valid_parts() -> None:
+    faulty = document(block_s=-5, blok=3)
+    faulty["vm_types"][1]["vcpus"] = 0
+    faulty["applications"][1]["runtime_s"]["huge"] = {"samples_s": [1]}
+    faulty["jobs"][1]["n_tasks"] = "many"
+    faulty["jobs"][0] |= {"deadline_s": 5, "submitted_s": 6, "application": "sorr"}
+    message = errors(faulty)
+    assert "7 errors" in message
+    for part in (
+        "block_s -5",
+        "blok",
+        "vcpus 0",
+        "'render': runtime_s.huge",
+        "n_tasks 'many'",
+        "deadline_s 5",
+        "sort?",
+    ):
+        assert part in message
+
+
+def test_faulty_names_are_not_held_against_those_who_use_them() -> None:
+    faulty = document()
+    del faulty["applications"][0]["name"]
+    faulty["vm_types"][0]["name"] = 7
+    message = errors(faulty)
+    assert "2 errors" in message
+    assert "applications[0]: name is missing" in message
+    assert "vm_types[0]: name 7 must be a text" in message
+
+
+def test_thousands_of_unknown_applications_are_refused_in_time() -> None:
+    job = BASE["jobs"][0]
+    jobs = [job | {"id": f"j{number}", "application": f"a{number}"} for number in range(20_000)]
+    applications = [BASE["applications"][0] | {"name": f"b{number}"} for number in range(5_000)]
+    assert "... and 19980 more" in errors(document(jobs=jobs, applications=applications))
+
+
+def test_python_callers_get_the_same_errors() -> None:
+    with pytest.raises(InputError, match="deadline_s 5 must be after submitted_s"):
+        Job(id="a", application="b", submitted_s=5, deadline_s=5, n_tasks=1)
+    with pytest.raises(InputError, match="low_s 2 is above high_s"):
+        UniformRunTimes(distribution="uniform", low_s=2, high_s=1)
+    with pytest.raises(InputError, match=r"runtime_s\.x\.low_s 2 is above high_s"):
+        Application(name="a", runtime_s={"x": {"distribution": "uniform", "low_s": 2, "high_s": 1}})
+    with pytest.raises(InputError, match="is no application"):
+        JobStream(**with_first("jobs", application="zzz"))
+
+
+@given(job_stream_documents())
+@settings(max_examples=200, deadline=None)
+def test_writing_and_reading_gives_the_same_stream_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
+    stream = JobStream.from_document(valid, "random")
+    text = format_job_stream(stream)
+    assert parse_job_stream(text) == stream
+    assert json.loads(text) == valid
+    jsonschema.Draft202012Validator(json.loads(job_stream_schema())).validate(valid)
+
+
+def test_files_round_trip(tmp_path: Path) -> None:
+    stream = JobStream(**document())
+    write_job_stream(stream, tmp_path / "jobs.json")
+    assert read_job_stream(tmp_path / "jobs.json") == stream
+    with pytest.raises(InputError, match="no such file"):
+        read_job_stream(tmp_path / "none.json")
+
+
+def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_refuses() -> None:
+    schema = json.loads(job_stream_schema())
+    assert schema == JobStream.model_json_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid(document())
+    assert not validator.is_valid(document(extra=1))
+    assert not validator.is_valid(with_run_times({"value_s": 3}))
+    assert not validator.is_valid(with_run_times({"distribution": "constant", "value_s": 3, "samples_s": [1]}))
+    assert not validator.is_valid(with_run_times({"distribution": "constant", "mean_s": 3}))
+
+
+def test_names_are_found_and_unknown_ones_refused_with_close_ones() -> None:
+    stream = JobStream(**document())
+    assert stream.job("j2") is stream.jobs[1]
+    assert stream.application("render") is stream.applications[1]
+    with pytest.raises(InputError, match=r"demo: has no job 'j22' \(did you mean j2\?\)"):
+        stream.job("j22")
+    with pytest.raises(InputError, match=r"has no application 'sorts' \(did you mean sort\?\)"):
+        stream.application("sorts")
+    with pytest.raises(InputError, match="has no application 'sorts'"):
+        stream.average_s("sorts", "small")
+    with pytest.raises(InputError, match=r"has no VM type 'zzz' \(known: small, big\)"):
+        stream.average_s("sort", "zzz")
+
+
+def test_jobs_are_iterated_by_submission_and_ties_by_the_file() -> None:
+    base = BASE["jobs"][0]
+    jobs = [base | {"id": name, "submitted_s": at_s} for name, at_s in [("c", 5), ("b", 0), ("a", 5), ("d", 1)]]
+    stream = JobStream(**document(jobs=jobs))
+    assert [job.id for job in stream.jobs_by_submission] == ["b", "d", "c", "a"]
+    assert [job.id for job in stream.jobs] == ["c", "b", "a", "d"]
+
+
+@pytest.mark.parametrize(
+    ("run_times", "average_s"),
+    [
+        ({"distribution": "constant", "value_s": 0.1}, Fraction(1, 10)),
+        ({"distribution": "uniform", "low_s": 0.1, "high_s": 0.2}, Fraction(3, 20)),
+        ({"distribution": "normal", "mean_s": 1e-6, "sd_s": 5}, Fraction(1, 10**6)),
+        ({"distribution": "lognormal", "mean_s": 12.7, "sd_s": 99}, Fraction(127, 10)),
+        ({"samples_s": [0.1, 0.2, 0.4]}, Fraction(7, 30)),
+    ],
+)
+def test_averages_are_exact(run_times: dict[str, Any], average_s: Fraction) -> None:
+    stream = JobStream(**with_run_times(run_times))
+    assert stream.average_s("sort", "small") == average_s
+    assert stream.average_s("sort", "big") is None
+
+
+MANY = [
+    ({"distribution": "constant", "value_s": 1200.5}, 1200.5, 1200.5),
+    ({"distribution": "uniform", "low_s": 1000, "high_s": 2000}, 1000, 2000),
+    ({"distribution": "normal", "mean_s": 1000, "sd_s": 100}, 100, 1900),
+    ({"distribution": "normal", "mean_s": 1000, "sd_s": 900}, 100, 1900),
+    ({"distribution": "normal", "mean_s": 1000, "sd_s": 900, "min_s": 400}, 400, 1600),
+    ({"distribution": "normal", "mean_s": 1000, "sd_s": 10**8}, 100, 1900),
+    ({"distribution": "lognormal", "mean_s": 1000, "sd_s": 500}, 0, 10**8),
+    ({"samples_s": [4000, 1000, 1000, 2000.5]}, 1000, 4000),
+]
+
+
+@pytest.mark.parametrize(("run_times", "shortest_s", "longest_s"), MANY)
+def test_the_mean_of_many_draws_is_near_the_average(
+    run_times: dict[str, Any], shortest_s: float, longest_s: float
+) -> None:
+    many = with_run_times(run_times)
+    many["jobs"][0]["n_tasks"] = 20_000
+    stream = JobStream(**many)
+    drawn = draw_jobs(stream, 5)
+    seconds = np.array([drawn.runtime_s(task, 0) for task in drawn.tasks(0)])
+    average_s = stream.average_s("sort", "small")
+    assert average_s is not None
+    # Rounding up adds half a second on average, a whole one at most.
+    assert abs(seconds.mean() - 0.5 - float(average_s)) <= 0.5 + 4 * seconds.std() / np.sqrt(len(seconds))
+    assert shortest_s <= seconds.min()
+    assert seconds.max() <= longest_s + 1
+
+
+def test_a_normal_and_a_lognormal_distribution_have_their_standard_deviation() -> None:
+    for run_times in ({"distribution": name, "mean_s": 1000, "sd_s": 200} for name in ("normal", "lognormal")):
+        many = with_run_times(run_times)
+        many["jobs"][0]["n_tasks"] = 20_000
+        drawn = draw_jobs(JobStream(**many), 5)
+        seconds = np.array([drawn.runtime_s(task, 0) for task in drawn.tasks(0)])
+        assert seconds.std() == pytest.approx(200, rel=0.05)
+
+
+def test_samples_are_drawn_equally_often() -> None:
+    many = with_run_times({"samples_s": [7, 3, 3, 5]})
+    many["jobs"][0]["n_tasks"] = 20_000
+    drawn = draw_jobs(JobStream(**many), 5)
+    values, counts = np.unique([drawn.runtime_s(task, 0) for task in drawn.tasks(0)], return_counts=True)
+    assert values.tolist() == [3, 5, 7]
+    assert counts.tolist() == pytest.approx([10_000, 5_000, 5_000], rel=0.05)
+
+
+def by_job(drawn: DrawnJobs) -> dict[str, list[list[int | None]]]:
+    """Run times on every type of the tasks of each job."""
+    types = range(len(drawn.stream.vm_types))
+    return {
+        job.id: [[drawn.runtime_s(task, type_index) for type_index in types] for task in drawn.tasks(index)]
+        for index, job in enumerate(drawn.stream.jobs_by_submission)
+    }
+
+
+@given(random_job_streams(), st.integers(0, 2**64 - 1))
+@settings(max_examples=200, deadline=None)
+def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int) -> None:
+    drawn = draw_jobs(stream, seed)
+    instance = drawn.instance
+    jobs = stream.jobs_by_submission
+    assert instance.name == f"random seed {seed}"
+    assert instance.task_ids == tuple(f"{job.id}#{number}" for job in jobs for number in range(1, job.n_tasks + 1))
+    assert [task for index in range(len(jobs)) for task in drawn.tasks(index)] == list(range(stream.n_tasks))
+    assert drawn.job_of == [index for index in range(len(jobs)) for _ in drawn.tasks(index)]
+    for index, job in enumerate(jobs):
+        able = set(stream.application(job.application).runtime_s)
+        for task in drawn.tasks(index):
+            row = {name: drawn.runtime_s(task, place) for place, name in enumerate(stream.type_names)}
+            assert {name: seconds for name, seconds in row.items() if seconds} == instance.tasks[task].runtime_s
+            assert {name for name, seconds in row.items() if seconds is not None} == able
+    assert by_job(drawn) == by_job(draw_jobs(stream, seed))
+
+
+@given(random_job_streams(), st.integers(0, 100))
+@settings(max_examples=200, deadline=None)
+def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed: int) -> None:
+    for rows in by_job(draw_jobs(stream, seed)).values():
+        able = [[seconds for seconds in row if seconds is not None] for row in rows]
+        ordered = sorted(able)
+        for shorter, longer in pairwise(ordered):
+            assert all(one <= other for one, other in zip(shorter, longer, strict=True))
+
+
+@given(random_job_streams(), st.integers(0, 1000), st.integers(0, 100))
+@settings(max_examples=100, deadline=None)
+def test_other_jobs_leave_the_tasks_of_a_job_alone(stream: JobStream, submitted_s: int, seed: int) -> None:
+    added = stream.jobs[0].model_dump() | {"id": "new", "submitted_s": submitted_s, "deadline_s": 5000}
+    more = JobStream.from_document(stream.to_document() | {"jobs": [added, *stream.to_document()["jobs"]]}, "more")
+    before, after = by_job(draw_jobs(stream, seed)), by_job(draw_jobs(more, seed))
+    assert after.pop("new")
+    assert after == before
+
+
+def test_jobs_and_seeds_differ() -> None:
+    rows = by_job(draw_jobs(library_job_stream("thai/table2"), 1))
+    assert rows["j1"] != rows["j4"][:50]
+    assert rows["j1"] != by_job(draw_jobs(library_job_stream("thai/table2"), 2))["j1"]
+    for seed in (-1, 2**64):
+        with pytest.raises(SpotbagError, match=r"must be from 0 to 2\*\*64 - 1"):
+            draw_jobs(library_job_stream("thai/table2"), seed)
+
+
+def test_the_instance_has_the_prices_by_the_hour_and_the_times_of_the_stream() -> None:
+    drawn = draw_jobs(JobStream(**document()), 3)
+    small, big = drawn.instance.offers
+    assert small.price_usd_per_hour == pytest.approx(6 * 0.073)
+    assert (small.market, small.limit, small.vcpus, big.vcpus) == ("on-demand", 7, 1, 1)
+    assert [vm_type.memory_mb for vm_type in drawn.instance.vm_types] == [1024, 7680]
+    assert drawn.instance.markets == ("on-demand",)
+    assert (drawn.instance.deadline_s, drawn.instance.d_spot_s) == (900, 900)
+    assert (drawn.instance.boot_overhead_s, drawn.instance.allocation_cycle_s) == (15, 600)
+    assert drawn.first_task == (0, 3)
+    assert drawn.runtime_s(0, 0) == 40
+    assert drawn.runtime_s(0, 1) is None
+
+
+def test_run_times_are_rounded_up_and_at_least_a_second() -> None:
+    for value_s, seconds in [(0.001, 1), (40.001, 41), (40, 40)]:
+        drawn = draw_jobs(JobStream(**with_run_times({"distribution": "constant", "value_s": value_s})), 0)
+        assert drawn.runtime_s(0, 0) == seconds
+
+
+def test_tasks_longer_than_every_deadline_are_drawn() -> None:
+    stream = JobStream(**with_run_times({"distribution": "constant", "value_s": 1000}))
+    drawn = draw_jobs(stream, 0)
+    assert drawn.runtime_s(0, 0) == 1000
+    assert drawn.instance.deadline_s == 1015
+    endless = with_run_times({"distribution": "lognormal", "mean_s": 1e8, "sd_s": 1e8})
+    assert draw_jobs(JobStream(**endless), 0).instance.deadline_s <= 10**8 + 15
+
+
+def test_the_stream_of_thai_has_the_printed_figures() -> None:
+    stream = library_job_stream("thai/table2")
+    assert (stream.block_s, stream.creation_overhead_s) == (600, 15)
+    assert [(vm_type.name, vm_type.vcpus, vm_type.price_usd_per_block) for vm_type in stream.vm_types] == [
+        ("m3.medium", 1, 0.073),
+        ("m3.large", 2, 0.146),
+        ("m3.xlarge", 4, 0.293),
+    ]
+    jobs = [(job.id, job.application, job.submitted_s, job.n_tasks, job.deadline_s) for job in stream.jobs]
+    assert jobs == [
+        ("j1", "app1", 0, 50, 600),
+        ("j2", "app2", 300, 50, 900),
+        ("j3", "app3", 600, 50, 1200),
+        ("j4", "app1", 900, 100, 1500),
+        ("j5", "app2", 1200, 100, 1800),
+        ("j6", "app3", 1500, 100, 2100),
+    ]
+    averages = [[stream.average_s(name, vm_type) for vm_type in stream.type_names] for name in ("app1", "app2", "app3")]
+    assert averages == [[43, 22, 17], [40, 18, 18], [48, 24, 12]]
+
+
+@pytest.mark.parametrize("name", job_stream_names())
+def test_streams_of_the_library_say_where_they_come_from(name: str) -> None:
+    stream = library_job_stream(name)
+    assert stream.name == name
+    assert stream.provenance is not None
+    assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
+
+
+def test_an_unknown_stream_is_refused_with_close_ones() -> None:
+    assert job_stream_names() == ["thai/table2", "tiny/two-jobs"]
+    with pytest.raises(InputError, match=r"did you mean thai/table2\?"):
+        library_job_stream("thai/table1")
+    with pytest.raises(InputError, match=r"known: thai/table2, tiny/two-jobs"):
+        library_job_stream("zzz")
