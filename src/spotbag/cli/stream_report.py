@@ -36,8 +36,9 @@ def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
     _print_blocks(stream, summaries, single)
     if single:
         _print_jobs(runs)
-    print("violation cost: cost of a task in time, for each that is late; late time: seconds after the deadline,")
-    print("of all late tasks together; idle time: seconds in which VMs were ready and ran nothing, together.")
+    print("violation cost: what a task in time costs, once for each that is late")
+    print("late time: seconds after the deadline, of all late tasks together")
+    print("idle time: seconds in which VMs were ready and ran nothing, together")
 
 
 def _print_policies(summaries: Sequence[JobSummary], single: bool) -> None:
