@@ -38,6 +38,14 @@ from .problem import (
     Task,
     VmType,
 )
+from .run_times import (
+    ConstantRunTimes,
+    LognormalRunTimes,
+    NormalRunTimes,
+    RunTimes,
+    SampledRunTimes,
+    UniformRunTimes,
+)
 
 __all__ = [
     "MARKETS",
@@ -45,6 +53,7 @@ __all__ = [
     "BestKnown",
     "Burstable",
     "Checkpoints",
+    "ConstantRunTimes",
     "Distribution",
     "DrawnJobs",
     "InputError",
@@ -55,13 +64,18 @@ __all__ = [
     "JobVmType",
     "KnownOptimum",
     "Limits",
+    "LognormalRunTimes",
     "Market",
+    "NormalRunTimes",
     "Objective",
     "Offer",
     "Provenance",
     "RentalOffer",
+    "RunTimes",
+    "SampledRunTimes",
     "SpotbagError",
     "Task",
+    "UniformRunTimes",
     "VmType",
     "best_known",
     "draw_jobs",

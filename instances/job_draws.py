@@ -66,7 +66,7 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     """Draw the actual run times of all tasks.
 
     One level in [0, 1) is drawn for each task. Its run time on every VM type is the quantile of that level of the
-    type's distribution, rounded up to whole seconds: a task that is long on one type is long on all. The levels of a
+    type's distribution, rounded to whole seconds: a task that is long on one type is long on all. The levels of a
     job depend on the seed and its id only: other jobs may come, go or move.
 
     Parameters

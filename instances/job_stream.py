@@ -17,7 +17,7 @@ from .run_times import RunTimes
 
 JOBS_FORMAT: Literal["spotbag.jobs/1"] = "spotbag.jobs/1"
 MAX_JOB_TASKS = 1_000_000
-MAX_JOB_VM_TYPES = 100
+MAX_JOB_VM_TYPES = 1_000
 MAX_BLOCK_S = 10**8
 _NAMES_COMPARED = 1000
 

@@ -12,7 +12,7 @@ from pydantic import Discriminator, Field, Tag
 
 from .errors import Issue
 from .json_documents import Record
-from .problem import FloatArray, whole
+from .problem import FloatArray
 
 LONGEST_RUN_S = 10**8
 """No task of a job runs longer: what is drawn beyond is cut off."""
@@ -205,6 +205,9 @@ def exact(value: float) -> Fraction:
 
 
 def drawn_seconds(run_times: RunTimes, levels: FloatArray) -> list[int]:
-    """Run times at the levels, rounded up to whole seconds, at least 1."""
-    seconds: list[int] = whole(np.clip(run_times.quantiles_s(levels), 1, LONGEST_RUN_S)).tolist()
+    """Run times at the levels, in whole seconds, at least 1.
+
+    Rounded to the nearest, halves up: what is drawn has the average of the distribution, which schedulers may know.
+    """
+    seconds: list[int] = np.floor(np.clip(run_times.quantiles_s(levels), 1, LONGEST_RUN_S) + 0.5).astype(int).tolist()
     return seconds

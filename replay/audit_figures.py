@@ -26,6 +26,9 @@ _COUNTED = {
 }
 """Figures that are counts, and what they count."""
 
+_COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
+"""More of them, of job streams only."""
+
 
 @dataclass(slots=True)
 class Figures:
@@ -45,9 +48,16 @@ class Figures:
     checkpoints: int = 0
     recoveries: int = 0
     cpu_time_saved_s: Fraction = Fraction(0)
+    late_s: int = 0
+    idle_s: int = 0
+    blocks: Counter[str] = field(default_factory=Counter)
+    suspensions: int = 0
+    returns: int = 0
 
 
-def figure_findings(figures: Figures, end: Mapping[str, Any], cost_usd: float, last_s: int) -> Iterator[Finding]:
+def figure_findings(
+    figures: Figures, end: Mapping[str, Any], cost_usd: float, last_s: int, of_jobs: bool
+) -> Iterator[Finding]:
     """Compare the figures of an end record with what the events come to.
 
     Parameters
@@ -60,6 +70,8 @@ def figure_findings(figures: Figures, end: Mapping[str, Any], cost_usd: float, l
         The bill.
     last_s : int
         Time of the last event.
+    of_jobs : bool
+        Whether the replay is one of a job stream, which has more figures.
     """
     for name, unit in _COUNTED.items():
         yield from _off(name, end[name], getattr(figures, name), unit)
@@ -80,6 +92,22 @@ def figure_findings(figures: Figures, end: Mapping[str, Any], cost_usd: float, l
     ):
         if abs(end[name] - found) > _RELATIVE_TOLERANCE * abs(found):
             yield from _off(name, end[name], found, unit)
+    yield from _stream_findings(figures, end, of_jobs)
+
+
+def _stream_findings(figures: Figures, end: Mapping[str, Any], of_jobs: bool) -> Iterator[Finding]:
+    """Compare the figures that job streams have, and plans have not."""
+    for name in (*_COUNTED_IN_STREAMS, "blocks"):
+        stated = end.get(name)
+        if not of_jobs and stated is not None:
+            yield Finding("figures", "", 1, "figures", f"the end says {name}, which only a replay of a job stream has")
+        elif of_jobs and stated is None:
+            yield Finding("figures", "", 1, "figures", f"the end does not say {name}, as one of a job stream does")
+        elif of_jobs and name == "blocks":
+            for vm_type in sorted(stated.keys() | figures.blocks.keys()):
+                yield from _off(f"blocks.{vm_type}", stated.get(vm_type, 0), figures.blocks[vm_type], "blocks")
+        elif of_jobs:
+            yield from _off(name, stated, getattr(figures, name), _COUNTED_IN_STREAMS[name])
 
 
 def _off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:

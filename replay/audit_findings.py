@@ -14,7 +14,9 @@ class Finding(Violation):
 
 
 RULES = {
-    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, cycle end; decisions follow them",
+    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end; "
+    "decisions follow them",
+    "kind": "a replay of a plan tells the events of plans, one of a job stream those of streams",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
@@ -29,6 +31,10 @@ RULES = {
     "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
     "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
     "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
+    "job": "jobs arrive when the run says so, each with its tasks, which are in the pool from then on and no earlier",
+    "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
+    "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
+    "suspension": "only what runs on a VM is suspended there",
     "cycle-end": "an idle VM reaches the end of its allocation cycle exactly there",
     "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
     "bill": "all VMs are terminated, and billed, no longer than to the end of the bag",

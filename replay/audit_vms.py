@@ -11,7 +11,16 @@ from .audit_facts import TypeFacts, Work
 
 State: TypeAlias = Literal["launching", "up", "hibernated", "terminated"]
 
-RANKS = {"finish": 0, "resume": 1, "ready": 2, "hibernate": 3, "trigger": 4, "cycle-end": 5}
+RANKS = {
+    "finish": 0,
+    "resume": 1,
+    "ready": 2,
+    "hibernate": 3,
+    "trigger": 4,
+    "submit": 5,
+    "wake": 6,
+    "cycle-end": 7,
+}
 """Order of what happens by itself at equal times; everything else follows from one of these."""
 
 _FIRST_HOUR_S = 3600
@@ -59,6 +68,7 @@ class VmBook:
     runs: dict[str, RunBook] = field(default_factory=dict)
     cores: dict[int, str] = field(default_factory=dict)
     used_kb: int = 0
+    busy_s: int = 0
     tasks: set[str] = field(default_factory=set)
     first_start_uptime_s: int = 0
     told_cycle_uptime_s: int = -1
@@ -125,6 +135,7 @@ class VmBook:
         """Take a task off its core."""
         self.settle_credits(now_s)
         run = self.runs.pop(task)
+        self.busy_s += self.uptime_s(now_s) - run.started_uptime_s
         if self.cores.get(run.core) == task:
             del self.cores[run.core]
         self.used_kb -= run.memory_kb
@@ -153,16 +164,33 @@ class VmBook:
                 self.lacking -= self.balance
             self.balance = Fraction(0)
 
-    def cost_usd(self, billing: Mapping[str, Any], hibernated_usd_per_gb_s: Fraction) -> Fraction:
-        """What the VM costs, once it is terminated."""
-        if self.ready_s is None or self.terminated_s is None:
-            return Fraction(0)
-        billed = self.terminated_s - self.ready_s - self.hibernated_s
+    @property
+    def idle_s(self) -> int:
+        """Seconds that the VM has been up without running a task, on VMs with one core; once it is terminated."""
+        return self.uptime_s(0) - self.busy_s if self.terminated_s is not None else 0
+
+    def billed_s(self, billing: Mapping[str, Any]) -> int:
+        """Seconds on the bill, not counting blocks, once the VM is terminated."""
+        since = self.launched_s if billing.get("from_request", False) else self.ready_s
+        if since is None or self.terminated_s is None:
+            return 0
+        billed = self.terminated_s - since - self.hibernated_s
         free = self.first_hibernation_uptime_s
         if billing["first_hour_free"] and free is not None and free < _FIRST_HOUR_S:
             billed -= free
+        return billed
+
+    def blocks(self, billing: Mapping[str, Any]) -> int:
+        """Started blocks on the bill, at least one; none if it goes by the second."""
+        block_s = billing.get("block_s")
+        return 0 if block_s is None else max(-(-self.billed_s(billing) // block_s), 1)
+
+    def cost_usd(self, billing: Mapping[str, Any], hibernated_usd_per_gb_s: Fraction) -> Fraction:
+        """What the VM costs, once it is terminated."""
+        block_s = billing.get("block_s")
+        seconds = self.billed_s(billing) if block_s is None else self.blocks(billing) * block_s
         price = self.type.price_usd_per_s.get(self.market, Fraction(0))
-        return price * billed + hibernated_usd_per_gb_s * self.type.memory_gb * self.hibernated_s
+        return price * seconds + hibernated_usd_per_gb_s * self.type.memory_gb * self.hibernated_s
 
 
 def expected_day(events: Sequence[tuple[int, str]], ready_s: int) -> list[Expected]:

@@ -83,10 +83,15 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SpotbagError
-        If the format is unknown, the trace contradicts itself, the file cannot be written or the plotting libraries
+        If the format is unknown, the trace is one of a job stream or contradicts itself, the file cannot be written or the plotting libraries
         are missing.
     """
     kind = picture_format(path)
+    if trace.of_jobs:
+        raise SpotbagError(
+            f"the replay of policy {trace.run['policy']!r} is one of a job stream; this picture shows replays of plans "
+            "(its story can be told in words: tell_story)"
+        )
     layout = replay_layout(trace)
     try:
         data = _html(layout) if kind == "html" else _picture(layout, kind)

@@ -6,17 +6,17 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from ..instances.errors import InputError, Issue, SpotbagError
-from ..instances.json_documents import Record, Text, check_format, field_issues, parse_json
-from ..instances.problem import Instance, Market, Name
+from ..instances.json_documents import Record, check_format, field_issues, parse_json
+from ..instances.problem import Instance
 from ..instances.text_files import read_text, source_name, write_text
+from .trace_records import EVENT_RECORDS, EndRecord, EventRecord, HeaderRecord, RunRecord
 
 TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
-_LARGEST = 2**53
 _MOST_ISSUES = 100
 
 
@@ -29,7 +29,7 @@ class Trace:
     instance : dict
         The instance document, with ``d_spot_s``.
     run : dict
-        The record ``run``: policy, day, timeline, billing, hibernation.
+        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -41,182 +41,11 @@ class Trace:
     events: list[dict[str, Any]]
     end: dict[str, Any]
 
+    @property
+    def of_jobs(self) -> bool:
+        """Whether it is of a job stream, not of a plan."""
+        return self.run.get("jobs") is not None
 
-Moment: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
-Amount: TypeAlias = Annotated[float, Field(ge=0)]
-Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-TaskId: TypeAlias = Annotated[str, Field(min_length=1, max_length=300)]
-Mode: TypeAlias = Literal["burst", "baseline"]
-
-
-class TimelineMoment(Record):
-    """All spot VMs of a type hibernate, or resume."""
-
-    time_s: Moment
-    type: Name
-    event: Literal["hibernate", "resume"]
-
-
-class DayRecord(Record):
-    """The timeline of the day."""
-
-    name: Text
-    events: Annotated[tuple[TimelineMoment, ...], Field(strict=False)]
-
-
-class BillingRecord(Record):
-    """What is charged besides the price of running VMs."""
-
-    first_hour_free: bool
-    hibernated_usd_per_gb_hour: Amount
-
-
-class RunRecord(Record):
-    """The beginning of a replay."""
-
-    record: Literal["run"]
-    policy: Name
-    day: Count
-    timeline: DayRecord
-    billing: BillingRecord
-    hibernation: bool
-
-
-class EventRecord(Record):
-    """What all events have in common."""
-
-    record: Literal["event"]
-    t: Moment
-    event: str
-
-
-class VmEvent(EventRecord):
-    """``ready``, ``hibernate``, ``resume``, ``trigger``, ``cycle-end`` and ``terminate`` of a VM."""
-
-    vm: Name
-
-
-class LaunchEvent(VmEvent):
-    """A VM is requested."""
-
-    type: Name
-    market: Market
-
-
-class StartEvent(VmEvent):
-    """A task starts."""
-
-    core: Count
-    task: TaskId
-    mode: Mode | None = None
-    saved: Fraction | None = None
-    duration_s: Count
-
-
-class FinishEvent(VmEvent):
-    """A task finishes."""
-
-    core: Count
-    task: TaskId
-
-
-class TriggerSetEvent(VmEvent):
-    """The migration trigger time of a hibernated VM is computed; it may lie in the past of the VM's own plan."""
-
-    at_s: Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)]
-
-
-class MigrateEvent(EventRecord):
-    """A task of a hibernated VM moves to another VM."""
-
-    task: TaskId
-    from_vm: Name = Field(alias="from")
-    to: Name
-    kind: Literal["idle", "busy", "new"]
-    saved: Fraction | None = None
-    recovered: bool | None = None
-    late: bool | None = None
-    mode: Mode | None = None
-
-
-class StealEvent(EventRecord):
-    """A waiting task moves to an idle VM."""
-
-    task: TaskId
-    from_vm: Name = Field(alias="from")
-    to: Name
-    mode: Mode | None = None
-
-
-class StealAttemptEvent(VmEvent):
-    """An idle VM has looked for tasks to steal."""
-
-    stolen: Count
-
-
-class StrandedEvent(VmEvent):
-    """Migration found no place for some tasks."""
-
-    tasks: Count
-
-
-class MigrationCounts(Record):
-    """Migrated tasks by the state of the VM they went to."""
-
-    idle: Count
-    busy: Count
-    new: Count
-
-
-class EndRecord(Record):
-    """The end of a replay, and its figures."""
-
-    record: Literal["end"]
-    t: Moment
-    cost_usd: Amount
-    makespan_s: Moment | None
-    finished: Count
-    late_tasks: Count
-    unfinished: Annotated[tuple[TaskId, ...], Field(strict=False)]
-    hibernations: Count
-    resumes: Count
-    on_demand_started: Count
-    migrations: MigrationCounts
-    steal_attempts: Count
-    steals: Count
-    tasks_stolen: Count
-    checkpoints: Count
-    recoveries: Count
-    cpu_time_saved_s: Amount
-
-
-class HeaderRecord(Record):
-    """The first line; the instance in it is validated on its own."""
-
-    record: Literal["header"]
-    format: Literal["spotbag.trace/1"]
-    spotbag: Text
-    instance: dict[str, Any]
-
-
-EVENT_RECORDS: dict[str, type[EventRecord]] = {
-    "launch": LaunchEvent,
-    "ready": VmEvent,
-    "start": StartEvent,
-    "finish": FinishEvent,
-    "hibernate": VmEvent,
-    "resume": VmEvent,
-    "trigger-set": TriggerSetEvent,
-    "trigger": VmEvent,
-    "migrate": MigrateEvent,
-    "steal": StealEvent,
-    "steal-attempt": StealAttemptEvent,
-    "stranded": StrandedEvent,
-    "cycle-end": VmEvent,
-    "terminate": VmEvent,
-}
-"""Fields of each kind of event."""
 
 _RECORDS: dict[str, type[Record]] = {"header": HeaderRecord, "run": RunRecord, "event": EventRecord, "end": EndRecord}
 _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
@@ -414,4 +243,13 @@ def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
     return []
 
 
-__all__ = ["TRACE_FORMAT", "Trace", "check_records", "parse_traces", "read_traces", "trace_lines", "write_traces"]
+__all__ = [
+    "EVENT_RECORDS",
+    "TRACE_FORMAT",
+    "Trace",
+    "check_records",
+    "parse_traces",
+    "read_traces",
+    "trace_lines",
+    "write_traces",
+]

@@ -11,7 +11,7 @@ from ..instances.errors import SpotbagError, show_value
 from ..instances.problem import Instance, Market, RentalOffer
 from .trace_files import Trace
 
-Ending: TypeAlias = Literal["finished", "migrated", "unfinished"]
+Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
 Span: TypeAlias = tuple[int, int]
 
 
@@ -59,8 +59,8 @@ class Run:
         Fraction of the task that checkpoints had saved before.
     end_s : int
         When it finished, or when the hibernation came that ended it.
-    ending : {"finished", "migrated", "unfinished"}
-        How it ended; one that is migrated goes on elsewhere.
+    ending : {"finished", "migrated", "suspended", "unfinished"}
+        How it ended; one that is migrated goes on elsewhere, one that is suspended may go on where it was.
     saved_after : float
         Fraction of the task that is saved at its end.
     """
@@ -239,9 +239,12 @@ class _Reader:
         elif kind == "finish":
             run = self.runs[self.running.pop(event["task"])]
             run.end_s, run.ending, run.saved_after = time_s, "finished", 1.0
+        elif kind == "suspend":
+            run = self.runs[self.running.pop(event["task"])]
+            run.end_s, run.ending = time_s, "suspended"
         elif kind in ("migrate", "steal"):
             self._move(event)
-        else:
+        elif kind not in ("submit", "wake"):
             self._change(self.vms[event["vm"]], kind, time_s)
 
     def _change(self, life: VmLife, kind: str, time_s: int) -> None:

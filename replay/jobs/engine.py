@@ -53,6 +53,8 @@ class JobReplay(EventLoop):
         All VMs so far, in the order of their requests.
     progress : list of JobProgress
         Of each job: what is finished, and how late.
+    suspended : dict of int to (int, int)
+        Of tasks that were suspended: the VM on which they were, and for how many seconds they had run there.
     unfinished : int
         Tasks that are not finished, of all jobs.
     """
@@ -65,11 +67,11 @@ class JobReplay(EventLoop):
         self.jobs = drawn.stream.jobs_by_submission
         self.job_of = drawn.job_of
         self.vms: list[JobVm] = []
+        self.suspended: dict[int, tuple[int, int]] = {}
         self.unfinished = len(drawn.job_of)
         self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
         self._runtime_s: list[list[int]] = drawn.instance.runtime_s[drawn.instance.task_group].tolist()
         self._place = [_FUTURE] * self.unfinished
-        self._suspended: dict[int, tuple[int, int]] = {}  # task to the VM on which it stopped, and seconds done there
         self._task_ids = drawn.instance.task_ids
         self._rented: Counter[int] = Counter()
         self._numbers: Counter[int] = Counter()
@@ -125,6 +127,7 @@ class JobReplay(EventLoop):
         self._place[task] = _FINISHED
         self.unfinished -= 1
         self.counts["events"] += 1
+        self.suspended.pop(task, None)
         self.progress[self.job_of[task]].count(self.now_s)
         if self.records is not None:
             self._note("finish", vm=vm.name, core=0, task=self._task_ids[task])
@@ -183,7 +186,7 @@ class JobReplay(EventLoop):
         vm.idle_epoch += 1
         left_s = self._runtime_s[task][vm.type_index] - self.done_s(task, vm)
         if left_s == self._runtime_s[task][vm.type_index]:
-            self._suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
+            self.suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
         self._push(self.now_s + left_s, _FINISH, vm.index, 0, vm.run_epoch)
         if self.records is not None:
             self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=left_s)
@@ -205,7 +208,7 @@ class JobReplay(EventLoop):
 
     def done_s(self, task: int, vm: JobVm) -> int:
         """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
-        index, seconds = self._suspended.get(task, (vm.index, 0))
+        index, seconds = self.suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
 
     # --------------------------------------------------------------- decisions
@@ -260,7 +263,7 @@ class JobReplay(EventLoop):
         assert task is not None
         ran_s = self.now_s - vm.started_s
         vm.busy_s += ran_s
-        self._suspended[task] = (vm.index, self.done_s(task, vm) + ran_s)
+        self.suspended[task] = (vm.index, self.done_s(task, vm) + ran_s)
         vm.task = None
         vm.run_epoch += 1
         vm.queue.insert(0, task)

@@ -40,11 +40,12 @@ class FixedFleet(JobPolicy):
     def submitted(self, replay: JobReplay, job: int) -> None:
         """Give tasks to the VMs that are idle, in turns."""
         self._tasks.extend(replay.drawn.tasks(job))
-        for _ in range(self._count):
-            vm = replay.vms[self._next]
+        first = self._next
+        for turn in range(first, first + self._count):
+            vm = replay.vms[turn % self._count]
             if vm.idle and self._tasks:
                 replay.assign(self._tasks.popleft(), vm)
-            self._next = (self._next + 1) % self._count
+                self._next = (turn + 1) % self._count
 
     def idle(self, replay: JobReplay, vm: JobVm) -> None:
         """Give the VM the next task."""

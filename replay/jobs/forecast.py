@@ -67,8 +67,10 @@ class Forecast:
         result = []
         if vm.task is not None and vm.index not in self.held_until_s:
             result.append((vm.task, clock))
+        seconds, job_of, column = self._seconds, self._replay.job_of, vm.type_index
+        suspended = self._replay.suspended
         for task in vm.queue:
-            expected = self.left_s(task, vm)
+            expected = self.left_s(task, vm) if task in suspended else seconds[job_of[task]][column]
             if expected < math.inf:  # a sample, in the time that the VM is held, is in nobody's way afterwards
                 clock += expected
                 result.append((task, clock))

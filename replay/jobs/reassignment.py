@@ -24,13 +24,16 @@ def reassign(replay: JobReplay, forecast: Forecast) -> int:
         Tasks moved.
     """
     moved = 0
+    delay_s: dict[int, float] = {}
     vms = [vm for vm in replay.vms if vm.alive and vm.index not in forecast.held_until_s]
     for vm in vms:
         task = _late_task(replay, forecast, vm) if vm.queue else None
-        target = None if task is None else _target(replay, forecast, task, vm, vms)
+        target = None if task is None else _target(replay, forecast, task, vm, vms, delay_s)
         if task is not None and target is not None:
             replay.take_back(task, vm)
             replay.assign(task, target, 0)
+            delay_s.pop(vm.index, None)
+            del delay_s[target.index]
             moved += 1
     return moved
 
@@ -43,15 +46,19 @@ def _late_task(replay: JobReplay, forecast: Forecast, vm: JobVm) -> int | None:
     return None
 
 
-def _target(replay: JobReplay, forecast: Forecast, task: int, source: JobVm, vms: list[JobVm]) -> JobVm | None:
-    """VM with the largest permissible delay of those that can take a task (line 5)."""
+def _target(
+    replay: JobReplay, forecast: Forecast, task: int, source: JobVm, vms: list[JobVm], delay_s: dict[int, float]
+) -> JobVm | None:
+    """VM with the largest permissible delay of those that can take a task (line 5); ``delay_s`` is what is known."""
     job = replay.job_of[task]
     best, best_delay = None, -math.inf
     for vm in vms:
         expected = forecast.runtime_s(job, vm.type_index)
         if vm is source or expected == math.inf:
             continue
-        delay = forecast.permissible_delay_s(vm)
+        if vm.index not in delay_s:
+            delay_s[vm.index] = forecast.permissible_delay_s(vm)
+        delay = delay_s[vm.index]
         in_time = forecast.next_start_s(vm) + expected <= replay.jobs[job].deadline_s
         if in_time and delay >= expected and delay > best_delay:
             best, best_delay = vm, delay

@@ -43,13 +43,20 @@ class _Bag:
     def __init__(self, replay: JobReplay, tasks: Iterable[int]) -> None:
         self._replay = replay
         self._tasks = dict.fromkeys(tasks)
+        self._suspended_on: dict[int, list[int]] = {}
+        for task in self._tasks:
+            if task in replay.suspended:
+                self._suspended_on.setdefault(replay.suspended[task][0], []).append(task)
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def assign_one(self, vm: JobVm) -> None:
         """Assign a task to a VM."""
-        task = next((task for task in self._tasks if self._replay.done_s(task, vm)), next(iter(self._tasks)))
+        at_home = self._suspended_on.get(vm.index, [])
+        while at_home and at_home[0] not in self._tasks:
+            at_home.pop(0)
+        task = at_home[0] if at_home else next(iter(self._tasks))
         del self._tasks[task]
         self._replay.assign(task, vm)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ from spotbag.instances import (
     Job,
     JobStream,
     SpotbagError,
+    UniformRunTimes,
     draw_jobs,
     format_job_stream,
     job_stream_names,
@@ -32,8 +34,8 @@ from spotbag.instances import (
     read_job_stream,
     write_job_stream,
 )
-from spotbag.instances.run_times import UniformRunTimes
 
+ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {
     "format": "spotbag.jobs/1",
     "name": "demo",
@@ -94,8 +96,8 @@ def errors(faulty: Any) -> str:
         (document(jobs=[]), "jobs (an array) must have at least 1 entry"),
         (document(applications=[]), "applications (an array) must have at least 1 entry"),
         (document(vm_types=[]), "vm_types (an array) must have at least 1 entry"),
-        (document(vm_types=[{"name": f"t{number}", "price_usd_per_block": 1} for number in range(101)]),
-         "vm_types (an array) must have at most 100 entries"),
+        (document(vm_types=[{"name": f"t{number}", "price_usd_per_block": 1} for number in range(1001)]),
+         "vm_types (an array) must have at most 1000 entries"),
         (document(name="x" * 171), "must have at most 170 characters"),
         (document(block_s=0), "block_s 0 must be greater than or equal to 1"),
         (document(blocks=5), "blocks is an unknown key (did you mean 'block_s'?)"),
@@ -382,10 +384,18 @@ def test_the_instance_has_the_prices_by_the_hour_and_the_times_of_the_stream() -
     assert drawn.runtime_s(0, 1) is None
 
 
-def test_run_times_are_rounded_up_and_at_least_a_second() -> None:
-    for value_s, seconds in [(0.001, 1), (40.001, 41), (40, 40)]:
+def test_run_times_are_rounded_and_at_least_a_second() -> None:
+    for value_s, seconds in [(0.001, 1), (40.499, 40), (40.5, 41), (40, 40)]:
         drawn = draw_jobs(JobStream(**with_run_times({"distribution": "constant", "value_s": value_s})), 0)
         assert drawn.runtime_s(0, 0) == seconds
+
+
+def test_the_longest_names_and_the_lowest_prices_can_be_drawn() -> None:
+    longest = with_first("jobs", id="x" * 190) | {"name": "x" * 170, "block_s": 10**8, "creation_overhead_s": 10**8}
+    longest["vm_types"][0] |= {"price_usd_per_block": 3e-5, "memory_mb": 1}
+    instance = draw_jobs(JobStream(**longest), 2**64 - 1).instance
+    assert len(instance.name) == 196
+    assert instance.vm_types[0].offers["on-demand"].price_usd_per_hour == pytest.approx(1.08e-9)
 
 
 def test_tasks_longer_than_every_deadline_are_drawn() -> None:
@@ -415,7 +425,7 @@ def test_the_stream_of_thai_has_the_printed_figures() -> None:
         ("j6", "app3", 1500, 100, 2100),
     ]
     averages = [[stream.average_s(name, vm_type) for vm_type in stream.type_names] for name in ("app1", "app2", "app3")]
-    assert averages == [[43, 22, 17], [40, 18, 18], [48, 24, 12]]
+    assert averages == [[42, 21, 17], [40, 17, 17], [48, 24, 12]]
 
 
 @pytest.mark.parametrize("name", job_stream_names())
@@ -432,3 +442,15 @@ def test_an_unknown_stream_is_refused_with_close_ones() -> None:
         library_job_stream("thai/table1")
     with pytest.raises(InputError, match=r"known: thai/table2, tiny/two-jobs"):
         library_job_stream("zzz")
+
+
+def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    (text,) = re.findall(r"```json jobs\n(.*?)```", page, re.DOTALL)
+    stream = parse_job_stream(text)
+    assert format_job_stream(stream) == text
+    assert [stream.average_s("sort", "small"), stream.average_s("sort", "big")] == [40, 20]
+    assert draw_jobs(stream, 0).instance.task_ids[:2] == ("first#1", "first#2")
+    (code,) = re.findall(r"```python\n(from spotbag.instances import draw_jobs.*?)```", page, re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out.startswith("42\n")

