@@ -127,7 +127,7 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
     if not traces:
         raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
-        if "jobs" not in trace.run:
+        if not trace.of_jobs:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one of a plan, not of a job "
                 "stream; write_replay_gantt draws it"
@@ -193,7 +193,7 @@ class _Reader:
             if vm.name not in self.ended:
                 vm.end_s = end_s
             vm.ready_s = min(vm.ready_s, vm.end_s)
-            vm.block_ends_s = _block_ends_s(vm, self.trace.run["billing"].get("block_s"))
+            vm.block_ends_s = _block_ends_s(vm, self.trace.run["billing"])
         return self
 
     def _take(self, event: Mapping[str, Any], job_of: Mapping[str, int]) -> None:
@@ -229,9 +229,11 @@ def _job_of(trace: Trace) -> dict[str, int]:
     return dict(zip(ids, owners, strict=False))
 
 
-def _block_ends_s(vm: VmRow, block_s: int | None) -> tuple[int, ...]:
-    """Ends of the blocks that are paid, from the request on; none if the VM is billed by the second."""
+def _block_ends_s(vm: VmRow, billing: Mapping[str, Any]) -> tuple[int, ...]:
+    """Ends of the blocks that are paid; none if the VM is billed by the second."""
+    block_s = billing.get("block_s")
     if block_s is None:
         return ()
-    blocks = max(-(-(vm.end_s - vm.requested_s) // block_s), 1)
-    return tuple(vm.requested_s + block * block_s for block in range(1, blocks + 1))
+    first_s = vm.requested_s if billing.get("from_request") else vm.ready_s
+    blocks = max(-(-(vm.end_s - first_s) // block_s), 1)
+    return tuple(first_s + block * block_s for block in range(1, blocks + 1))
