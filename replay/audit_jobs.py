@@ -96,12 +96,6 @@ class JobAudit(Audit):
         if place != len(names):
             message = f"the jobs have {counted(place, 'task')} together, the instance has {len(names):,}"
             self._find("job", "", abs(place - len(names)), "tasks", message)
-        last_s = max(job.deadline_s for job in self.jobs)
-        for key in ("deadline_s", "d_spot_s"):
-            stated = self.trace.instance.get(key)
-            if stated is not None and stated != last_s:
-                message = f"{key} of the instance is {stated} s; the last deadline of a job is {last_s} s"
-                self._find("job", "", abs(stated - last_s), "s", message)
         if self.run["timeline"]["events"]:
             message = "the run has a timeline of hibernations; nothing hibernates in a job stream"
             self._find("kind", "", len(self.run["timeline"]["events"]), "events", message)

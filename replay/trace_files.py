@@ -239,7 +239,7 @@ def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
         place = f"line {number}"
         found = field_issues(error, model, record)
         # In files the key is "from", which no attribute can be called.
-        return [Issue(place, issue.rule.replace("from_vm", "from"), issue.field, issue.value) for issue in found]
+        return [Issue(place, issue.rule.replace("from_vm", "from"), issue.path, issue.value) for issue in found]
     return []
 
 

@@ -325,8 +325,6 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
         [job_says(1, deadline_s=140), ends(late_tasks=3, late_s=20 + 60 + 55)],
         {"job": 10},
     ),
-    "job: another last deadline": (given_up, [instance_says(deadline_s=403)], {"job": 3}),
-    "job: another D_spot": (given_up, [instance_says(d_spot_s=393)], {"job": 7}),
     "vm: spot": (
         sampled,
         [type_says(1, **_SPOT), edit("launch", 1, market="spot"), ends(on_demand_started=1)],

@@ -40,7 +40,6 @@ def demand_sound_replay(drawn: DrawnJobs, make: Callable[[int], JobPolicy], seed
     assert outcome.busy_s >= sum(min(drawn.instance.runtime_s[task]) for task in range(len(drawn.job_of)))
     prices = {vm_type.name: vm_type.price_usd_per_block for vm_type in drawn.stream.vm_types}
     assert outcome.cost_usd == pytest.approx(sum(prices[name] * count for name, count in outcome.blocks.items()))
-    return
     report = audit(job_trace(replay, outcome))
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
