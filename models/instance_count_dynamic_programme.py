@@ -74,9 +74,13 @@ def _least_weights(covering: Covering, weights: list[int]) -> Any:
 def _with_one_more_type(least: Any, tasks: int, weight: int) -> Any:
     """f(1), ..., f(n) with one more type."""
     rows = -(-len(least) // tasks)
-    table = np.full((rows + 1) * tasks, least[-1], dtype=least.dtype)
+    table = np.empty((rows + 1) * tasks, dtype=least.dtype)
     table[:tasks] = 0  # nothing is left to be covered
     table[tasks : tasks + len(least)] = least
+    table[tasks + len(least) :] = least[-1]
+    by_rows = table.reshape(rows + 1, tasks)
     added = np.arange(rows + 1, dtype=least.dtype)[:, None] * weight
-    filled = np.minimum.accumulate(table.reshape(rows + 1, tasks) - added, axis=0) + added
-    return filled.reshape(-1)[tasks : tasks + len(least)]
+    by_rows -= added
+    np.minimum.accumulate(by_rows, axis=0, out=by_rows)
+    by_rows += added
+    return table[tasks : tasks + len(least)]

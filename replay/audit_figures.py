@@ -99,14 +99,17 @@ def _stream_findings(figures: Figures, end: Mapping[str, Any], of_jobs: bool) ->
     """Compare the figures that job streams have, and plans have not."""
     for name in (*_COUNTED_IN_STREAMS, "blocks"):
         stated = end.get(name)
-        if not of_jobs and stated is not None:
-            yield Finding("figures", "", 1, "figures", f"the end says {name}, which only a replay of a job stream has")
-        elif of_jobs and stated is None:
-            yield Finding("figures", "", 1, "figures", f"the end does not say {name}, as one of a job stream does")
-        elif of_jobs and name == "blocks":
+        if not of_jobs:
+            if stated is not None:
+                message = f"the end says {name}, which only a replay of a job stream has"
+                yield Finding("figures", "", 1, "figures", message)
+        elif stated is None:
+            message = f"the end does not say {name}, as one of a job stream does"
+            yield Finding("figures", "", 1, "figures", message)
+        elif name == "blocks":
             for vm_type in sorted(stated.keys() | figures.blocks.keys()):
                 yield from _off(f"blocks.{vm_type}", stated.get(vm_type, 0), figures.blocks[vm_type], "blocks")
-        elif of_jobs:
+        else:
             yield from _off(name, stated, getattr(figures, name), _COUNTED_IN_STREAMS[name])
 
 

@@ -83,8 +83,8 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SpotbagError
-        If the format is unknown, the trace is one of a job stream or contradicts itself, the file cannot be written or the plotting libraries
-        are missing.
+        If the format is unknown, the trace is one of a job stream or contradicts itself, the file cannot be written
+        or the plotting libraries are missing.
     """
     kind = picture_format(path)
     if trace.of_jobs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -10,13 +9,10 @@ from typing import Any
 
 from ..instances.wording import counted, shortened
 from .replay_layout import counts_text, deadline_text, percent
+from .story_jobs import tell_job_story
+from .story_wording import MOST_NAMED, counted_list, listed, moments_text, prefix_and_number
 from .trace_files import Trace
 from .trace_history import History, Move, Run, awake, read_history
-
-_MOST_NAMED = 6
-_NAME_CHARACTERS = 60
-_LEAST_RANGE = 3
-_NUMBERED = re.compile(r"(.*[-#])([1-9][0-9]{0,8})")
 
 Event = Mapping[str, Any]
 
@@ -33,13 +29,15 @@ def tell_story(trace: Trace) -> list[str]:
     -------
     list of str
         What was replayed; the day, each line beginning with the second; how it ended, with every task that was late
-        or never finished and why.
+        or never finished and why. Of a job stream, the late tasks are counted by job.
 
     Raises
     ------
     SpotbagError
         If the trace contradicts itself.
     """
+    if trace.of_jobs:
+        return tell_job_story(trace)
     return _Teller(trace, read_history(trace)).story()
 
 
@@ -151,7 +149,7 @@ class _Teller:
         mix = Counter((event["type"], event["market"]) for event in launches)
         what = ", ".join(f"{number} {vm_type} {market}" for (vm_type, market), number in mix.items())
         readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, time_s}
-        ready = f", ready at {_moments(readies)}" if readies else ""
+        ready = f", ready at {moments_text(readies)}" if readies else ""
         self._tell(time_s, f"{counted(len(launches), 'VM')} rented: {what}{ready}")
 
     def _tell_resumes(self, time_s: int, vms: list[str]) -> None:
@@ -159,7 +157,7 @@ class _Teller:
             downs = {time_s - self.down_since[vm] for vm in group}
             for vm in group:
                 self.trigger_s.pop(vm, None)
-            after = f" after {_moments(downs)}" if len(downs) == 1 else ""
+            after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
             self._tell(time_s, f"{vm_type} resumes{after}: {self._vms_text(group)}")
             for vm in group:
                 del self.down_since[vm]
@@ -186,7 +184,7 @@ class _Teller:
             changes.setdefault((before, event["at_s"]), []).append(vm)
         for (before, at_s), vms in changes.items():
             earlier = "" if before is None else f" (was {before:,} s)"
-            self._tell(time_s, f"{_listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
+            self._tell(time_s, f"{listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
 
     def _tell_migrations(
         self, time_s: int, migrated: list[Move], triggers: Sequence[Event], stranded: Sequence[Event]
@@ -220,7 +218,7 @@ class _Teller:
         for vm, number in numbers.items():
             alike.setdefault((number, kinds[vm]), []).append(vm)
         targets = [
-            f"{number}{' each' if len(vms) > 1 else ''} to {kind} {_listed(vms, 'VM')}"
+            f"{number}{' each' if len(vms) > 1 else ''} to {kind} {listed(vms, 'VM')}"
             for (number, kind), vms in alike.items()
         ]
         one = len(numbers) == 1
@@ -256,7 +254,7 @@ class _Teller:
         cycle_ended = set(_names(kinds.get("cycle-end", [])))
         for vm, moves in thieves.items():
             victims = Counter(move.source for move in moves)
-            sources = _listed([_from_text(victim, number, len(victims)) for victim, number in victims.items()], "VM")
+            sources = listed([_from_text(victim, number, len(victims)) for victim, number in victims.items()], "VM")
             baseline = sum(self._runs_at_baseline(move) for move in moves)
             mode = " (in baseline mode)" if baseline == len(moves) else ""
             when = "idle at the end of its cycle" if vm in cycle_ended else "idle"
@@ -266,14 +264,14 @@ class _Teller:
         vain = [vm for vm in dict.fromkeys(vain) if vm not in gone and vm not in thieves]
         if vain:
             finds = "finds" if len(vain) == 1 else "find"
-            self._tell(time_s, f"{_listed(vain, 'VM')} idle: {finds} nothing to steal")
+            self._tell(time_s, f"{listed(vain, 'VM')} idle: {finds} nothing to steal")
 
     def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
-        gone = sorted(_names(kinds.get("terminate", [])), key=_prefix_and_number)
+        gone = sorted(_names(kinds.get("terminate", [])), key=prefix_and_number)
         if not gone:
             return
         if time_s == self.trace.end["t"]:
-            self._tell(time_s, f"the bag ends; {counted(len(gone), 'VM')} terminated: {_listed(gone, 'VM')}")
+            self._tell(time_s, f"the bag ends; {counted(len(gone), 'VM')} terminated: {listed(gone, 'VM')}")
             return
         cycle_ended = set(_names(kinds.get("cycle-end", [])))
         for at_cycle in (True, False):
@@ -283,9 +281,7 @@ class _Teller:
             cycles = "its cycle" if len(group) == 1 else "their cycles"
             end = f" at the end of {cycles}" if at_cycle else ""
             idle = self._idle_text(group, time_s)
-            self._tell(
-                time_s, f"{_listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}"
-            )
+            self._tell(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
 
     def _idle_text(self, vms: list[str], time_s: int) -> str:
         """Say how long VMs were idle since their last task, and what that cost."""
@@ -328,11 +324,11 @@ class _Teller:
             groups.setdefault(self._load_text([vm]), []).append(vm)
         if len(groups) == 1:
             load = next(iter(groups))
-            return f"{counted(len(vms), 'VM')} ({_listed(vms, 'VM')}), {'all' if load == 'idle' else 'each'} {load}"
-        if len(groups) > _MOST_NAMED:
+            return f"{counted(len(vms), 'VM')} ({listed(vms, 'VM')}), {'all' if load == 'idle' else 'each'} {load}"
+        if len(groups) > MOST_NAMED:
             return f"{counted(len(vms), 'VM')}, together {self._load_text(vms)}"
         parts = [
-            f"{_listed(group, 'VM')} {'each ' if len(group) > 1 and load != 'idle' else ''}{load}"
+            f"{listed(group, 'VM')} {'each ' if len(group) > 1 and load != 'idle' else ''}{load}"
             for load, group in groups.items()
         ]
         return f"{counted(len(vms), 'VM')} ({'; '.join(parts)})"
@@ -381,7 +377,7 @@ class _Teller:
             else:
                 reason = self._delay_text(run, moved.get(run.task))
             by_reason.setdefault(reason, []).append(f"{run.task} by {run.end_s - deadline_s:,} s")
-        return [f"Late: {_counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
+        return [f"Late: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
     def _delay_text(self, run: Run, move: Move | None) -> str:
         """Say what held up a task that was not known to be late."""
@@ -405,7 +401,7 @@ class _Teller:
             vm = self.vm_of.get(task)
             if vm is None:
                 down = [vm for vm in self.history.vms if self._hibernates_to_the_end(vm)]
-                where = f"; hibernated to the end: {_listed(down, 'VM')}" if down else ""
+                where = f"; hibernated to the end: {listed(down, 'VM')}" if down else ""
                 reason = f"never started{where}"
             elif self._hibernates_to_the_end(vm):
                 reason = f"{vm} hibernates from {self.history.vms[vm].hibernated[-1][0]:,} s to the end"
@@ -414,55 +410,15 @@ class _Teller:
             else:
                 reason = f"left on {vm}"
             by_reason.setdefault(reason, []).append(task)
-        return [f"Unfinished: {_counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
+        return [f"Unfinished: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
 
 def _names(events: Iterable[Event]) -> list[str]:
     return [event["vm"] for event in events]
 
 
-def _listed(items: Sequence[str], noun: str) -> str:
-    """Items with commas, those that are numbered in a row as a range; of many the first and how many more there are."""
-    names: list[str] = []
-    place = 0
-    while place < len(items) and len(names) < _MOST_NAMED:
-        length = _numbered_in_a_row(items, place)
-        name = shortened(items[place], _NAME_CHARACTERS)
-        if length < _LEAST_RANGE:
-            length = 1
-        else:
-            name += f" to {_prefix_and_number(items[place])[1] + length - 1}"
-        names.append(name)
-        place += length
-    more = len(items) - place
-    return ", ".join(names) + (f" and {counted(more, f'more {noun}')}" if more else "")
-
-
-def _numbered_in_a_row(items: Sequence[str], place: int) -> int:
-    """How many items from a place on have the same name but for numbers that follow one another."""
-    prefix, number = _prefix_and_number(items[place])
-    length = 1
-    while number and place + length < len(items) and items[place + length] == f"{prefix}{number + length}":
-        length += 1
-    return length
-
-
-def _prefix_and_number(item: str) -> tuple[str, int]:
-    """Split ``c4.large-spot-3`` or ``t5#3`` before its number; 0 if it has none."""
-    found = _NUMBERED.fullmatch(item)
-    return (item, 0) if found is None else (found[1], int(found[2]))
-
-
-def _counted_list(tasks: Sequence[str]) -> str:
-    return tasks[0] if len(tasks) == 1 else f"{counted(len(tasks), 'task')} ({_listed(tasks, 'task')})"
-
-
 def _from_text(vm: str, number: int, victims: int) -> str:
     return vm if victims == 1 else f"{vm} ({number})"
-
-
-def _moments(moments: Iterable[int | None]) -> str:
-    return ", ".join(f"{moment:,} s" for moment in sorted(moment for moment in moments if moment is not None))
 
 
 def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
@@ -472,9 +428,9 @@ def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
         by_moment.setdefault(at_s, []).append(vm)
     distinct = sorted(by_moment)
     if len(distinct) == 1:
-        whose = "" if len(moments) == n_vms else f" of {_listed(list(moments), 'VM')}"
+        whose = "" if len(moments) == n_vms else f" of {listed(list(moments), 'VM')}"
         return f"migration trigger{whose} at {distinct[0]:,} s"
-    if len(distinct) <= _MOST_NAMED:
-        parts = [f"at {at_s:,} s ({_listed(by_moment[at_s], 'VM')})" for at_s in distinct]
+    if len(distinct) <= MOST_NAMED:
+        parts = [f"at {at_s:,} s ({listed(by_moment[at_s], 'VM')})" for at_s in distinct]
         return f"migration triggers {', '.join(parts)}"
     return f"migration triggers from {distinct[0]:,} to {distinct[-1]:,} s"

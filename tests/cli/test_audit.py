@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import hand_made_job_traces
 import hand_made_traces
 import pytest
 from command_shell import Shell
@@ -42,6 +43,37 @@ def test_an_unfinished_bag_is_noted(shell: Shell) -> None:
     out = shell.run("audit", "day.jsonl")
     assert "1 task unfinished" in " ".join(out.split())
     assert shell.json("audit", "day.jsonl")["runs"][0]["makespan_s"] is None
+
+
+def test_a_job_stream(shell: Shell) -> None:
+    write_traces("stream.jsonl", [hand_made_job_traces.sampled()])
+    out = " ".join(shell.run("audit", "stream.jsonl").split())
+    assert "a stream by hand: 1 run, correct" in out
+    assert "0.100000 520 33 correct j3: 1 of 1 task late for 500 s, by up to 20 s" in out
+    late = hand_made_job_traces.sampled()
+    late.end["idle_s"] -= 5
+    write_traces("stream.jsonl", [late])
+    assert "the end says idle_s 180; the events come to 185" in shell.run("audit", "stream.jsonl", code=1)
+
+
+def test_many_notes_are_cut(shell: Shell) -> None:
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"small": 10}, "count": 6}]
+    jobs = [hand_made_job_traces.job(f"j{number}", 0, 0, 1) for number in range(6)]
+    jobs[-1]["deadline_s"] = 80
+    events = [(0, "submit", {"job": job["id"]}) for job in jobs]
+    events.append((0, "launch", {"vm": "v", "type": "small", "market": "on-demand"}))
+    events += [(0, "assign", {"task": f"t#{number}", "vm": "v"}) for number in range(1, 7)]
+    events.append((15, "ready", {"vm": "v"}))
+    for number in range(1, 7):
+        run = {"vm": "v", "core": 0, "task": f"t#{number}"}
+        events += [(5 + 10 * number, "start", run | {"duration_s": 10}), (15 + 10 * number, "finish", run)]
+    events.append((75, "terminate", {"vm": "v"}))
+    end = {"cost_usd": 0.006, "late_tasks": 5, "late_s": 25 + 35 + 45 + 55 + 65, "on_demand_started": 1}
+    write_traces("stream.jsonl", [hand_made_job_traces.job_trace(tasks, jobs, events, end)])
+    assert "j3: 1 of 1 task late for 0 s, by up to 55 s; and 1 more (--json" in " ".join(
+        shell.run("audit", "stream.jsonl").split()
+    )
+    assert len(shell.json("audit", "stream.jsonl")["runs"][0]["notes"]) == 5
 
 
 def test_every_finding_is_listed_with_its_amount(shell: Shell) -> None:

@@ -19,6 +19,7 @@ NOT_CORRECT = 1
 
 _SHOWN = 40
 _SHOWN_RUNS = 100
+_SHOWN_NOTES = 4
 
 
 def audit_command(
@@ -32,8 +33,9 @@ def audit_command(
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
-    Bills, times, saved work, memory, cores, credits and all figures are worked out again from the events; every broken
-    rule is listed with its amount. Exit code 0: correct; 1: not correct; 2: bad input.
+    Of plans and of job streams: bills, times, saved work, memory, cores, queues, credits and all figures are worked out
+    again from the events; every broken rule is listed with its amount. Exit code 0: correct; 1: not correct; 2: bad
+    input.
     """
     from ..instances.wording import counted
     from ..replay.auditor import audit_traces
@@ -94,13 +96,19 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport]) -> None:
             "-" if report.makespan_s is None else seconds(report.makespan_s),
             f"{len(entry.events):,}",
             "correct" if report.correct else counted(len(report.findings), "finding"),
-            "; ".join(report.notes),
+            _notes_text(report.notes),
         )
         for entry, report in zip(traces[:_SHOWN_RUNS], reports, strict=False)
     ]
     print_table(make_table(columns, rows))
     if len(traces) > _SHOWN_RUNS:
         print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
+
+
+def _notes_text(notes: tuple[str, ...]) -> str:
+    """Of very many notes, such as one for each job of a stream, the first."""
+    more = len(notes) - _SHOWN_NOTES
+    return "; ".join([*notes[:_SHOWN_NOTES], *([f"and {more} more (--json lists all)"] if more > 0 else [])])
 
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int) -> None:

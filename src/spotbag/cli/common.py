@@ -136,7 +136,28 @@ def print_table(table: Table) -> None:
     if width is not None:
         # What does not fit in any way is left to the terminal to wrap: nothing is cut off.
         console.width = max(width, least_width(table))
+        _share_width(table, console.width)
     console.print(table)
+
+
+def _share_width(table: Table, width: int) -> None:
+    """Give the columns what they need at least, and what is left to the first ones.
+
+    Left to itself, rich takes from the widest columns first, also what they need, and then cuts off the last ones.
+    """
+    spare = width - least_width(table)
+    for column in table.columns:
+        least = column.min_width or 1
+        natural = max(map(_cell_length, (column.header, *column.cells)))
+        column.width = least + min(max(natural - least, 0), spare)
+        spare -= column.width - least
+
+
+def _cell_length(cell: Any) -> int:
+    """Columns of a terminal that a heading or a cell takes."""
+    from rich.cells import cell_len
+
+    return cell_len(str(cell))
 
 
 def least_width(table: Table) -> int:

@@ -109,12 +109,12 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
         columns = [
             ("type", False),
             ("task (s)", True),
-            ("fit in", True),
-            ("instances", True),
+            ("tasks fit", True),
+            ("VMs", True),
             ("tasks each", True),
             ("end (s)", True),
             ("paid blocks", True),
-            ("used", False),
+            ("use of each", True),
             ("cost ($)", True),
         ]
         print_table(make_table(columns, _rows(problem, sizing), tight=True))
@@ -149,9 +149,9 @@ def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
 
 def _used(use: InstanceUse) -> str:
     """Use of the blocks of one instance in words: full ones, the last one, those that are idle."""
-    parts = [f"{use.full_blocks:,} x 100 %"] if use.full_blocks else []
+    parts = [f"{use.full_blocks:,} full"] if use.full_blocks else []
     parts += [f"{100 * use.last_block_use:.0f} %"] if use.last_block_use else []
-    parts += [f"{use.idle_blocks:,} x 0 %"] if use.idle_blocks else []
+    parts += [f"{use.idle_blocks:,} idle"] if use.idle_blocks else []
     return ", ".join(parts)
 
 
@@ -159,7 +159,7 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
     """Print all jobs together."""
     columns = [
         ("job", False),
-        ("instances", True),
+        ("VMs", True),
         ("paid blocks", True),
         ("cost ($)", True),
         ("started only ($)", True),
@@ -207,6 +207,7 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
                 "instances": use.instances,
                 "tasks_each": use.tasks_each,
                 "runs_s": use.runs_s,
+                "started_blocks": use.started_blocks,
                 "full_blocks": use.full_blocks,
                 "last_block_use": use.last_block_use,
                 "idle_blocks": use.idle_blocks,
