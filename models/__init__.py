@@ -2,6 +2,7 @@
 
 from .configuration_bound import ConfigurationBound, configuration_bound
 from .divisible_bound import DivisibleBound, divisible_bound
+from .instance_count import SizingProblem, TypeChoice
 from .lower_bounds import LowerBound, lower_bounds
 from .makespan_bounds import makespan_lower_bound_s
 
@@ -9,6 +10,8 @@ __all__ = [
     "ConfigurationBound",
     "DivisibleBound",
     "LowerBound",
+    "SizingProblem",
+    "TypeChoice",
     "configuration_bound",
     "divisible_bound",
     "lower_bounds",

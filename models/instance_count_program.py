@@ -2,8 +2,11 @@
 
 The optimum that is meant is the least by a list of *ranks*: cost, number of instances, then minus the instances of the
 first type, of the second, and so on. Two ranks are one objective if the first is multiplied by a number that the second
-does not reach. That is done as long as the numbers stay small enough for a solver of floating-point numbers; what does
-not fit is minimised afterwards, with the objectives before it fixed at their optima.
+does not reach. That is done as long as the coefficients stay small; what does not fit is minimised afterwards, with the
+ranks before it fixed at their optima.
+
+What is small: to a solver, 28.999999 is a whole number. If that changes an objective or a row by one, the solver can
+trade it for a difference that matters.
 """
 
 from __future__ import annotations
@@ -16,8 +19,16 @@ from typing import Any
 from .instance_count import Covering
 from .refusal import ModelRefusal
 
-LARGEST_OBJECTIVE = 2**40
-"""Values of an objective are kept below this: a solver tells neighbours apart, 2**13 times finer than a double does."""
+LARGEST_COEFFICIENT = 2**17
+"""Coefficients of objectives of several ranks are kept below this: with tolerances of 1e-9, nothing comes near one."""
+
+LARGEST_PRICE = 2**27
+"""Whole prices beyond which the programme refuses."""
+
+
+_TOO_FINE = (
+    "the integer programme cannot tell prices of so many digits apart; round them, or take the method dynamic-programme"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,7 @@ class InstanceCountProgram:
     objective : Objective
         To be minimised.
     fixed : sequence of Objective
-        Objectives that keep their optima.
+        Ranks that keep their optima.
     """
 
     def __init__(
@@ -60,6 +71,7 @@ class InstanceCountProgram:
         import pulp
 
         self.covering = covering
+        self.fixed = tuple(fixed)
         self.problem = pulp.LpProblem("instance_count", pulp.LpMinimize)
         self.variables = [
             self.problem.add_variable(f"instances_{position}", 0, limit, pulp.LpInteger)
@@ -76,17 +88,16 @@ class InstanceCountProgram:
         return pulp.LpAffineExpression(list(zip(self.variables, coefficients, strict=True)))
 
     def read_back(self) -> tuple[int, ...] | None:
-        """Counts of the solution; None if there is none that covers all tasks."""
+        """Counts of the solution; None if there is none that keeps all rows in whole numbers."""
         values = [variable.value() for variable in self.variables]
         if any(value is None for value in values):
             return None
         counts = tuple(round(value) for value in values)
-        return counts if min(counts, default=0) >= 0 and self.covering.covered(counts) else None
+        exact = all(one.value(counts) == one.optimum for one in self.fixed)
+        return counts if exact and min(counts, default=0) >= 0 and self.covering.covered(counts) else None
 
 
-def next_objective(
-    covering: Covering, most: Sequence[int], known: Sequence[int], done: int
-) -> tuple[Objective | None, int]:
+def next_objective(covering: Covering, most: Sequence[int], done: int) -> tuple[Objective | None, int]:
     """Objective that takes as many ranks as fit.
 
     Parameters
@@ -95,8 +106,6 @@ def next_objective(
         What is to be covered.
     most : sequence of int
         Upper limit of each count.
-    known : sequence of int
-        Counts that cover all tasks; the optimum of the objective is no larger than their value.
     done : int
         Ranks that are at their optima already.
 
@@ -113,24 +122,29 @@ def next_objective(
     taken: list[int] | None = None
     for rank in range(done, n_ranks(covering)):
         coefficients, spread = _rank(covering, most, rank)
+        if rank == 0 and max(coefficients) > LARGEST_PRICE:
+            raise ModelRefusal(f"{_TOO_FINE}: one is {max(coefficients):,} times the unit that all are multiples of")
         if spread == 0 and rank > 0:
             continue
-        merged = (
-            coefficients
-            if taken is None
-            else [old * (spread + 1) + new for old, new in zip(taken, coefficients, strict=True)]
-        )
-        value = abs(Objective(tuple(merged)).value(known))
-        if max(value, *map(abs, merged)) > LARGEST_OBJECTIVE:
-            if taken is None:
-                raise ModelRefusal(
-                    f"the integer programme cannot tell prices of so many digits apart: in whole units, an optimum "
-                    f"costs up to {value:,}, more than {LARGEST_OBJECTIVE:,}; round the prices or take the method "
-                    f"dynamic-programme"
-                )
+        if taken is None:
+            taken = coefficients
+            continue
+        merged = [old * (spread + 1) + new for old, new in zip(taken, coefficients, strict=True)]
+        if max(map(abs, merged)) > LARGEST_COEFFICIENT:
             return Objective(tuple(taken)), rank
         taken = merged
     return None if taken is None else Objective(tuple(taken)), n_ranks(covering)
+
+
+def ranks_at(covering: Covering, most: Sequence[int], counts: Sequence[int], done: int) -> list[Objective]:
+    """The ranks that are done, fixed at the values of counts: rows of small coefficients, which say the same as one."""
+    ranks = (Objective(tuple(_rank(covering, most, rank)[0])) for rank in range(done))
+    return [Objective(one.coefficients, one.value(counts)) for one in ranks]
+
+
+def inexact() -> ModelRefusal:
+    """Refusal for counts that a solver takes for a solution, and that are none in whole numbers."""
+    return ModelRefusal(_TOO_FINE)
 
 
 def n_ranks(covering: Covering) -> int:

@@ -375,10 +375,9 @@ class JobAudit(Audit):
         for job in self.jobs:
             late = [self.tasks[task].late_by_s for task in job.tasks if self.tasks[task].late_by_s]
             if late:
-                of = counted(len(job.tasks), "task")
-                self.notes.append(
-                    f"{job.id}: {len(late):,} of {of} late for {job.deadline_s} s, by up to {max(late)} s"
-                )
+                tasks = f"{len(late):,} of {counted(len(job.tasks), 'task')}"
+                due = f"its deadline of {job.deadline_s:,} s"
+                self.notes.append(f"{job.id}: {tasks} late for {due}, by up to {max(late)} s")
 
 
 def _where(book: TaskBook) -> str:

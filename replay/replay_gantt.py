@@ -90,7 +90,7 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.of_jobs:
         raise SpotbagError(
             f"the replay of policy {trace.run['policy']!r} is one of a job stream; this picture shows replays of plans "
-            "(its story can be told in words: tell_story)"
+            "(spotbag.replay.jobs.gantt draws it, tell_story tells it in words)"
         )
     layout = replay_layout(trace)
     try:

@@ -61,13 +61,19 @@ def row_height_in(n_rows: int) -> float:
 
 def new_figure(n_rows: int, more_margin_in: float = 0.0) -> tuple[Figure, Axes]:
     """Make a figure that is high enough for its rows, drawn without a display."""
+    figure = empty_figure(n_rows, more_margin_in)
+    return figure, figure.add_subplot()
+
+
+def empty_figure(n_rows: int, more_margin_in: float = 0.0) -> Figure:
+    """Make a figure that is high enough for its rows, without axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     height = min(max(_MARGIN_IN + more_margin_in + row_height_in(n_rows) * n_rows, 3.0 + more_margin_in), _HIGHEST_IN)
     figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+    return figure
 
 
 def draw_bars(
@@ -123,9 +129,7 @@ def draw_axes(figure: Figure, axes: Axes, layout: Frame) -> None:
     """Set axes, their labels, titles and the legend, which lies below the data."""
     axes.set_xlim(0, span_s(layout))
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    height_in = layout.n_rows * row_height_in(layout.n_rows)
-    every = max(1, round(len(layout.vm_labels) / max(height_in * _MAX_VM_LABELS_PER_IN, 1)))
-    axes.set_yticks(layout.vm_centre[::every], layout.vm_labels[::every], fontsize=8, parse_math=False)
+    label_vms(axes, layout.vm_centre.tolist(), layout.vm_labels, layout.n_rows * row_height_in(layout.n_rows))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("time since the start (s)")
     axes.set_ylabel("VM (one row for each core)")
@@ -134,6 +138,12 @@ def draw_axes(figure: Figure, axes: Axes, layout: Frame) -> None:
     figure.suptitle(layout.title, fontsize=12, fontweight="bold", parse_math=False)
     axes.set_title(layout.subtitle, fontsize=9, color="#444444", parse_math=False)
     figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+
+
+def label_vms(axes: Axes, centres: Sequence[float], labels: Sequence[str], height_in: float) -> None:
+    """Name the VMs at the left edge; only some of them where the rows are too narrow for all names."""
+    every = max(1, round(len(labels) / max(height_in * _MAX_VM_LABELS_PER_IN, 1)))
+    axes.set_yticks(centres[::every], labels[::every], fontsize=8, parse_math=False)
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:

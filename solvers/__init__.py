@@ -2,6 +2,7 @@
 
 from .convergence import write_convergence
 from .front_door import solve
+from .instance_count import Sizing, size_job
 from .pareto import FrontPoint, ParetoFront, pareto_front
 from .pareto_picture import write_pareto
 from .registry import METHODS, Method
@@ -14,8 +15,10 @@ __all__ = [
     "Method",
     "ParetoFront",
     "Result",
+    "Sizing",
     "pareto_front",
     "relative_gap",
+    "size_job",
     "solve",
     "write_convergence",
     "write_pareto",

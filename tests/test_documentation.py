@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from spotbag.cli import main
 from spotbag.heuristics import with_d_spot
 from spotbag.instances import parse_instance
 from spotbag.schedules import check, format_schedule, parse_schedule_document
@@ -34,3 +37,14 @@ def test_every_rule_of_the_checker_is_in_formats_md() -> None:
     text = (ROOT / "docs" / "formats.md").read_text()
     for rule, meaning in RULES.items():
         assert f"| `{rule}` | {meaning} |" in text
+
+
+def test_the_output_shown_of_commands_is_what_they_print(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = 0
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for command, text in re.findall(r"```console\n\$ spotbag (.*)\n([^`]*)```", page.read_text()):
+            assert main(command.split()) == 0
+            printed = [line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines()]
+            assert text.splitlines() == printed, f"{page}: spotbag {command}"
+            shown += 1
+    assert shown

@@ -28,6 +28,9 @@ class Sampling:
     fraction: float = SAMPLING_FRACTION
     samples_per_vm: int = SAMPLES_A_VM
 
+    def __post_init__(self) -> None:
+        Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
+
 
 def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -> Callable[[], JobPolicy]:
     """Return what makes a policy by its name: each replay needs a fresh one.
@@ -51,9 +54,7 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
         return Known
     if name in SAMPLING_POLICIES:
         chosen = Sampling() if sampling is None else sampling
-        make = partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
-        make()  # says now what is wrong with the numbers
-        return make
+        return partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
     fleet = _FLEET.fullmatch(name)
     types = _types_called(stream.type_names, fleet["type"]) if fleet else []
     if fleet is None or not types:
@@ -64,6 +65,11 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     count = int(fleet["count"])
     if not 1 <= count <= MOST_VMS:
         raise InputError("policy", [Issue("", f"must end in a number of VMs from 1 to {MOST_VMS}", value=name)])
+    vm_type = stream.type_names[types[0]]
+    unable = [app.name for app in stream.applications if vm_type not in app.runtime_s]
+    if unable:
+        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}; take a type that runs all applications"
+        raise InputError("policy", [Issue("", rule, value=name)])
     return lambda: FixedFleet(name, types[0], count)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .instances import (
         InputError,
         Instance,
+        JobStream,
         Limits,
         Objective,
         Offer,
@@ -23,14 +24,20 @@ if TYPE_CHECKING:
         Task,
         VmType,
         generate_instance,
+        job_stream_names,
         library_instance,
+        library_job_stream,
         library_names,
         read_instance,
+        read_job_stream,
         write_instance,
+        write_job_stream,
     )
+    from .models import SizingProblem, TypeChoice
     from .replay import Policy, Timeline, audit, find_scenario, replay_day, replay_days
+    from .replay.jobs import JobPolicy, replay_jobs
     from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
-    from .solvers import ParetoFront, Result, pareto_front, solve
+    from .solvers import ParetoFront, Result, pareto_front, size_job, solve
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _ROOMS = {
@@ -38,6 +45,7 @@ _ROOMS = {
     "instances": (
         "InputError",
         "Instance",
+        "JobStream",
         "Limits",
         "Objective",
         "Offer",
@@ -45,14 +53,20 @@ _ROOMS = {
         "Task",
         "VmType",
         "generate_instance",
+        "job_stream_names",
         "library_instance",
+        "library_job_stream",
         "library_names",
         "read_instance",
+        "read_job_stream",
         "write_instance",
+        "write_job_stream",
     ),
+    "models": ("SizingProblem", "TypeChoice"),
     "replay": ("Policy", "Timeline", "audit", "find_scenario", "replay_day", "replay_days"),
+    "replay.jobs": ("JobPolicy", "replay_jobs"),
     "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
-    "solvers": ("ParetoFront", "Result", "pareto_front", "solve"),
+    "solvers": ("ParetoFront", "Result", "pareto_front", "size_job", "solve"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -61,6 +75,8 @@ __version__ = "0.1.0"
 __all__ = [
     "InputError",
     "Instance",
+    "JobPolicy",
+    "JobStream",
     "Limits",
     "Objective",
     "Offer",
@@ -68,25 +84,33 @@ __all__ = [
     "Policy",
     "Result",
     "Schedule",
+    "SizingProblem",
     "SpotbagError",
     "Task",
     "Timeline",
+    "TypeChoice",
     "VmType",
     "audit",
     "check",
     "estimate_d_spot",
     "find_scenario",
     "generate_instance",
+    "job_stream_names",
     "library_instance",
+    "library_job_stream",
     "library_names",
     "pareto_front",
     "read_instance",
+    "read_job_stream",
     "read_schedule",
     "replay_day",
     "replay_days",
+    "replay_jobs",
+    "size_job",
     "solve",
     "write_gantt",
     "write_instance",
+    "write_job_stream",
     "write_schedule",
 ]
 

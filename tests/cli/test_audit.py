@@ -49,7 +49,7 @@ def test_a_job_stream(shell: Shell) -> None:
     write_traces("stream.jsonl", [hand_made_job_traces.sampled()])
     out = " ".join(shell.run("audit", "stream.jsonl").split())
     assert "a stream by hand: 1 run, correct" in out
-    assert "0.100000 520 33 correct j3: 1 of 1 task late for 500 s, by up to 20 s" in out
+    assert "0.100000 520 33 correct j3: 1 of 1 task late for its deadline of 500 s, by up to 20 s" in out
     late = hand_made_job_traces.sampled()
     late.end["idle_s"] -= 5
     write_traces("stream.jsonl", [late])
@@ -70,7 +70,7 @@ def test_many_notes_are_cut(shell: Shell) -> None:
     events.append((75, "terminate", {"vm": "v"}))
     end = {"cost_usd": 0.006, "late_tasks": 5, "late_s": 25 + 35 + 45 + 55 + 65, "on_demand_started": 1}
     write_traces("stream.jsonl", [hand_made_job_traces.job_trace(tasks, jobs, events, end)])
-    assert "j3: 1 of 1 task late for 0 s, by up to 55 s; and 1 more (--json" in " ".join(
+    assert "j3: 1 of 1 task late for its deadline of 0 s, by up to 55 s; and 1 more (--json" in " ".join(
         shell.run("audit", "stream.jsonl").split()
     )
     assert len(shell.json("audit", "stream.jsonl")["runs"][0]["notes"]) == 5

@@ -27,7 +27,7 @@ from spotbag.models.instance_count import (
     tasks_per_instance,
 )
 from spotbag.models.instance_count_dynamic_programme import cheapest_counts
-from spotbag.models.instance_count_program import InstanceCountProgram, Objective, next_objective, tightened
+from spotbag.models.instance_count_program import InstanceCountProgram, Objective, next_objective, ranks_at, tightened
 from spotbag.models.refusal import ModelRefusal
 
 
@@ -219,23 +219,35 @@ def test_ranks_are_one_objective_where_they_fit(monkeypatch: pytest.MonkeyPatch)
     covering = Covering(20, (0, 1, 2), (10, 5, 20), (2, 1, 4))
     most = covering.most_useful()
     assert most == (2, 4, 1)
-    objective, done = next_objective(covering, most, (2, 0, 0), 0)
+    objective, done = next_objective(covering, most, 0)
     # (price * 5 + 1) * 3 - [first type], then * 5 - [second type]
     assert objective == Objective(((11 * 3 - 1) * 5, 6 * 3 * 5 - 1, 21 * 3 * 5))
     assert done == 4
-    monkeypatch.setattr(instance_count_program, "LARGEST_OBJECTIVE", 100)
-    objective, done = next_objective(covering, most, (2, 0, 0), 0)
-    assert (objective, done) == (Objective((33 - 1, 18, 63)), 3)
-    objective, done = next_objective(covering, most, (2, 0, 0), 3)
-    assert (objective, done) == (Objective((0, -1, 0)), 4)
-    objective, done = next_objective(covering, (2, 0, 1), (2, 0, 0), 3)
-    assert (objective, done) == (None, 4)  # there is none of the second type: nothing is left to be chosen
+    monkeypatch.setattr(instance_count_program, "LARGEST_COEFFICIENT", 100)
+    assert next_objective(covering, most, 0) == (Objective((33 - 1, 18, 63)), 3)
+    assert next_objective(covering, most, 3) == (Objective((0, -1, 0)), 4)
+    assert next_objective(covering, (2, 0, 1), 3) == (None, 4)  # no second type: nothing is left to be chosen
+    assert ranks_at(covering, most, (1, 2, 0), 3) == [
+        Objective((2, 1, 4), 4),
+        Objective((1, 1, 1), 3),
+        Objective((-1, 0, 0), -1),
+    ]
 
 
 def test_prices_beyond_a_solver_are_refused() -> None:
     covering = covering_of(job(2000, 1000, (0.1, 1), (0.20000000000000004, "0.5")))
-    with pytest.raises(ModelRefusal, match=r"prices of so many digits apart.*dynamic-programme"):
-        next_objective(covering, covering.most_useful(), covering.most_useful(), 0)
+    with pytest.raises(ModelRefusal, match=r"prices of so many digits apart; .* dynamic-programme: one is 5,000,"):
+        next_objective(covering, covering.most_useful(), 0)
+
+
+def test_what_is_whole_to_a_solver_only_is_not_read_back() -> None:
+    # 28.999999 is 29 to a solver, and 21 less in the row of the optimum.
+    fixed = Objective((21_000_001, 84_000_001), 8_253_000_099)
+    program = InstanceCountProgram(Covering(18_455, (0, 1), (47, 188), (1, 4)), (393, 99), Objective((-1, 0)), [fixed])
+    program.variables[0].varValue, program.variables[1].varValue = 28.999999, 91.0
+    assert program.read_back() is None
+    program.variables[0].varValue, program.variables[1].varValue = 1.0, 98.0
+    assert program.read_back() == (1, 98)
 
 
 @given(coverings())

@@ -287,6 +287,9 @@ def test_policies_go_by_name() -> None:
         job_policy(jobs, "zzz")
     with pytest.raises(InputError, match="number of VMs from 1"):
         job_policy(jobs, "m3.big.0")
+    other = stream([("j", "a", 0, 500, 4)], {"a": {"small": 5}}, {"small": 1.0, "big": 3.0})
+    with pytest.raises(InputError, match=r"big\.2.* cannot do it: a cannot run on big"):
+        job_policy(other, "big.2")
     with pytest.raises(InputError, match="sampling_fraction"):
         job_policy(jobs, "unknown", Sampling(fraction=1.5))
     with pytest.raises(InputError, match="samples_per_vm"):

@@ -66,7 +66,7 @@ def test_plans_and_streams_are_audited_side_by_side() -> None:
 
 
 def test_notes_tell_the_late_tasks_of_each_job() -> None:
-    assert audit(sampled()).notes == ("j3: 1 of 1 task late for 500 s, by up to 20 s",)
+    assert audit(sampled()).notes == ("j3: 1 of 1 task late for its deadline of 500 s, by up to 20 s",)
     assert audit(given_up()).notes == ("1 task unfinished",)
     trace = sampled()
     trace.run["jobs"][0]["deadline_s"] = 250  # "a#2" and "a#3" finish at 305 and 260
@@ -75,9 +75,9 @@ def test_notes_tell_the_late_tasks_of_each_job() -> None:
     report = audit(trace)
     assert report.findings == ()
     assert report.notes == (
-        "j1: 2 of 3 tasks late for 250 s, by up to 55 s",
-        "j2: 2 of 2 tasks late for 194 s, by up to 6 s",
-        "j3: 1 of 1 task late for 500 s, by up to 20 s",
+        "j1: 2 of 3 tasks late for its deadline of 250 s, by up to 55 s",
+        "j2: 2 of 2 tasks late for its deadline of 194 s, by up to 6 s",
+        "j3: 1 of 1 task late for its deadline of 500 s, by up to 20 s",
     )
 
 

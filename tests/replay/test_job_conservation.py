@@ -64,5 +64,5 @@ def test_random_streams(seed: int, policy: str) -> None:
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 @pytest.mark.parametrize("block", range(4))
 def test_soak_of_random_streams(block: int, policy: str) -> None:
-    for seed in range(10**6 + 500 * block, 10**6 + 500 * (block + 1)):
+    for seed in range(10**6 + 250 * block, 10**6 + 250 * (block + 1)):
         demand_sound_stream(seed, policy)

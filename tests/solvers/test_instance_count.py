@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -42,19 +43,35 @@ def test_both_methods_agree_on_large_random_jobs() -> None:
         both(random_job(2_000_000 + seed, most_tasks=100_000))
 
 
-def test_both_methods_agree_if_every_rank_is_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for largest in (2_000, 20_000, 10**6):
-        monkeypatch.setattr(instance_count_program, "LARGEST_OBJECTIVE", largest)
-        solved = 0
-        for seed in range(40):
-            problem = random_job(3_000_000 + seed, most_tasks=30)
-            try:
-                both(problem)
-            except ModelRefusal:
-                assert largest == 2_000
-            else:
-                solved += 1
-        assert solved >= 20
+@pytest.mark.parametrize("largest", [1, 2_000])
+def test_both_methods_agree_if_ranks_are_solved_one_by_one(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instance_count_program, "LARGEST_COEFFICIENT", largest)
+    for seed in range(100):
+        both(random_job(3_000_000 + seed))
+
+
+def fine_prices(seed: int) -> SizingProblem:
+    """A job with prices of up to eight decimals, many of them the same by the core, and up to 20,000 tasks."""
+    numbers = random.Random(seed)
+    digits = numbers.choice([4, 6, 8])
+    types = []
+    for position in range(numbers.choice([2, 3, 5, 8, 20])):
+        cores = numbers.choice([1, 2, 4, 8])
+        price = round(0.05 * cores * numbers.choice([1, 1, 1, 1 + 10.0**-digits, numbers.uniform(0.9, 1.2)]), digits)
+        runtime = Fraction(numbers.choice([1600, 1600, 1500, numbers.randint(800, 2500)]), 10 * cores)
+        types.append(TypeChoice(f"t{position}", price, runtime))
+    return SizingProblem(numbers.randint(1, numbers.choice([50, 1000, 20_000])), 3600, 60, 3600, tuple(types))
+
+
+def test_both_methods_agree_on_prices_of_many_digits() -> None:
+    for seed in range(50, 150):
+        both(fine_prices(seed))
+
+
+@pytest.mark.slow
+def test_both_methods_agree_on_many_prices_of_many_digits() -> None:
+    for seed in range(1_500):
+        both(fine_prices(seed))
 
 
 @pytest.mark.parametrize("method", SIZING_METHODS)

@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import audit, bench, best_known, bound, check, compare, instance, methods, pareto, replay, show, size, solve
+from . import (
+    audit,
+    bench,
+    best_known,
+    bound,
+    check,
+    compare,
+    instance,
+    methods,
+    pareto,
+    replay,
+    show,
+    size,
+    solve,
+    stream,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,6 +58,7 @@ app.command("best-known", epilog=best_known.EXAMPLE)(best_known.best_known_comma
 app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay_command)
 app.command("size", epilog=size.EXAMPLE)(size.size_command)
+app.command("stream", epilog=stream.EXAMPLE)(stream.stream_command)
 app.command("show", epilog=show.EXAMPLE)(show.show_command)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
 app.add_typer(bench.app, name="bench")

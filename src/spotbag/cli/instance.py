@@ -40,8 +40,8 @@ class Document(StrEnum):
 
 @app.command("list", epilog="Example:  spotbag instance list")
 def list_command(as_json: JsonOption = False) -> None:
-    """List the library instances."""
-    from ..instances import library_instance, library_names
+    """List the library instances, and name its streams of jobs."""
+    from ..instances import job_stream_names, library_instance, library_names
 
     rows = []
     for name in library_names():
@@ -59,7 +59,7 @@ def list_command(as_json: JsonOption = False) -> None:
             }
         )
     if as_json:
-        print_json({"instances": rows})
+        print_json({"instances": rows, "job_streams": job_stream_names()})
         return
     columns = [
         ("name", False),
@@ -83,6 +83,7 @@ def list_command(as_json: JsonOption = False) -> None:
         for row in rows
     ]
     print_table(make_table(columns, cells))
+    print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(job_stream_names())}")
 
 
 @app.command(

@@ -1,0 +1,168 @@
+"""``spotbag stream``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import INTERRUPTED
+from .common import JsonOption, busy, check_output, counting, load_job_stream, print_json, warn
+from .stream_report import library_streams, print_runs, print_streams, runs_object
+
+if TYPE_CHECKING:
+    from ..instances import JobStream
+    from ..replay import Trace
+    from ..replay.jobs.policies import Sampling
+
+EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
+
+_DEFAULT_RUNS = 20
+_MOST_RUNS = 1_000_000
+_DEFAULT_POLICIES = ("known", "unknown")
+
+
+def stream_command(
+    stream: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="STREAM",
+            help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="known, unknown, unknown-learning, or a fixed fleet: a VM type and a number, e.g. large.4. "
+            "May be given several times; known and unknown if absent.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs",
+            "-n",
+            metavar="N",
+            min=1,
+            max=_MOST_RUNS,
+            help=f"Draws of the run times to replay; {_DEFAULT_RUNS} if absent.",
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells how each job went.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--sampling-fraction",
+            metavar="F",
+            help="Length of a sampling phase as a fraction of the time to the deadline; 0.1 if absent.",
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option("--samples", metavar="N", help="Tasks that each VM of a sampling phase gets; 10 if absent."),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+    ] = None,
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the streams of the library, and stop.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a stream of jobs: they arrive over time, each with a deadline, and a policy rents VMs by the block.
+
+    Run times are drawn anew for each run, and are the same for all policies. Means have 95 % confidence intervals.
+    Exit code 0: done; 2: bad input.
+    """
+    if listed:
+        _list(as_json)
+        return
+    from ..replay.jobs.front_door import replay_jobs
+    from ..replay.jobs.gantt import PICTURE
+    from ..replay.jobs.policies import job_policy
+    from ..solvers.pictures import still_format
+
+    _check_options(stream, runs, once, trace)
+    if gantt is not None:
+        still_format(gantt, PICTURE)
+    check_output(trace, stream, gantt)
+    check_output(gantt, stream)
+    loaded = load_job_stream(stream or "")
+    sampling = _sampling(sampling_fraction, samples)
+    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
+    for name in names:
+        job_policy(loaded, name, sampling)
+    if trace is not None or gantt is not None:
+        _write(_traces(loaded, names, seed, sampling), trace, gantt)
+    n_runs = 1 if once else runs or _DEFAULT_RUNS
+    with counting(f"replaying {loaded.name}", n_runs) as count:
+        done = replay_jobs(
+            loaded, names, n_runs, seed=seed, jobs=jobs, sampling=sampling, on_run=lambda more: count("", more)
+        )
+    if done.interrupted:
+        warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
+    if as_json:
+        print_json(runs_object(loaded, done, seed, sampling))
+    else:
+        print_runs(loaded, done, seed)
+    if done.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _list(as_json: bool) -> None:
+    streams = library_streams()
+    if as_json:
+        print_json({"streams": streams})
+    else:
+        print_streams(streams)
+
+
+def _check_options(stream: str | None, runs: int | None, once: bool, trace: str | None) -> None:
+    """Refuse what does not go together."""
+    from ..instances import SpotbagError, job_stream_names
+
+    if stream is None:
+        raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {_some(job_stream_names())}")
+    if once and runs is not None:
+        raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
+    if trace is not None and not once and runs != 1:
+        raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+
+
+def _sampling(fraction: float | None, samples: int | None) -> Sampling:
+    from ..replay.jobs.policies import Sampling
+
+    usual = Sampling()
+    return Sampling(
+        usual.fraction if fraction is None else fraction, usual.samples_per_vm if samples is None else samples
+    )
+
+
+def _traces(stream: JobStream, names: Sequence[str], seed: int, sampling: Sampling) -> list[Trace]:
+    from ..replay.jobs.front_door import replay_jobs_once
+
+    return [replay_jobs_once(stream, name, seed, sampling)[1] for name in names]
+
+
+def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
+    """Write the trace of a run under all policies, and a picture of it."""
+    from ..replay import write_traces
+    from ..replay.jobs.gantt import save_job_gantt
+
+    if path is not None:
+        write_traces(path, traces)
+    if gantt is not None:
+        with busy(f"drawing {gantt}"):
+            save_job_gantt(traces, gantt)

@@ -1,0 +1,216 @@
+"""What ``spotbag stream`` prints: policies below each other, and the streams of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .common import make_table, print_table, seconds
+
+if TYPE_CHECKING:
+    from ..instances import JobStream
+    from ..replay import Estimate
+    from ..replay.jobs.front_door import JobRuns
+    from ..replay.jobs.outcome import JobOutcome
+    from ..replay.jobs.policies import Sampling
+    from ..replay.jobs.summary import JobSummary
+
+
+def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
+    """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
+    from ..instances.wording import counted
+
+    single = runs.n_runs == 1
+    print(
+        f"{stream.name}: {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}, "
+        f"blocks of {seconds(stream.block_s)} s, {seconds(stream.creation_overhead_s)} s to launch a VM"
+    )
+    if single:
+        print(f"the run of seed {seed}")
+    else:
+        print(f"{runs.n_runs:,} runs, seeds {seed} to {seed + runs.n_runs - 1}; mean ± half of the 95 % interval")
+    print()
+    summaries = runs.summaries()
+    _print_policies(summaries, single)
+    _print_blocks(stream, summaries, single)
+    if single:
+        _print_jobs(runs)
+    print("violation cost: what a task in time costs, once for each that is late")
+    print("late time: seconds after the deadline, of all late tasks together")
+    print("idle time: seconds in which VMs were ready and ran nothing, together")
+
+
+def _print_policies(summaries: Sequence[JobSummary], single: bool) -> None:
+    unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
+    columns = [
+        ("policy", False),
+        ("cost\n($)", True),
+        ("late\ntasks", True),
+        *([("never\nended", True)] if unfinished else []),
+        ("violation\ncost ($)", True),
+        ("late\ntime (s)", True),
+        ("idle\ntime (s)", True),
+        ("makespan\n(s)", True),
+    ]
+    digits = 0 if single else 1
+    rows = []
+    for summary in summaries:
+        means, violation = summary.means, summary.violation_cost_usd
+        rows.append(
+            [
+                summary.policy,
+                _cell(means["cost_usd"], 3),
+                _cell(means["late_tasks"], digits),
+                *([_cell(means["unfinished_tasks"], digits)] if unfinished else []),
+                "-" if violation is None else f"{violation:,.3f}",
+                _cell(means["late_s"], 0),
+                _cell(means["idle_s"], 0),
+                _cell(summary.makespan_s, 0),
+            ]
+        )
+    print_table(make_table(columns, rows, tight=True))
+
+
+def _print_blocks(stream: JobStream, summaries: Sequence[JobSummary], single: bool) -> None:
+    """Print the blocks of the VM types that any policy has rented."""
+    used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
+    if not used:
+        return
+    columns = [("paid blocks", False), *((name, True) for name in used)]
+    rows = [
+        [summary.policy, *(_cell(summary.blocks[name], 0 if single else 1) for name in used)] for summary in summaries
+    ]
+    print_table(make_table(columns, rows))
+
+
+def _print_jobs(runs: JobRuns) -> None:
+    """Print how each job went in a single run."""
+    columns = [
+        ("policy", False),
+        ("job", False),
+        ("tasks", True),
+        ("late", True),
+        ("late time (s)", True),
+        ("last end (s)", True),
+        ("deadline (s)", True),
+    ]
+    rows: list[list[str]] = []
+    for outcomes in runs.outcomes:
+        if rows:
+            rows.append([])
+        for job in outcomes[0].jobs:
+            ended = job.finished == job.n_tasks
+            rows.append(
+                [
+                    outcomes[0].policy,
+                    job.id,
+                    f"{job.n_tasks:,}",
+                    f"{job.late_tasks:,}",
+                    seconds(job.late_s),
+                    seconds(job.last_finish_s) if ended else f"never: {job.n_tasks - job.finished:,}",
+                    seconds(job.deadline_s),
+                ]
+            )
+    print_table(make_table(columns, rows))
+
+
+def _cell(value: Estimate, digits: int) -> str:
+    """Mean and half width of the interval."""
+    if value.mean is None:
+        return "-"
+    text = f"{value.mean:,.{digits}f}"
+    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
+
+
+def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling) -> dict[str, Any]:
+    """Return all that is known of the runs as one JSON object."""
+    return {
+        "stream": stream.name,
+        "jobs": len(stream.jobs),
+        "tasks": stream.n_tasks,
+        "block_s": stream.block_s,
+        "creation_overhead_s": stream.creation_overhead_s,
+        "seed": seed,
+        "runs": runs.n_runs,
+        "interrupted": runs.interrupted,
+        "sampling": asdict(sampling),
+        "policies": [_summary_object(summary) for summary in runs.summaries()],
+        "outcomes": [
+            {
+                "seed": seed + number,
+                "policies": {
+                    name: _outcome_object(runs.outcomes[index][number]) for index, name in enumerate(runs.policies)
+                },
+            }
+            for number in range(runs.n_runs)
+        ],
+    }
+
+
+def _summary_object(summary: JobSummary) -> dict[str, Any]:
+    return {
+        "policy": summary.policy,
+        "runs": summary.runs,
+        **{name: value.to_dict() for name, value in summary.means.items()},
+        "makespan_s": summary.makespan_s.to_dict(),
+        "violation_cost_usd": summary.violation_cost_usd,
+        "blocks": {name: value.to_dict() for name, value in summary.blocks.items()},
+    }
+
+
+def _outcome_object(outcome: JobOutcome) -> Mapping[str, Any]:
+    kept = asdict(outcome)
+    for name in ("policy", "seed", "bills", "events"):
+        del kept[name]
+    return kept | {"violation_cost_usd": outcome.violation_cost_usd}
+
+
+def library_streams() -> list[dict[str, Any]]:
+    """Say what there is to each stream of the library."""
+    from ..instances import job_stream_names, library_job_stream
+
+    rows = []
+    for name in job_stream_names():
+        stream = library_job_stream(name)
+        rows.append(
+            {
+                "name": name,
+                "jobs": len(stream.jobs),
+                "tasks": stream.n_tasks,
+                "applications": len(stream.applications),
+                "vm_types": list(stream.type_names),
+                "block_s": stream.block_s,
+                "last_deadline_s": max(job.deadline_s for job in stream.jobs),
+                "source": stream.provenance.source if stream.provenance else "",
+            }
+        )
+    return rows
+
+
+def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row for each stream of the library."""
+    columns = [
+        ("name", False),
+        ("jobs", True),
+        ("tasks", True),
+        ("applications", True),
+        ("VM types", False),
+        ("block (s)", True),
+        ("last deadline (s)", True),
+        ("source", False),
+    ]
+    rows = [
+        [
+            row["name"],
+            f"{row['jobs']:,}",
+            f"{row['tasks']:,}",
+            f"{row['applications']:,}",
+            ", ".join(row["vm_types"]),
+            seconds(row["block_s"]),
+            seconds(row["last_deadline_s"]),
+            row["source"],
+        ]
+        for row in streams
+    ]
+    print_table(make_table(columns, rows))

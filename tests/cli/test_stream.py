@@ -1,0 +1,181 @@
+"""``spotbag stream``: the table, one run, the files, the library, the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+from command_shell import Shell
+
+from spotbag.instances import format_job_stream, library_job_stream
+from spotbag.replay.jobs import front_door
+
+TINY = ("stream", "tiny/two-jobs")
+THAI = ("stream", "thai/table2", "--runs", "4")
+
+
+def test_a_row_for_each_policy_and_its_blocks(shell: Shell) -> None:
+    out = shell.run(*THAI, "--policy", "known", "--policy", "medium.8")
+    assert "thai/table2: 6 jobs, 450 tasks, blocks of 600 s, 15 s to launch a VM" in out
+    assert "4 runs, seeds 0 to 3; mean ± half of the 95 % interval" in out
+    for unit in ("($)", "cost ($)", "time (s)", "(s)"):
+        assert unit in out
+    rows = [line.split() for line in out.splitlines() if line.strip().startswith("medium.8")]
+    assert rows[0][1:4] == ["2.920", "±", "0.000"]
+    assert rows[1][1:4] == ["40.0", "±", "0.0"]  # 8 VMs for 5 blocks
+    blocks = next(line for line in out.splitlines() if "paid blocks" in line)
+    assert blocks.split() == ["paid", "blocks", "m3.medium", "m3.large"]  # nobody rents m3.xlarge
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= 100
+
+
+def test_known_and_unknown_if_no_policy_is_named(shell: Shell) -> None:
+    found = shell.json(*TINY, "--runs", "2")
+    assert [entry["policy"] for entry in found["policies"]] == ["known", "unknown"]
+    again = shell.json(*TINY, "--runs", "2", "-p", "known", "-p", "unknown", "-p", "known")
+    assert again == found
+
+
+def test_json_has_the_means_and_every_run(shell: Shell) -> None:
+    found = shell.json(*THAI, "--policy", "unknown", "--policy", "large.4", "--seed", "5")
+    assert {"stream", "seed", "runs", "interrupted", "sampling", "policies", "outcomes"} <= found.keys()
+    assert [run["seed"] for run in found["outcomes"]] == [5, 6, 7, 8]
+    unknown = found["policies"][0]
+    runs = [run["policies"]["unknown"] for run in found["outcomes"]]
+    for name in ("cost_usd", "late_tasks", "late_s", "idle_s", "makespan_s"):
+        assert unknown[name]["mean"] == pytest.approx(sum(run[name] for run in runs) / 4), name
+        assert unknown[name]["low"] <= unknown[name]["mean"] <= unknown[name]["high"]
+    assert unknown["blocks"]["m3.large"]["mean"] == pytest.approx(sum(run["blocks"]["m3.large"] for run in runs) / 4)
+    assert sum(job["late_tasks"] for job in runs[0]["jobs"]) == runs[0]["late_tasks"]
+
+
+def test_a_run_is_the_same_alone_among_others_and_in_another_process(shell: Shell) -> None:
+    among = shell.json(*THAI, "--policy", "known", "--policy", "unknown")["outcomes"][2]["policies"]["unknown"]
+    alone = shell.json("stream", "thai/table2", "--once", "--seed", "2", "--policy", "unknown")["outcomes"]
+    assert alone == [{"seed": 2, "policies": {"unknown": among}}]
+    parallel = shell.json(*THAI, "--policy", "unknown", "--jobs", "2", "--runs", "6")["outcomes"][2]
+    assert parallel["policies"]["unknown"] == among
+
+
+def test_one_run_tells_each_job(shell: Shell) -> None:
+    out = shell.run(*TINY, "--once", "--policy", "known")
+    assert "the run of seed 0" in out
+    assert "±" not in out
+    # By hand: 4 tasks of 40 s on two small VMs, ready at 10; 2 of 30 s on a big one, requested at 50.
+    assert ["known", "first", "4", "0", "0", "90", "100"] in [line.split() for line in out.splitlines()]
+    assert ["known", "second", "2", "0", "0", "120", "150"] in [line.split() for line in out.splitlines()]
+    [row] = [line.split() for line in out.splitlines() if line.startswith(" known") and "5.000" in line]
+    assert row == ["known", "5.000", "0", "0.000", "0", "20", "120"]
+
+
+def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
+    shell.run(
+        "stream", "thai/table2", "--once", "--seed", "4", "--trace", "stream.jsonl", "-p", "known", "-p", "large.4"
+    )
+    found = shell.json("audit", "stream.jsonl")
+    assert found["status"] == "correct"
+    assert [(run["policy"], run["day"]) for run in found["runs"]] == [("known", 4), ("large.4", 4)]
+    shell.run(*TINY, "--runs", "1", "--trace", "tiny.jsonl")
+    assert shell.json("audit", "tiny.jsonl")["status"] == "correct"
+
+
+def test_the_first_run_is_drawn(shell: Shell) -> None:
+    shell.run(*TINY, "--runs", "2", "--seed", "7", "--gantt", "stream.svg")
+    text = (shell.folder / "stream.svg").read_text()
+    assert "tiny/two-jobs seed 7" in text
+    assert "policy known" in text
+    assert "policy unknown" in text
+
+
+def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = format_job_stream(library_job_stream("tiny/two-jobs"))
+    (shell.folder / "mine.json").write_text(text)
+    from_file = shell.json("stream", "mine.json", "--once")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert shell.json("stream", "-", "--once") == from_file == shell.json(*TINY, "--once")
+
+
+def test_sampling_can_be_changed(shell: Shell) -> None:
+    def unknown(*words: str) -> dict[str, Any]:
+        return shell.json("stream", "thai/table2", "--once", "-p", "unknown", *words)
+
+    usual = unknown()
+    assert usual["sampling"] == {"fraction": 0.1, "samples_per_vm": 10}
+    assert unknown("--sampling-fraction", "0.1", "--samples", "10") == usual
+    assert unknown("--sampling-fraction", "0.3")["outcomes"] != usual["outcomes"]
+    assert unknown("--samples", "1")["outcomes"] != usual["outcomes"]
+
+
+def test_tasks_that_never_end_have_a_column(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spotbag.replay.jobs.known import Known
+
+    assert "never" not in shell.run(*TINY, "--once")
+    monkeypatch.setattr(Known, "submitted", lambda *_: None)  # a policy that does nothing
+    out = shell.run(*TINY, "--once", "--policy", "known")
+    assert "never" in out
+    assert "never: 4" in out
+    assert "paid blocks" not in out
+
+
+def test_the_library_is_listed(shell: Shell) -> None:
+    listed = shell.run("stream", "--list")
+    for part in ("thai/table2", "tiny/two-jobs", "m3.medium", "2,100"):
+        assert part in listed
+    streams = shell.json("stream", "--list")["streams"]
+    assert {"name": "thai/table2", "jobs": 6, "tasks": 450}.items() <= streams[0].items()
+    assert "thai/table2" in shell.run("instance", "list")
+    assert shell.json("instance", "list")["job_streams"] == [row["name"] for row in streams]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "STREAM is missing: give a file, - or a stream of the library: thai/table2"),
+        (("thai/table3",), "did you mean thai/table2"),
+        (("none.json",), "none.json: no such file"),
+        (("bad.json",), "bad.json"),
+        (("tiny/two-jobs", "--policy", "knwon"), "did you mean known"),
+        (("tiny/two-jobs", "--policy", "small.0"), "must end in a number of VMs"),
+        (("tiny/two-jobs", "--policy", "small.2"), "cannot run on small"),
+        (("tiny/two-jobs", "--runs", "0"), "--runs"),
+        (("tiny/two-jobs", "--jobs", "0"), "--jobs"),
+        (("tiny/two-jobs", "--seed", "-1"), "--seed"),
+        (("tiny/two-jobs", "--seed", str(2**64)), "must be from 0 to 2**64 - 1"),
+        (("tiny/two-jobs", "--sampling-fraction", "1"), "sampling_fraction 1 must be between 0 and 1"),
+        (("tiny/two-jobs", "--samples", "0"), "samples_per_vm 0 must be 1 or more"),
+        (("tiny/two-jobs", "--once", "--runs", "3"), "give one of them"),
+        (("tiny/two-jobs", "--trace", "t.jsonl"), "add --once"),
+        (("tiny/two-jobs", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
+        (("tiny/two-jobs", "--once", "--trace", "s.png", "--gantt", "s.png"), "another file of this command"),
+        (("bad.json", "--gantt", "s.html"), "a picture of a job stream is .png, .svg or .pdf"),
+    ],
+)
+def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
+    (shell.folder / "bad.json").write_text(json.dumps({"format": "spotbag.jobs/1"}))
+    shell.run("stream", *words, code=2)
+    assert said in shell.err
+    assert [path.name for path in shell.folder.iterdir()] == ["bad.json"]
+
+
+def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, calls = front_door._batch, []
+
+    def stopped(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return batch(*given)
+
+    monkeypatch.setattr(front_door, "_batch", stopped)
+    found = shell.json(*TINY, "--runs", "50", code=130)
+    assert "interrupted: 4 of 50 runs are here" in shell.err
+    assert (found["runs"], found["interrupted"]) == (4, True)
+    shell.run(*TINY, "--runs", "50", code=130)  # at once: nothing to show
+    assert shell.out == ""
+
+
+def test_help_has_an_example(shell: Shell) -> None:
+    out = shell.run("stream", "--help")
+    assert "Example:  spotbag stream thai/table2" in out
