@@ -1,1 +1,1 @@
-"""The tables of the HADS and Burst-HADS papers, replayed on our instances beside what is printed."""
+"""The tables of the HADS and Burst-HADS papers and of Thai et al., replayed beside what is printed."""
