@@ -65,6 +65,7 @@ def bench_thai(options: ThaiOptions, on_runs: OnDays = lambda runs, label: None)
             *_ratios(figures, runs),
             *_fig_4(figures, runs),
             *_fig_5(runs),
+            *_variants(runs),
             *_sampling(runs),
         ),
         claims=tuple(thai_claims(figures, runs)),
@@ -141,19 +142,27 @@ def _fig_5(runs: ThaiRuns) -> Iterator[ComparisonRow]:
         yield _row("Fig. 5", policy, "late_s", None, found.mean(lambda run: run.late_s))
 
 
+def _variants(runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """``known`` and ``unknown`` beside other readings of the paper, and our own variation."""
+    for policy in (KNOWN, UNKNOWN):
+        yield from _measured("variants", runs.approaches[policy])
+    for found in runs.variants.values():
+        yield from _measured("variants", found)
+
+
 def _sampling(runs: ThaiRuns) -> Iterator[ComparisonRow]:
     """``unknown`` by the length of the sampling phase, below ``known``, which needs none."""
-    yield from _sampled("no sampling", runs.approaches[KNOWN])
+    yield from _measured("sampling", runs.approaches[KNOWN], "no sampling")
     for fraction, found in runs.sweep.items():
         name = sampling_name(fraction)
-        yield from _sampled(name, found.runs)
+        yield from _measured("sampling", found.runs, name)
         excluded = mean_of([float(number) for number in found.excluded]).estimate
         yield _row("sampling", UNKNOWN, "excluded_types", None, excluded, scenario=name)
         error = estimate([percent for percent in found.error_percent if percent is not None])
         yield _row("sampling", UNKNOWN, "error_percent", None, error, scenario=name)
 
 
-def _sampled(scenario: str, found: Approach) -> Iterator[ComparisonRow]:
+def _measured(table: str, found: Approach, scenario: str = "") -> Iterator[ComparisonRow]:
     estimates = {
         "cost_usd": found.mean(cost_usd),
         "late_tasks": found.mean(late_tasks),
@@ -161,4 +170,4 @@ def _sampled(scenario: str, found: Approach) -> Iterator[ComparisonRow]:
         "idle_s": found.mean(lambda run: run.idle_s),
     }
     for quantity, ours in estimates.items():
-        yield _row("sampling", found.policy, quantity, None, ours, scenario=scenario)
+        yield _row(table, found.policy, quantity, None, ours, scenario=scenario)

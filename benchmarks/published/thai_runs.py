@@ -26,6 +26,9 @@ KNOWN, UNKNOWN = "known", "unknown"
 SAMPLING_FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lengths of the sampling phase whose effect the paper wants to investigate "later" (section 4.1)."""
 
+VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
+"""What the paper can be read as, too, and our own variation of it."""
+
 _SEEDS_A_BATCH = 4
 
 
@@ -127,11 +130,14 @@ class ThaiRuns:
         By policy, in the order of Table 3.
     sweep : dict of float to SampledRuns
         By the length of the sampling phase.
+    variants : dict of str to Approach
+        `VARIANTS` by name.
     """
 
     stream: JobStream
     approaches: dict[str, Approach]
     sweep: dict[float, SampledRuns]
+    variants: dict[str, Approach]
 
     def less(self, policy: str, other: str, metric: Callable[[JobOutcome], float]) -> Estimate:
         """Mean of a policy less that of another, run by run."""
@@ -182,7 +188,7 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
     stream = library_job_stream(STREAM)
     found = replay_jobs(
         stream,
-        figures.policies,
+        (*figures.policies, *VARIANTS),
         options.runs,
         seed=options.seed,
         jobs=options.jobs,
@@ -191,9 +197,11 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
     if found.interrupted:
         raise KeyboardInterrupt
     pairs = zip(found.policies, found.outcomes, strict=True)
-    approaches = {policy: Approach(policy, outcomes) for policy, outcomes in pairs}
+    every = {policy: Approach(policy, outcomes) for policy, outcomes in pairs}
+    approaches = {policy: every[policy] for policy in figures.policies}
+    variants = {policy: every[policy] for policy in VARIANTS}
     sweep = {fraction: _sampled(stream, fraction, options, on_runs) for fraction in SAMPLING_FRACTIONS}
-    return ThaiRuns(stream, approaches, sweep)
+    return ThaiRuns(stream, approaches, sweep, variants)
 
 
 def sampling_name(fraction: float) -> str:

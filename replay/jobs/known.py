@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from .forecast import Forecast
 from .policy import JobPolicy
@@ -24,9 +25,15 @@ class Known(JobPolicy):
     """Rent by Algorithm 1 and Model 6 on the average run times, move late tasks by Algorithm 3.
 
     VMs are released at the end of a block if they have no task then.
+
+    Attributes
+    ----------
+    new_blocks : bool
+        Whether tasks are appended to existing VMs though another block must be paid for them.
     """
 
     name = "known"
+    new_blocks: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.forecast: Forecast
@@ -41,7 +48,11 @@ class Known(JobPolicy):
 
     def submitted(self, replay: JobReplay, job: int) -> None:
         """Schedule the job (Algorithm 1)."""
-        schedule_job(replay, self.forecast, job, replay.drawn.tasks(job))
+        self.schedule(replay, job, replay.drawn.tasks(job))
+
+    def schedule(self, replay: JobReplay, job: int, tasks: Iterable[int]) -> None:
+        """Assign tasks of a job, and watch over them."""
+        schedule_job(replay, self.forecast, job, tasks, self.new_blocks)
         self.watch(replay)
 
     def watch(self, replay: JobReplay) -> None:
@@ -60,3 +71,10 @@ class Known(JobPolicy):
     def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
         """Release the VM: another block would be paid for nothing."""
         replay.terminate(vm)
+
+
+class KnownPaidBlocks(Known):
+    """As ``known``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
+
+    name = "known-paid-blocks"
+    new_blocks = False

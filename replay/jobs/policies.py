@@ -11,12 +11,15 @@ from functools import partial
 from ...instances.errors import InputError, Issue
 from ...instances.job_stream import JobStream
 from .fixed_fleet import FixedFleet
-from .known import Known
+from .known import Known, KnownPaidBlocks
 from .policy import JobPolicy
-from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown, UnknownLearning
+from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown, UnknownLearning, UnknownPaidBlocks
 
 MOST_VMS = 10_000
-SAMPLING_POLICIES: dict[str, type[Unknown]] = {policy.name: policy for policy in (Unknown, UnknownLearning)}
+KNOWING_POLICIES: dict[str, type[Known]] = {policy.name: policy for policy in (Known, KnownPaidBlocks)}
+SAMPLING_POLICIES: dict[str, type[Unknown]] = {
+    policy.name: policy for policy in (Unknown, UnknownPaidBlocks, UnknownLearning)
+}
 
 _FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
 
@@ -40,8 +43,8 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     stream : JobStream
         The stream that it is for.
     name : str
-        ``known``, ``unknown``, ``unknown-learning``, or a fixed fleet: a VM type, or what follows the last dot of its
-        name, and a number, e.g. ``m3.large.4`` or ``large.4``.
+        One of `KNOWING_POLICIES` or `SAMPLING_POLICIES`, or a fixed fleet: a VM type, or what follows the last dot of
+        its name, and a number, e.g. ``m3.large.4`` or ``large.4``.
     sampling : Sampling, optional
         How policies sample that know nothing at first.
 
@@ -50,8 +53,8 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     InputError
         If there is no such policy; close names are suggested.
     """
-    if name == Known.name:
-        return Known
+    if name in KNOWING_POLICIES:
+        return KNOWING_POLICIES[name]
     if name in SAMPLING_POLICIES:
         chosen = Sampling() if sampling is None else sampling
         return partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
@@ -81,7 +84,7 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 
 def _hint(stream: JobStream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
-    names = [Known.name, *SAMPLING_POLICIES]
+    names = [*KNOWING_POLICIES, *SAMPLING_POLICIES]
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

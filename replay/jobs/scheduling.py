@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .vm import JobVm
 
 
-def schedule_job(replay: JobReplay, forecast: Forecast, job: int, tasks: Iterable[int]) -> None:
+def schedule_job(
+    replay: JobReplay, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
+) -> None:
     """Assign tasks of a job to existing VMs, then to new ones (Algorithm 1).
 
     Parameters
@@ -29,10 +31,13 @@ def schedule_job(replay: JobReplay, forecast: Forecast, job: int, tasks: Iterabl
         The job.
     tasks : iterable of int
         Those of its tasks that are to be assigned.
+    new_blocks : bool
+        Whether existing VMs may run into blocks that are not paid yet.
     """
     bag = _Bag(replay, tasks)
     _use_existing(replay, forecast, job, bag, within_paid_blocks=True)
-    _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
+    if new_blocks:
+        _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
     if bag:
         _fill(forecast, job, bag, _rent(replay, forecast, job, len(bag)))
 
@@ -64,8 +69,9 @@ class _Bag:
 def _use_existing(replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool) -> None:
     """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
 
-    The text (section 3.2) allows it as long as that costs nothing, the algorithm as long as the deadline is met: first
-    what fits the blocks that are paid anyhow, then what needs another one, which costs no more than a new VM's.
+    The text (section 3.2) allows it as long as there is no "additional cost", the algorithm as long as the deadline is
+    met: first what fits the blocks that are paid anyhow, then what needs another one. That one may be dear: of a VM
+    that Model 6 would not rent for this job. Policies that keep to the text leave the second out.
     """
     deadline_s = replay.jobs[job].deadline_s
     slack: list[tuple[float, int]] = []

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ...instances.errors import InputError, Issue
 from .forecast import Forecast
 from .known import PERIOD, Known
-from .scheduling import schedule_job
 
 if TYPE_CHECKING:
     from .engine import JobReplay
@@ -84,8 +83,7 @@ class Unknown(Known):
         while self._jobs and self._sampled_job is None:
             job = self._jobs.popleft()
             if self.forecast.knows(job):
-                schedule_job(replay, self.forecast, job, replay.drawn.tasks(job))
-                self.watch(replay)
+                self.schedule(replay, job, replay.drawn.tasks(job))
             else:
                 self._assign_sampling(replay, job)
 
@@ -168,20 +166,19 @@ class Unknown(Known):
                 averages[sample.vm.type_index] = Fraction(sum(sample.took_s), len(sample.took_s))
         self.forecast.learn(replay.jobs[job].application, averages)
         self._samples, self._sampled_job = {}, None
-        left = [task for task in replay.drawn.tasks(job) if replay.in_pool(task)]
-        schedule_job(replay, self.forecast, job, left)
-        self.watch(replay)
+        self.schedule(replay, job, [task for task in replay.drawn.tasks(job) if replay.in_pool(task)])
         self._next_jobs(replay)
 
 
 class UnknownLearning(Unknown):
-    """As ``unknown``, but what every task took counts, not only the samples: our own variation of it.
+    """As ``unknown-paid-blocks``, but what every task took counts, not only the samples: our own variation.
 
     A phase that is cut off sees the short tasks of a job rather than the long ones, and few of them; what runs later
     corrects that, for the forecasts of Algorithm 3 and for later jobs of the same application.
     """
 
     name = "unknown-learning"
+    new_blocks = False
 
     def begin(self, replay: JobReplay) -> None:
         """Know nothing."""
@@ -200,3 +197,10 @@ class UnknownLearning(Unknown):
         if self.forecast.knows(job):
             averages = [Fraction(total, n) if n else None for total, n in took]
             self.forecast.learn(replay.jobs[job].application, averages)
+
+
+class UnknownPaidBlocks(Unknown):
+    """As ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
+
+    name = "unknown-paid-blocks"
+    new_blocks = False

@@ -15,13 +15,14 @@ from spotbag.instances.job_draws import DrawnJobs, draw_jobs
 from spotbag.replay import audit
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.fixed_fleet import FixedFleet
-from spotbag.replay.jobs.known import Known
+from spotbag.replay.jobs.known import Known, KnownPaidBlocks
 from spotbag.replay.jobs.policy import JobPolicy
 from spotbag.replay.jobs.traces import job_trace
 from spotbag.replay.jobs.unknown import Unknown, UnknownLearning
 
 POLICIES: dict[str, Callable[[int], JobPolicy]] = {
     "known": lambda seed: Known(),
+    "known-paid-blocks": lambda seed: KnownPaidBlocks(),
     "unknown": lambda seed: Unknown(),
     "unknown, few samples": lambda seed: Unknown(0.02, 1),
     "unknown-learning": lambda seed: UnknownLearning(0.3),

@@ -208,6 +208,17 @@ TABLES = {
             leads=("policy",),
         ),
         Table(
+            "variants",
+            "Another reading of the paper (-paid-blocks: section 3.2 to the letter), and our variation of it (-learning)",
+            (
+                Column("cost ($)", "", "cost_usd", 3, False),
+                Column("late tasks", "", "late_tasks", 1, False),
+                Column("violation cost ($)", "", "violation_cost_usd", 4, False),
+                Column("idle (s)", "", "idle_s", 0, False),
+            ),
+            leads=("policy",),
+        ),
+        Table(
             "sampling",
             "unknown by the length of the sampling phase, in percent of the time to the deadline (not in the paper)",
             (

@@ -37,7 +37,8 @@ def stream_command(
         typer.Option(
             "--policy",
             "-p",
-            help="known, unknown, unknown-learning, or a fixed fleet: a VM type and a number, e.g. large.4. "
+            help="known, unknown, each also with -paid-blocks, unknown-learning, or a fixed fleet: a VM type and a "
+            "number, e.g. large.4. "
             "May be given several times; known and unknown if absent.",
         ),
     ] = None,
