@@ -68,7 +68,8 @@ printed ones, as Fig. 3 is lost."""
 
 _VARIANTS_TEXT = """`-paid-blocks` keeps to the letter of section 3.2: existing VMs get tasks of a new job only within
 blocks that are paid anyhow. `unknown-learning` is ours: it does the same, and lets every finished task count, not only
-the samples. It is cheaper than `unknown` and late as rarely as `known`, without knowing any run time."""
+the samples. It is cheaper than `unknown` and late less often than `known`, without
+knowing any run time."""
 
 _SWEEP = """The paper leaves this for later (section 4.1). A pair of application and VM type without a finished sample
 is excluded: the type is not used for the application."""

@@ -311,7 +311,7 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
     text = " ".join(result.notes)
     for part in ("83 blocks in 5 runs", "12 late tasks of known and 14 of unknown", "782 times", "10.69, 16.67, 29.25"):
         assert part in text
-    runs = ThaiRuns(library_job_stream("thai/table2"), {}, {})
+    runs = ThaiRuns(library_job_stream("thai/table2"), {}, {}, {})
     percents = work_percent(FIGURES, runs)
     # The same work in 10 x 4 and (nearly) 8 x 5 blocks.
     assert percents["medium.10"] == pytest.approx(percents["medium.8"], rel=0.005)

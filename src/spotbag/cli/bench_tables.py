@@ -209,7 +209,7 @@ TABLES = {
         ),
         Table(
             "variants",
-            "Another reading of the paper (-paid-blocks: section 3.2 to the letter), and our variation of it (-learning)",
+            "Another reading of the paper (-paid-blocks: section 3.2 to the letter), and our variation (-learning)",
             (
                 Column("cost ($)", "", "cost_usd", 3, False),
                 Column("late tasks", "", "late_tasks", 1, False),
