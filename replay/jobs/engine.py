@@ -26,7 +26,7 @@ _POOL: Final = -2
 _FINISHED: Final = -3
 
 
-class JobReplay(EventLoop):
+class JobReplay(EventLoop[JobOutcome]):
     """A replay of a job stream: the drawn run times, a policy, and how far it has come.
 
     VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
@@ -81,12 +81,6 @@ class JobReplay(EventLoop):
         policy.begin(self)
 
     # -------------------------------------------------------------------- loop
-
-    def run(self) -> JobOutcome:
-        """Go on to the end."""
-        while self.step():
-            pass
-        return self.outcome()
 
     def step(self) -> bool:
         """Handle the next event; False if there is none, or all jobs are done."""
