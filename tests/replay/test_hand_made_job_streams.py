@@ -282,7 +282,7 @@ def test_policies_go_by_name() -> None:
     with pytest.raises(InputError, match="did you mean unknown"):
         job_policy(jobs, "unknwon")
     with pytest.raises(
-        InputError, match=r"there are known, unknown, unknown-learning, and fixed fleets such as m3\.big\.4"
+        InputError, match=r"there are known, unknown, unknown-learning, a2ha, and fixed fleets such as m3\.big\.4"
     ):
         job_policy(jobs, "zzz")
     with pytest.raises(InputError, match="number of VMs from 1"):
