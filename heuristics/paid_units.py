@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..instances.problem import IntArray
 from ..models.paid_units_bound import UnitsProblem
 
 Packing = list[list[int]]
@@ -79,7 +80,7 @@ def _levelled(problem: UnitsProblem, rooms_s: Sequence[int], out_of_time: Callab
     return None
 
 
-def _relieve(times: Sequence[int], packing: Packing, left: np.ndarray, worst: int) -> bool:
+def _relieve(times: Sequence[int], packing: Packing, left: IntArray, worst: int) -> bool:
     """Move a task of an overfull host, or swap it for a shorter one, so that what exceeds the rooms becomes least."""
     mine = np.array([times[task] for task in packing[worst]], dtype=np.int64)
     best: tuple[float, int, int, int] | None = None
@@ -119,9 +120,9 @@ def _relieve(times: Sequence[int], packing: Packing, left: np.ndarray, worst: in
 
 def _filled(problem: UnitsProblem, wall_s: int, out_of_time: Callable[[], bool]) -> Packing | None:
     """Host by host: the longest task left, and those that fill its room best; of several rooms, the least per unit."""
-    rooms = problem.rooms_s(wall_s)
-    options = rooms[-_FILLED_UNITS:]
-    if len(problem.run_times_s) ** 2 * max(rooms, default=0) > _MOST_FILLING:
+    largest = problem.largest_units(wall_s)
+    options = [problem.room_s(units, wall_s) for units in range(max(largest - _FILLED_UNITS, 0) + 1, largest + 1)]
+    if len(problem.run_times_s) ** 2 * max(options, default=0) > _MOST_FILLING:
         return None
     waiting = list(range(len(problem.run_times_s)))
     packing: Packing = []

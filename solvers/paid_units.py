@@ -21,6 +21,8 @@ _MOST_TASKS_EXACT = 16
 _MOST_FOR_COLUMNS = 20_000_000
 """Tasks times seconds of the largest room beyond which columns are not made: a knapsack would take too long."""
 
+_MOST_UNITS_FOR_COLUMNS = 20_000
+
 _SEARCH_SHARE = 0.2
 _BOUND_SHARE = 0.8
 _PLAN_SHARE = 0.1
@@ -158,11 +160,14 @@ class _Search:
             limits = SolverLimits(deadline=self._until(1.0))
             packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, limits)
             self._keep(packing)
-        elif (
-            self.wall_s > self.bound_s
-            and n_tasks * problem.room_s(problem.budget_units, self.wall_s) <= _MOST_FOR_COLUMNS
-        ):
+        elif self.wall_s > self.bound_s and self._columns_are_few_enough():
             self._share()
+
+    def _columns_are_few_enough(self) -> bool:
+        """Whether a knapsack over all tasks and rooms takes little of the time."""
+        problem = self._problem
+        most = len(problem.run_times_s) * problem.room_s(problem.budget_units, self.wall_s)
+        return most <= _MOST_FOR_COLUMNS and problem.budget_units <= _MOST_UNITS_FOR_COLUMNS
 
     def _pack(self) -> None:
         """Look for plans that end a little after the bound, then later and later, then between."""

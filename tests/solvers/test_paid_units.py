@@ -74,11 +74,12 @@ def test_columns_refute_only_what_no_plan_does_and_make_plans(
     if expected > boot + max(run_times):
         hosts.refuted(expected - 1)
         assert hosts.plan(expected - 1, FAR) is None
+    hosts.add(least_makespan_within(problem.run_times_s, unit, boot, budget).hosts)
     packing = hosts.plan(expected, FAR)
-    if packing is not None:
-        assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
-        assert wall_of(problem, packing) <= expected
-        assert paid_by(problem, packing) <= budget
+    assert packing is not None
+    assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
+    assert wall_of(problem, packing) <= expected
+    assert paid_by(problem, packing) <= budget
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,8 +105,9 @@ def test_packings_keep_time_and_budget(run_times: list[int], unit: int, boot: in
     ("run_times", "budget", "hosts", "wall"),
     [
         ([50] * 4, 4, 4, 60),
-        ([50] * 4, 3, 2, 110),  # three hosts of a unit have room for one task each, two of 110 s would pay 4
-        ([50] * 4, 2, 1, 210),
+        ([50] * 4, 3, 2, 160),  # hosts of one unit have room for a task, of two units for three; two of 110 s pay 4
+        ([45] * 4, 2, 2, 100),
+        ([60, 40, 40, 40], 2, 1, 190),  # two hosts have room for 180 s, and 60 + 40 fit into neither
         ([40] * 4, 2, 2, 90),
         ([90, 95], 3, 2, 105),
         ([], 0, 0, 0),
@@ -178,7 +180,7 @@ def test_time_is_kept() -> None:
     budget = round(1.02 * fewest_paid_units(run_times))
     least = least_makespan_within(run_times, budget_units=budget, time_limit_s=0.5)
     check(least, run_times, 3600, 300, budget)
-    assert least.runtime_s < 10
+    assert least.runtime_s < 5
 
 
 @pytest.mark.parametrize("budget", [-1, 1.5, True])
