@@ -180,3 +180,12 @@ def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.Mo
 def test_help_has_an_example(shell: Shell) -> None:
     out = shell.run("stream", "--help")
     assert "Example:  spotbag stream thai/table2" in out
+
+
+def test_a_job_that_cannot_be_in_time_is_told_of(shell: Shell) -> None:
+    stream = library_job_stream("tiny/two-jobs").to_document()
+    stream["jobs"][0]["deadline_s"] = 25
+    (shell.folder / "tight.json").write_text(json.dumps(stream))
+    shell.run("stream", "tight.json", "--once")
+    assert "first cannot be in time: no type finishes a task by the deadline: 15 s are left" in shell.err
+    assert "second" not in shell.err
