@@ -173,7 +173,10 @@ def paid_blocks(problem: SizingProblem) -> int:
 
 
 def planning_cost_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
-    """Cost of instances that are all paid until the deadline (eq. 5): to plan with, never less than the bill."""
+    """Cost of instances that are all paid until the deadline (eq. 5): to plan with.
+
+    If all tasks take their averages, the bill for the blocks that are started is no more.
+    """
     return paid_blocks(problem) * block_price_usd(problem, counts)
 
 
