@@ -45,6 +45,7 @@ def thai_claims(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[Claim]:
     yield _cheapest(figures, runs)
     yield _dearest(figures, runs)
     yield _xlarge_2_worst(figures, runs)
+    yield _xlarge_late(figures, runs)
     yield _twice(figures, runs)
     yield _mixed(runs)
     yield _xlarge_blocks(runs)
@@ -153,6 +154,16 @@ def _xlarge_2_worst(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
         found,
         f"{_means(runs, ['xlarge.2'], late_tasks, 1)} late tasks, violation cost $ "
         + ("-" if violation is None else show(violation.estimate, 2)),
+    )
+
+
+def _xlarge_late(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
+    xlarge = ("xlarge.2", "xlarge.3")
+    return judged(
+        PAPER,
+        "xlarge.2 and xlarge.3 have the most late tasks",
+        _against(runs, xlarge, _others(figures, *xlarge), late_tasks, is_above, 1),
+        _means(runs, [*xlarge, "medium.8"], late_tasks, 1),
     )
 
 

@@ -60,16 +60,15 @@ spotbag bench thai --jobs 2 --plots pictures    # Table 3, Figs 2 to 5 and a swe
 ```
 
 replays `thai/table2`, the six jobs of the paper, under its eight approaches, all with the same draws of the run times,
-and prints our mean and 95 % interval beside the printed number (mean of five runs), then every statement of section
+and prints our mean and 95 % interval beside the printed number (mean of five runs), then 18 statements of section
 6.3 with a verdict. Approaches are compared run by run; a statement holds, or does not, if the 95 % interval says so.
 `--plots FOLDER` draws the figures, `--out FILE.csv` or `.json` writes all numbers. {runs} draws here; cells are
 `printed / ours`. Violation costs (eq. 7 and 8) are those of the mean cost and the mean number of late tasks, also the
 printed ones, as Fig. 3 is lost."""
 
 _VARIANTS_TEXT = """`-paid-blocks` keeps to the letter of section 3.2: existing VMs get tasks of a new job only within
-blocks that are paid anyhow. `unknown-learning` is ours: it does the same, and lets every finished task count, not only
-the samples. It is cheaper than `unknown` and late less often than `known`, without
-knowing any run time."""
+blocks that are paid anyhow. `unknown-learning` is ours: as `unknown-paid-blocks`, but every finished task counts, not
+only the samples."""
 
 _SWEEP = """The paper leaves this for later (section 4.1). A pair of application and VM type without a finished sample
 is excluded: the type is not used for the application."""

@@ -95,6 +95,9 @@ def replay_jobs(
         raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
     if not policies:
         raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
+    if seed + runs > 2**64:
+        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
+        raise InputError("replay", [Issue("", rule, "seed", seed)])
     for name in policies:
         job_policy(stream, name, sampling, a2ha)
     batches = [

@@ -96,7 +96,7 @@ def burst_hads_command(
 
 @app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --jobs 2 --plots pictures")
 def thai_command(
-    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Draws of the run times.")] = 200,
+    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=2, help="Draws of the run times.")] = 200,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first draw.")] = 0,
     jobs: JobsOption = 1,
     plots: Annotated[

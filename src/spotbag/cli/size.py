@@ -19,7 +19,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances import Job, JobStream
+    from ..instances import Job
     from ..models.instance_count import SizingProblem
     from ..solvers.instance_count import InstanceUse, Sizing, SizingMethod
 
@@ -32,18 +32,25 @@ def size_command(
         list[str] | None, typer.Option("--job", metavar="ID", help="Job to size; may be given several times.")
     ] = None,
     tasks: Annotated[
-        int | None, typer.Option("--tasks", metavar="N", help="Number of tasks, instead of the job's.")
+        int | None,
+        typer.Option("--tasks", metavar="N", min=0, max=10_000_000, help="Number of tasks, instead of the job's."),
     ] = None,
     deadline: Annotated[
         int | None,
-        typer.Option("--deadline", metavar="S", help="Seconds from submission to deadline, instead of the job's."),
+        typer.Option(
+            "--deadline",
+            metavar="S",
+            min=0,
+            max=10**9,
+            help="Seconds from submission to deadline, instead of the job's.",
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option("--method", "-m", help="milp or dynamic-programme; both give the same counts.")
     ] = "milp",
     as_json: JsonOption = False,
 ) -> None:
-    """Tell how many instances of each type finish a job by its deadline at least cost.
+    """Tell how many VMs of each type finish a job by its deadline at least cost.
 
     Each job on its own, with its average run times, as if nothing were rented yet (Model 6 of Thai et al.): every
     VM is paid until the deadline, so that an earlier end may cost less, which is said. That is a cost to plan with; a
@@ -51,11 +58,12 @@ def size_command(
 
     Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.
     """
+    from ..models.instance_count import problem_of_job
     from ..solvers.instance_count import size_job
 
     stream = load_job_stream(jobs)
     chosen = [stream.job(job_id) for job_id in dict.fromkeys(job)] if job else list(stream.jobs_by_submission)
-    problems = [_problem(stream, one, tasks, deadline) for one in chosen]
+    problems = [problem_of_job(stream, one, tasks, deadline) for one in chosen]
     sizings = [size_job(problem, cast("SizingMethod", method)) for problem in problems]
     rows = list(zip(chosen, problems, sizings, strict=True))
     if as_json:
@@ -69,6 +77,7 @@ def size_command(
                 "instances": sum(sizing.n_instances for sizing in sizings),
                 "cost_usd": sum(sizing.cost_usd for sizing in sizings),
                 "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
+                "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
             }
         )
     else:
@@ -85,17 +94,6 @@ def size_command(
             print("started only: the cost without the blocks that stay idle")
     if any(sizing.status == "infeasible" for sizing in sizings):
         raise typer.Exit(NO_FEASIBLE_PLAN)
-
-
-def _problem(stream: JobStream, job: Job, tasks: int | None, deadline: int | None) -> SizingProblem:
-    """Sizing of a job at its submission, with what the command line says instead of what the stream says."""
-    from ..instances import InputError
-    from ..models.instance_count import problem_of_job
-
-    try:
-        return problem_of_job(stream, job, tasks, deadline)
-    except InputError as error:
-        raise InputError(f"{stream.name}, job {job.id} with the values of the command line", error.issues) from None
 
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
@@ -173,8 +171,9 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
         (job.id, "infeasible", "-", "-", "-") if sizing.status == "infeasible" else _total(job.id, [sizing])
         for job, _, sizing in rows
     ]
+    able = [sizing for _, _, sizing in rows if sizing.status != "infeasible"]
     print()
-    print_table(make_table(columns, [*cells, (), _total("all", [sizing for _, _, sizing in rows])]))
+    print_table(make_table(columns, [*cells, (), _total("all" if len(able) == len(rows) else "all that can", able)]))
 
 
 def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
@@ -207,8 +206,8 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
             choice.name: None if choice.runtime_s is None else float(choice.runtime_s) for choice in problem.types
         },
         "paid_blocks_per_instance": sizing.paid_blocks,
-        "cost_usd": sizing.cost_usd,
-        "started_cost_usd": sizing.started_cost_usd,
+        "cost_usd": None if sizing.status == "infeasible" else sizing.cost_usd,
+        "started_cost_usd": None if sizing.status == "infeasible" else sizing.started_cost_usd,
         "cheaper_end": None if cheaper is None else {"available_s": cheaper[0], "cost_usd": cheaper[1].cost_usd},
         "uses": [
             {

@@ -101,8 +101,6 @@ def stream_command(
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
     for name in names:
         job_policy(loaded, name, sampling)
-    if trace is not None or gantt is not None:
-        _write(_traces(loaded, names, seed, sampling), trace, gantt)
     _warn_of_hopeless_jobs(loaded)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
@@ -111,6 +109,8 @@ def stream_command(
         )
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
+    if trace is not None or gantt is not None:
+        _write(_traces(loaded, names, seed, sampling), trace, gantt)
     if as_json:
         print_json(runs_object(loaded, done, seed, sampling))
     else:
