@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .policy import JobPolicy
 if TYPE_CHECKING:
     from .engine import JobReplay
     from .vm import JobVm
+
+LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 
 TICK: Final = -1
 """Datum of the wakes of Fig. 7."""
@@ -32,15 +34,24 @@ class A2haSettings:
     increase_ratio : float
         How fast that fraction grows to 1 (*increaseRatio*).
     initial_hosts : int
-        Hosts that are created at the start.
+        Hosts that are created for a job that finds none; never more than it has tasks.
     budget_factor : float
         How many times the least possible payment the user will pay: hosts need work only for that part of each paid
         unit (*hostProcessingTime*, section 3.1).
     period_s : int
         How often the tasks that run are looked at (section 3.4).
-    long_tasks : {"new", "total", "off"}
-        What must not exceed half the number of tasks (section 3.6): the new hosts, which is what fits the hosts of
-        Table 2 (129, 154, 179), or all hosts, which is what the text says; or nothing.
+    long_tasks : {"untaken", "new", "total", "off"}
+        When a prediction creates no host at all (section 3.6). ``total``: if all hosts together would be more than half
+        the number of tasks, which is what the text says. ``new``: if those created after the initial ones would be.
+        ``untaken``: if those would be more than half of the tasks that the initial hosts leave, and one.
+        ``off``: never.
+
+    Notes
+    -----
+    ``untaken`` is a reading of Table 2, not of the text, which the table contradicts: of 256 tasks, more than 128 hosts
+    work on them. For 1, 50 and 100 initial hosts it prints 129, 154 and 179 hosts, so 128, 104 and 79 are created
+    later, which is ``floor((256 - initial) / 2) + 1``. Then each of them has two tasks to do, as section 3.6 wants it:
+    "guaranteeing that the already allocated hosts will execute (at least) twice the charging unit".
     """
 
     creation_ratio: float = 0.5
@@ -48,7 +59,7 @@ class A2haSettings:
     initial_hosts: int = 1
     budget_factor: float = 1.0
     period_s: int = 300
-    long_tasks: Literal["new", "total", "off"] = "new"
+    long_tasks: LongTasks = "untaken"
 
     def __post_init__(self) -> None:
         issues = [
@@ -62,88 +73,110 @@ class A2haSettings:
             if value < 1
         ]
         if not 1 <= self.budget_factor < math.inf:
-            issues.append(
-                Issue(
-                    "",
-                    "must be 1 or more: less than the least payment is not enough",
-                    "budget_factor",
-                    self.budget_factor,
-                )
-            )
+            rule = "must be 1 or more: less than the least payment is not enough"
+            issues.append(Issue("", rule, "budget_factor", self.budget_factor))
+        if self.long_tasks not in get_args(LongTasks):
+            issues.append(Issue("", f"must be one of {', '.join(get_args(LongTasks))}", "long_tasks", self.long_tasks))
         if issues:
             raise InputError("a2ha", issues)
+
+
+@dataclass(slots=True, eq=False)
+class _Host:
+    """A host: until when it is to stay, and until when it counts on having work."""
+
+    vm: JobVm
+    stays_until_s: int
+    works_until_s: int
 
 
 class A2ha(JobPolicy):
     """Predict how many hosts are needed, after each finished task and periodically.
 
-    Hosts are VMs of the first type of the stream; all jobs are one bag. Tasks are selected at random (section 3.2).
+    Hosts are VMs of the first type of the stream; all jobs are one bag. Tasks are selected at random (section 3.2), by
+    the seed of the draw: where all seeds have the same run times, each is another order of them.
 
     Notes
     -----
     Where the paper is silent, contradicts itself or is wrong:
 
     - Lines 11 and 12 of Fig. 7 add two averages and divide by a number of tasks; what is meant is the average over the
-      finished tasks and those that run. It counts for the decision of that moment only.
+      finished tasks and those that run. It counts for the decision of that moment only. Before any task has finished,
+      it is the average of those that run.
     - Line 14 of Fig. 5 rounds up (23 hosts at a ratio of 0.4 are 10), the text says 9.
+    - A host counts on as many average tasks as fit from now to the end of what it is paid for, as if the one that it
+      runs had just begun; one that boots, from when it is ready.
+    - With a budget factor of 2, a host counts on work in the first half of what it is paid for ("processing tasks only
+      during 30 minutes"), but still takes tasks in the second.
     - A host that takes on another unit does so when one ends: for a task older than the average (section 3.5), and for
-      any task if no fresh host could finish an average one within a unit, or if section 3.6 has refused hosts: tasks
-      would be restarted for ever.
+      any task if an average one does not fit into the first unit of a host, or if section 3.6 refuses more hosts. Then
+      the others also stay for two units at least, as long as they find work. A host without work stops with its unit.
     - The last host does not stop while there are tasks: nobody would be left to finish them, and to predict.
+    - There are never more hosts than tasks, the "upper limit of the interval" of section 1.
+    - Where booting takes longer than a unit, the first unit of a host is so many that some of it is left.
 
     Parameters
     ----------
-    settings : A2haSettings
+    settings : A2haSettings, optional
         Parameters.
-    seed : int
-        Of the random selection.
     """
 
     name = "a2ha"
 
-    def __init__(self, settings: A2haSettings | None = None, seed: int = 0) -> None:
+    def __init__(self, settings: A2haSettings | None = None) -> None:
         self.settings = A2haSettings() if settings is None else settings
-        self._rng = np.random.default_rng([seed, 2011])
         self._ratio = self.settings.creation_ratio
         self._tasks: list[int] = []
         self._n_tasks = 0
         self._finished = 0
         self._total_s = 0
-        self._hosts: list[JobVm] = []
-        self._unit_end_s: dict[int, int] = {}
-        self._started = 0
+        self._hosts: dict[int, _Host] = {}
+        self._initial = 0
         self._refused = False
         self._ticking = False
-        self.interrupted = 0
-        self.wasted_s = 0
-        self.continued: set[int] = set()
+        self._interrupted = 0
+        self._wasted_s = 0
 
     def begin(self, replay: JobReplay) -> None:
-        """Create the first hosts."""
-        for _ in range(self.settings.initial_hosts):
-            self._create(replay)
+        """Prepare the random selection, and what a unit is worth."""
+        self._rng = np.random.default_rng([2011, replay.drawn.seed])
+        stream = replay.stream
+        self._first_unit_s = (stream.creation_overhead_s // stream.block_s + 1) * stream.block_s
+        self._usable_s = self._first_unit_s - stream.creation_overhead_s
+
+    def counts(self, replay: JobReplay) -> dict[str, int]:
+        """Hosts in all, and what Table 1 counts."""
+        return {
+            "hosts": len(replay.vms),
+            "interrupted_tasks": self._interrupted,
+            "wasted_s": self._wasted_s,
+            "continued_hosts": sum(vm.terminated_s - vm.requested_s > self._first_unit_s for vm in replay.vms),
+        }
+
+    # --------------------------------------------------------- tasks for hosts
 
     def submitted(self, replay: JobReplay, job: int) -> None:
-        """Put the tasks into the bag, in random order."""
+        """Put the tasks into the bag, in random order; if there is no host, create the initial ones."""
         tasks = replay.drawn.tasks(job)
         self._n_tasks += len(tasks)
         self._tasks.extend(tasks)
         self._rng.shuffle(self._tasks)
+        if not self._hosts:
+            initial = min(self.settings.initial_hosts, self._n_tasks - self._finished)
+            self._initial += initial
+            self._create(replay, initial)
         self._occupy(replay)
         self._tick_later(replay)
 
     def idle(self, replay: JobReplay, vm: JobVm) -> None:
-        """Give the host the next task; none is left is no reason to end before the unit does."""
-        if self._tasks:
+        """Give the host the next task, unless its time is up: that is decided in a moment, at the same second."""
+        if self._tasks and replay.now_s < self._hosts[vm.index].stays_until_s:
             replay.assign(self._tasks.pop(), vm)
 
     def _occupy(self, replay: JobReplay) -> None:
-        """Give tasks to idle hosts; if there is no host at all, create one."""
-        for vm in self._hosts:
-            if self._tasks and vm.idle:
-                replay.assign(self._tasks.pop(), vm)
-        if not self._hosts and self._tasks:
-            self._create(replay)
+        for host in self._hosts.values():
+            if host.vm.idle:
+                self.idle(replay, host.vm)
 
     # -------------------------------------------------------------- prediction
 
@@ -151,103 +184,111 @@ class A2ha(JobPolicy):
         """Predict anew with the average of the finished tasks (Fig. 3, lines 1 to 4)."""
         self._finished += 1
         self._total_s += took_s
-        self._predict(replay, self._total_s / self._finished)
+        self._predict(replay, self._total_s, self._finished)
 
     def woken(self, replay: JobReplay, datum: int) -> None:
         """Look at the tasks that run (Fig. 7), or decide whether a host takes on another unit (section 3.5)."""
         if datum != TICK:
-            self._unit_ended(replay, replay.vms[datum])
+            self._time_is_up(replay, replay.vms[datum])
             return
         self._ticking = False
-        running_s = [replay.now_s - vm.started_s for vm in self._hosts if vm.task is not None]
-        total_s, count = sum(running_s), len(running_s)
-        # Line 10, without divisions: the average of those that run is above the average of those that are finished.
-        if (count and total_s * self._finished > self._total_s * count) or (count and total_s and not self._finished):
-            self._predict(replay, (self._total_s + total_s) / (self._finished + count))
+        running_s = [replay.now_s - host.vm.started_s for host in self._hosts.values() if host.vm.task is not None]
+        sum_s, count = sum(running_s), len(running_s)
+        # Line 10; the number of finished tasks, by which it divides, may be 0.
+        if sum_s and (not self._finished or sum_s * self._finished > self._total_s * count):
+            self._predict(replay, self._total_s + sum_s, self._finished + count)
         self._tick_later(replay)
 
     def _tick_later(self, replay: JobReplay) -> None:
-        if not self._ticking and self._hosts and self._finished < self._n_tasks:
+        if not self._ticking and self._finished < self._n_tasks:
             self._ticking = True
             period_s = self.settings.period_s
             replay.wake_at((replay.now_s // period_s + 1) * period_s, TICK)
 
-    def _predict(self, replay: JobReplay, average_s: float) -> None:
-        """Create the hosts that are necessary (Fig. 3, lines 6 to 11, and Fig. 5)."""
-        settings = self.settings
-        possible = sum(self._possible_tasks(replay, vm, average_s) for vm in self._hosts)
-        missing_s = (self._n_tasks - self._finished - possible) * average_s
-        usable_s = replay.stream.block_s - replay.stream.creation_overhead_s
-        necessary = math.floor(missing_s * settings.budget_factor / usable_s + 0.5)
+    def _predict(self, replay: JobReplay, total_s: int, count: int) -> None:
+        """Create the hosts that are necessary if tasks take ``total_s / count`` (Fig. 3, lines 6 to 11, and Fig. 5)."""
+        settings, now_s = self.settings, replay.now_s
+        possible = 0
+        for host in self._hosts.values():
+            left_s = host.works_until_s - max(now_s, host.vm.ready_s)
+            if left_s > 0:
+                possible += left_s * count // total_s
+        missing = self._n_tasks - self._finished - possible
+        necessary = math.floor(missing * total_s * settings.budget_factor / (count * self._usable_s) + 0.5)
         if necessary < 0:  # line 12
             return
         create = necessary if self._ratio == 1.0 else math.ceil(necessary * self._ratio - _NOISE)
         self._ratio += (1.0 - self._ratio) * settings.increase_ratio  # line 16
-        if not create:
+        self._refused = create > 0 and self._too_many(replay, create)
+        if not self._refused:
+            self._create(replay, min(create, self._n_tasks - len(self._hosts)))
             return
-        if self._too_many(create):
-            self._refused = True
-            for vm in self._hosts:
-                self._extend(replay, vm, vm.requested_s + 2 * replay.stream.block_s)
-            return
-        for _ in range(create):
-            self._create(replay)
+        for host in self._hosts.values():
+            self._let_stay(replay, host, host.vm.requested_s + self._first_unit_s + replay.stream.block_s)
 
-    def _possible_tasks(self, replay: JobReplay, vm: JobVm, average_s: float) -> int:
-        """Tasks that a host can do to the end of what it is paid for, the running one included (line 8)."""
-        left_s = self._unit_end_s[vm.index] - max(replay.now_s, vm.ready_s)
-        return max(math.floor(left_s / average_s + _NOISE), 0)
-
-    def _too_many(self, create: int) -> bool:
+    def _too_many(self, replay: JobReplay, create: int) -> bool:
         """Whether so many more hosts are too many for the number of tasks (section 3.6)."""
-        rule = self.settings.long_tasks
-        if rule == "off":
-            return False
-        hosts = create + (self._started - self.settings.initial_hosts if rule == "new" else len(self._hosts))
-        return 2 * hosts > self._n_tasks
+        new = len(replay.vms) - self._initial + create
+        match self.settings.long_tasks:
+            case "untaken":
+                return new > (self._n_tasks - self._initial) // 2 + 1
+            case "new":
+                return 2 * new > self._n_tasks
+            case "total":
+                return 2 * (len(self._hosts) + create) > self._n_tasks
+            case "off":
+                return False
 
     # ------------------------------------------------------------------- hosts
 
-    def _create(self, replay: JobReplay) -> None:
-        vm = replay.start_vm(0)
-        self._started += 1
-        self._hosts.append(vm)
-        self._unit_end_s[vm.index] = 0
-        self._extend(replay, vm, vm.requested_s + replay.stream.block_s)
+    def _create(self, replay: JobReplay, count: int) -> None:
+        for _ in range(count):
+            vm = replay.start_vm(0)
+            host = self._hosts[vm.index] = _Host(vm, vm.ready_s, vm.ready_s)
+            self._let_stay(replay, host, vm.requested_s + self._first_unit_s)
 
-    def _extend(self, replay: JobReplay, vm: JobVm, until_s: int) -> None:
-        if until_s > self._unit_end_s[vm.index]:
-            self._unit_end_s[vm.index] = until_s
-            replay.wake_at(until_s, vm.index)
+    def _let_stay(self, replay: JobReplay, host: _Host, until_s: int) -> None:
+        """Let a host stay until a time, if it does not anyway; the first part of what that adds is for work."""
+        if until_s > host.stays_until_s:
+            added_s = until_s - host.stays_until_s
+            host.works_until_s = host.stays_until_s + int(added_s / self.settings.budget_factor)
+            host.stays_until_s = until_s
+            replay.wake_at(until_s, host.vm.index)
 
-    def _unit_ended(self, replay: JobReplay, vm: JobVm) -> None:
+    def _time_is_up(self, replay: JobReplay, vm: JobVm) -> None:
         """Stop a host, or let it take on another unit (section 3.5)."""
-        if not vm.alive or replay.now_s < self._unit_end_s[vm.index]:
+        host = self._hosts.get(vm.index)
+        if host is None or replay.now_s < host.stays_until_s:
             return
-        if vm.task is not None and self._to_be_continued(replay, vm):
-            self.continued.add(vm.index)
-            self._extend(replay, vm, replay.now_s + replay.stream.block_s)
-            return
-        if vm.task is not None:
-            self.interrupted += 1
-            self.wasted_s += replay.now_s - vm.started_s
-            task = replay.suspend(vm)
-            replay.take_back(task, vm)
-            self._tasks.insert(int(self._rng.integers(len(self._tasks) + 1)), task)
-        self._stop(replay, vm)
+        if self._goes_on(replay, vm):
+            self._let_stay(replay, host, replay.now_s + replay.stream.block_s)
+        else:
+            if vm.task is not None:
+                self._interrupt(replay, vm)
+            self._stop(replay, vm)
         self._occupy(replay)
 
-    def _to_be_continued(self, replay: JobReplay, vm: JobVm) -> bool:
-        usable_s = replay.stream.block_s - replay.stream.creation_overhead_s
-        average_s = self._total_s / self._finished if self._finished else math.inf
-        old_enough = replay.now_s - vm.started_s >= average_s
-        return old_enough or average_s > usable_s or self._refused or len(self._hosts) == 1
+    def _goes_on(self, replay: JobReplay, vm: JobVm) -> bool:
+        if vm.task is None and not self._tasks:
+            return False
+        if len(self._hosts) == 1 or self._refused:
+            return True
+        if not self._finished or self._total_s > self._usable_s * self._finished:
+            return True
+        return vm.task is not None and (replay.now_s - vm.started_s) * self._finished >= self._total_s
+
+    def _interrupt(self, replay: JobReplay, vm: JobVm) -> None:
+        """Put the task of a host back into the bag; what it has done is lost."""
+        self._interrupted += 1
+        self._wasted_s += replay.now_s - vm.started_s
+        task = replay.suspend(vm)
+        replay.take_back(task, vm)
+        self._tasks.insert(int(self._rng.integers(len(self._tasks) + 1)), task)
 
     def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
-        """Stop a host without a task, unless it was told to stay (section 3.6)."""
-        if replay.now_s >= self._unit_end_s[vm.index]:
-            self._stop(replay, vm)
+        """Stop a host without a task: it would be paid for nothing."""
+        self._stop(replay, vm)
 
     def _stop(self, replay: JobReplay, vm: JobVm) -> None:
-        self._hosts.remove(vm)
+        del self._hosts[vm.index]
         replay.terminate(vm)

@@ -11,6 +11,7 @@ from ...instances.job_draws import draw_jobs
 from ...instances.job_stream import JobStream
 from ...solvers.processes import in_processes
 from ..trace_files import Trace
+from .a2ha import A2haSettings
 from .engine import JobReplay
 from .outcome import JobOutcome
 from .policies import Sampling, job_policy
@@ -56,6 +57,7 @@ def replay_jobs(
     seed: int = 0,
     jobs: int = 1,
     sampling: Sampling | None = None,
+    a2ha: A2haSettings | None = None,
     on_run: Callable[[int], None] | None = None,
 ) -> JobRuns:
     """Replay a job stream under several policies.
@@ -74,6 +76,8 @@ def replay_jobs(
         Processes.
     sampling : Sampling, optional
         How ``unknown`` samples.
+    a2ha : A2haSettings, optional
+        Parameters of ``a2ha``.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies.
 
@@ -92,14 +96,14 @@ def replay_jobs(
     if not policies:
         raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
     for name in policies:
-        job_policy(stream, name, sampling)
+        job_policy(stream, name, sampling, a2ha)
     batches = [
         range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
     ]
     done: list[list[JobOutcome]] = []
     interrupted = False
     try:
-        for rows in _rows(partial(_batch, stream, tuple(policies), sampling), batches, jobs):
+        for rows in _rows(partial(_batch, stream, tuple(policies), sampling, a2ha), batches, jobs):
             done += rows
             if on_run is not None:
                 on_run(len(rows))
@@ -111,10 +115,14 @@ def replay_jobs(
 
 
 def replay_jobs_once(
-    stream: JobStream, policy: str, seed: int = 0, sampling: Sampling | None = None
+    stream: JobStream,
+    policy: str,
+    seed: int = 0,
+    sampling: Sampling | None = None,
+    a2ha: A2haSettings | None = None,
 ) -> tuple[JobOutcome, Trace]:
     """Replay a job stream once, and keep a record of all that happens; see `replay_jobs`."""
-    replay = JobReplay(draw_jobs(stream, seed), job_policy(stream, policy, sampling)(), record=True)
+    replay = JobReplay(draw_jobs(stream, seed), job_policy(stream, policy, sampling, a2ha)(), record=True)
     outcome = replay.run()
     return outcome, job_trace(replay, outcome)
 
@@ -128,10 +136,14 @@ def _rows(
 
 
 def _batch(
-    stream: JobStream, policies: Sequence[str], sampling: Sampling | None, seeds: range
+    stream: JobStream,
+    policies: Sequence[str],
+    sampling: Sampling | None,
+    a2ha: A2haSettings | None,
+    seeds: range,
 ) -> list[list[JobOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = [job_policy(stream, name, sampling) for name in policies]
+    makers = [job_policy(stream, name, sampling, a2ha) for name in policies]
     return [
         [JobReplay(drawn, make()).run() for make in makers] for drawn in (draw_jobs(stream, seed) for seed in seeds)
     ]

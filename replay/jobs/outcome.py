@@ -79,6 +79,8 @@ class JobOutcome:
         Bill of each VM; rented from its request on.
     events : int
         Events handled, for measuring the engine.
+    policy_counts : dict of str to int
+        What the policy counts beyond this, by name; see `JobPolicy.counts`.
     """
 
     policy: str
@@ -97,6 +99,7 @@ class JobOutcome:
     jobs: tuple[JobProgress, ...]
     bills: tuple[VmBill, ...]
     events: int
+    policy_counts: dict[str, int]
 
     @property
     def violation_cost_usd(self) -> float | None:
@@ -135,6 +138,7 @@ def job_outcome(replay: JobReplay) -> JobOutcome:
         jobs=tuple(progress),
         bills=bills,
         events=replay.counts["events"],
+        policy_counts=replay.policy.counts(replay),
     )
 
 

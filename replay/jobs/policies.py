@@ -10,6 +10,7 @@ from functools import partial
 
 from ...instances.errors import InputError, Issue
 from ...instances.job_stream import JobStream
+from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks
 from .policy import JobPolicy
@@ -35,7 +36,9 @@ class Sampling:
         Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
 
 
-def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -> Callable[[], JobPolicy]:
+def job_policy(
+    stream: JobStream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> Callable[[], JobPolicy]:
     """Return what makes a policy by its name: each replay needs a fresh one.
 
     Parameters
@@ -43,18 +46,23 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     stream : JobStream
         The stream that it is for.
     name : str
-        One of `KNOWING_POLICIES` or `SAMPLING_POLICIES`, or a fixed fleet: a VM type, or what follows the last dot of
-        its name, and a number, e.g. ``m3.large.4`` or ``large.4``.
+        One of `KNOWING_POLICIES` or `SAMPLING_POLICIES`, ``a2ha``, or a fixed fleet: a VM type, or what follows the
+        last dot of its name, and a number, e.g. ``m3.large.4`` or ``large.4``.
     sampling : Sampling, optional
         How policies sample that know nothing at first.
+    a2ha : A2haSettings, optional
+        Parameters of ``a2ha``.
 
     Raises
     ------
     InputError
-        If there is no such policy; close names are suggested.
+        If there is no such policy; close names are suggested. If it cannot run the jobs of the stream.
     """
     if name in KNOWING_POLICIES:
         return KNOWING_POLICIES[name]
+    if name == A2ha.name:
+        _demand_one_type_for_all(stream)
+        return partial(A2ha, a2ha)
     if name in SAMPLING_POLICIES:
         chosen = Sampling() if sampling is None else sampling
         return partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
@@ -76,6 +84,19 @@ def job_policy(stream: JobStream, name: str, sampling: Sampling | None = None) -
     return lambda: FixedFleet(name, types[0], count)
 
 
+def _demand_one_type_for_all(stream: JobStream) -> None:
+    """Refuse a stream with jobs that cannot run on the one type of VM that ``a2ha`` knows, the first."""
+    first = stream.type_names[0]
+    used = dict.fromkeys(job.application for job in stream.jobs)
+    issues = [
+        Issue(f"application {name!r}", f"cannot run on {first}, the first VM type, the only one that a2ha rents")
+        for name in used
+        if first not in stream.application(name).runtime_s
+    ]
+    if issues:
+        raise InputError(stream.name, issues)
+
+
 def _types_called(names: Sequence[str], wanted: str) -> list[int]:
     if wanted in names:
         return [names.index(wanted)]
@@ -84,7 +105,7 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 
 def _hint(stream: JobStream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
-    names = [*KNOWING_POLICIES, *SAMPLING_POLICIES]
+    names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

@@ -40,3 +40,7 @@ class JobPolicy:
 
     def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
         """Answer an idle VM at the end of a block: from now on, the next one is paid."""
+
+    def counts(self, replay: JobReplay) -> dict[str, int]:
+        """Return what this policy counts in an ended replay beyond what all have, by name; part of the outcome."""
+        return {}

@@ -293,7 +293,9 @@ def test_policies_go_by_name() -> None:
         job_policy(jobs, "big.3")
     with pytest.raises(InputError, match="did you mean unknown"):
         job_policy(jobs, "unknwon")
-    with pytest.raises(InputError, match=r"there are known, .*unknown-learning, and fixed fleets such as m3\.big\.4"):
+    with pytest.raises(
+        InputError, match=r"there are known, .*unknown-learning, a2ha, and fixed fleets such as m3\.big\.4"
+    ):
         job_policy(jobs, "zzz")
     with pytest.raises(InputError, match="number of VMs from 1"):
         job_policy(jobs, "m3.big.0")

@@ -13,6 +13,7 @@ from random_streams import Anything, random_stream
 
 from spotbag.instances.job_draws import DrawnJobs, draw_jobs
 from spotbag.replay import audit
+from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.fixed_fleet import FixedFleet
 from spotbag.replay.jobs.known import Known, KnownPaidBlocks
@@ -27,6 +28,10 @@ POLICIES: dict[str, Callable[[int], JobPolicy]] = {
     "unknown, few samples": lambda seed: Unknown(0.02, 1),
     "unknown-learning": lambda seed: UnknownLearning(0.3),
     "fixed fleet": lambda seed: FixedFleet("fleet.2", 0, 2),
+    "a2ha": lambda seed: A2ha(A2haSettings(period_s=15)),
+    "a2ha, many hosts": lambda seed: A2ha(A2haSettings(1.0, 1.0, 7, 2.0, period_s=1, long_tasks="off")),
+    "a2ha, few hosts": lambda seed: A2ha(A2haSettings(0.0, 0.2, 2, long_tasks="total")),
+    "a2ha, no new hosts": lambda seed: A2ha(A2haSettings(0.0, 0.0, 3)),
     "anything": Anything,
 }
 
@@ -50,7 +55,8 @@ def demand_sound_replay(drawn: DrawnJobs, make: Callable[[int], JobPolicy], seed
 def demand_sound_stream(seed: int, policy: str) -> None:
     drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
     first = drawn.stream.vm_types[0].name
-    if policy == "fixed fleet" and any(first not in app.runtime_s for app in drawn.stream.applications):
+    one_type_only = policy.startswith(("fixed fleet", "a2ha"))
+    if one_type_only and any(first not in app.runtime_s for app in drawn.stream.applications):
         return
     demand_sound_replay(drawn, POLICIES[policy], seed)
 
