@@ -1,0 +1,194 @@
+"""The least wall time within a budget of paid units: against all plans, by hand, and on bags like those of A2HA."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from all_partitions import least_wall, wall_and_units
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotbag.benchmarks.paid_units import bags
+from spotbag.heuristics.paid_units import packed_by, paid_by, wall_of
+from spotbag.instances import InputError
+from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
+from spotbag.models.paid_units_bound import UnitsProblem
+from spotbag.solvers import paid_units
+from spotbag.solvers.paid_units import LeastMakespan, least_makespan_within
+from spotbag.solvers.paid_units_columns import SharedHosts
+
+FAR = 1e9
+"""A moment that is not reached."""
+
+
+def check(least: LeastMakespan, run_times_s: list[int], unit_s: int, boot_s: int, budget_units: int) -> None:
+    """Whether a plan is one, and is what it says."""
+    assert sorted(task for host in least.hosts for task in host) == list(range(len(run_times_s)))
+    assert all(least.hosts)
+    assert wall_and_units(least.hosts, run_times_s, unit_s, boot_s) == (least.wall_s, least.paid_units)
+    assert least.paid_units is not None
+    assert least.paid_units <= budget_units
+    assert least.lower_bound_s is not None
+    assert least.wall_s is not None
+    assert least.lower_bound_s <= least.wall_s
+    assert (least.status == "optimal") == (least.lower_bound_s == least.wall_s)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 15), min_size=1, max_size=6),
+    st.integers(1, 12),
+    st.integers(0, 14),
+    st.integers(-1, 8),
+)
+def test_against_all_plans(run_times: list[int], unit: int, boot: int, more: int) -> None:
+    budget = fewest_paid_units(run_times, unit, boot) + more
+    least = least_makespan_within(run_times, unit, boot, max(budget, 0))
+    expected = least_wall(run_times, unit, boot, budget)
+    if expected is None:
+        assert least.status == "infeasible"
+        assert (least.wall_s, least.gap, least.hosts) == (None, None, ())
+        assert least.fewest_units > budget
+    else:
+        check(least, run_times, unit, boot, budget)
+        assert (least.status, least.wall_s, least.gap) == ("optimal", expected, 0.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 15), min_size=1, max_size=6),
+    st.integers(1, 12),
+    st.integers(0, 14),
+    st.integers(0, 8),
+)
+def test_columns_refute_only_what_no_plan_does_and_make_plans(
+    run_times: list[int], unit: int, boot: int, more: int
+) -> None:
+    budget = fewest_paid_units(run_times, unit, boot) + more
+    expected = least_wall(run_times, unit, boot, budget)
+    assert expected is not None
+    problem = UnitsProblem(tuple(sorted(run_times, reverse=True)), unit, boot, budget)
+    hosts = SharedHosts(problem, FAR)
+    assert hosts.refuted(expected) is False
+    if expected > boot + max(run_times):
+        hosts.refuted(expected - 1)
+        assert hosts.plan(expected - 1, FAR) is None
+    hosts.add(least_makespan_within(problem.run_times_s, unit, boot, budget).hosts)
+    packing = hosts.plan(expected, FAR)
+    assert packing is not None
+    assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
+    assert wall_of(problem, packing) <= expected
+    assert paid_by(problem, packing) <= budget
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=25),
+    st.integers(20, 60),
+    st.integers(0, 10),
+    st.integers(0, 20),
+    st.integers(1, 400),
+)
+def test_packings_keep_time_and_budget(run_times: list[int], unit: int, boot: int, more: int, later: int) -> None:
+    budget = fewest_paid_units(run_times, unit, boot) + more
+    problem = UnitsProblem(tuple(sorted(run_times, reverse=True)), unit, boot, budget)
+    target = boot + max(run_times) + later
+    packing = packed_by(problem, target, lambda: False)
+    if packing is not None:
+        assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
+        assert wall_of(problem, packing) <= target
+        assert paid_by(problem, packing) <= budget
+
+
+@pytest.mark.parametrize(
+    ("run_times", "budget", "hosts", "wall"),
+    [
+        ([50] * 4, 4, 4, 60),
+        ([50] * 4, 3, 2, 160),  # hosts of one unit have room for a task, of two units for three; two of 110 s pay 4
+        ([45] * 4, 2, 2, 100),
+        ([60, 40, 40, 40], 2, 1, 190),  # two hosts have room for 180 s, and 60 + 40 fit into neither
+        ([40] * 4, 2, 2, 90),
+        ([90, 95], 3, 2, 105),
+        ([], 0, 0, 0),
+    ],
+)
+def test_by_hand(run_times: list[int], budget: int, hosts: int, wall: int) -> None:
+    expected = least_wall(run_times, 100, 10, budget)
+    least = least_makespan_within(run_times, 100, 10, budget)
+    assert least.wall_s == (wall if run_times else 0) == (expected if run_times else 0)
+    assert len(least.hosts) == hosts
+
+
+def test_more_budget_is_never_later_from_the_serial_plan_to_a_host_per_task() -> None:
+    numbers = random.Random(3)
+    run_times = [numbers.randint(20, 90) for _ in range(11)]
+    serial, alone = serial_line(run_times, 100, 10), one_host_per_task_line(run_times, 100, 10)
+    budgets = range(serial.paid_units, alone.paid_units + 2)
+    plans = [least_makespan_within(run_times, 100, 10, budget) for budget in budgets]
+    for plan, budget in zip(plans, budgets, strict=True):
+        check(plan, run_times, 100, 10, budget)
+        assert plan.status == "optimal"
+    walls = [plan.wall_s or 0 for plan in plans]
+    assert walls == sorted(walls, reverse=True)
+    assert walls[0] > walls[-1] == alone.wall_s
+
+
+def test_bounds_and_plans_of_columns_meet_those_of_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = random.Random(7)
+    for _ in range(4):
+        run_times = [numbers.randint(30, 130) for _ in range(12)]
+        budget = fewest_paid_units(run_times, 100, 10) + 2
+        exact = least_makespan_within(run_times, 100, 10, budget)
+        monkeypatch.setattr(paid_units, "_MOST_TASKS_EXACT", 0)
+        by_columns = least_makespan_within(run_times, 100, 10, budget)
+        monkeypatch.undo()
+        check(by_columns, run_times, 100, 10, budget)
+        assert exact.status == "optimal"
+        assert exact.wall_s is not None
+        assert by_columns.lower_bound_s <= exact.wall_s <= by_columns.wall_s
+
+
+@pytest.mark.parametrize(("name", "factor"), [("image", 1.5), ("synthetic", 1.1), ("outsystems", 1.1), ("long", 1.2)])
+def test_bags_of_the_paper(name: str, factor: float) -> None:
+    run_times = bags()[name]
+    budget = round(factor * fewest_paid_units(run_times))
+    least = least_makespan_within(run_times, budget_units=budget, time_limit_s=15)
+    check(least, run_times, 3600, 300, budget)
+    assert least.gap is not None
+    assert least.gap < 0.005
+
+
+def test_the_bags_are_like_those_of_the_paper() -> None:
+    drawn = bags()
+    assert {name: len(times) for name, times in drawn.items()} == {
+        "image": 256,
+        "synthetic": 256,
+        "outsystems": 1480,
+        "long": 256,
+    }
+    outsystems = sorted(drawn["outsystems"])
+    assert outsystems[740] < 30
+    assert 0 < sum(time > 900 for time in outsystems) < 15
+    assert 55 < sum(outsystems) / 1480 < 65
+    # Without boot times, a host for each task of the long job pays about 512 h, as Table 2 says.
+    assert one_host_per_task_line(drawn["long"], boot_s=0).paid_units == pytest.approx(512, abs=15)
+
+
+def test_time_is_kept() -> None:
+    run_times = bags()["long"]
+    budget = round(1.02 * fewest_paid_units(run_times))
+    least = least_makespan_within(run_times, budget_units=budget, time_limit_s=0.5)
+    check(least, run_times, 3600, 300, budget)
+    assert least.runtime_s < 5
+
+
+@pytest.mark.parametrize("budget", [-1, 1.5, True])
+def test_a_budget_is_a_whole_number(budget: int) -> None:
+    with pytest.raises(InputError, match="budget_units"):
+        least_makespan_within([1], 10, 1, budget)
+
+
+def test_a_time_limit_is_positive() -> None:
+    with pytest.raises(InputError, match="time_limit_s"):
+        least_makespan_within([1], 10, 1, 5, time_limit_s=0)
