@@ -11,11 +11,12 @@ from .instance_files import (
     read_instance,
     write_instance,
 )
-from .job_draws import DrawnJobs, draw_jobs
+from .job_draws import DrawnJobs, draw_jobs, draws
 from .job_stream import Application, Job, JobStream, JobVmType
 from .job_stream_files import (
     format_job_stream,
     job_stream_names,
+    job_stream_of_run_times,
     job_stream_schema,
     library_job_stream,
     parse_job_stream,
@@ -44,6 +45,7 @@ from .run_times import (
     NormalRunTimes,
     RunTimes,
     SampledRunTimes,
+    SequenceRunTimes,
     UniformRunTimes,
 )
 
@@ -73,18 +75,21 @@ __all__ = [
     "RentalOffer",
     "RunTimes",
     "SampledRunTimes",
+    "SequenceRunTimes",
     "SpotbagError",
     "Task",
     "UniformRunTimes",
     "VmType",
     "best_known",
     "draw_jobs",
+    "draws",
     "format_instance",
     "format_job_stream",
     "generate_instance",
     "instance_schema",
     "instance_warnings",
     "job_stream_names",
+    "job_stream_of_run_times",
     "job_stream_schema",
     "library_instance",
     "library_job_stream",

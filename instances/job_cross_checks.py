@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .cross_checks import Numbered, duplicates, valid_parts
 from .errors import Issue
 from .job_stream import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, JobVmType, near_names
 from .problem import SECONDS_PER_HOUR, is_name
+from .run_times import SequenceRunTimes
 
 if TYPE_CHECKING:
     from .job_stream import JobStream
@@ -24,6 +25,7 @@ def cross_issues(stream: JobStream) -> list[Issue]:
         *_type_issues(list(enumerate(stream.vm_types)), stream.block_s),
         *_application_issues(list(enumerate(stream.applications)), [vm_type.name for vm_type in stream.vm_types]),
         *_job_issues(list(enumerate(stream.jobs)), [application.name for application in stream.applications]),
+        *_sequence_issues(list(enumerate(stream.jobs)), stream.applications),
     ]
 
 
@@ -38,6 +40,7 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
         *_type_issues(vm_types, block_s if valid_block else None),
         *_application_issues(applications, _names(document.get("vm_types"))),
         *_job_issues(jobs, _names(document.get("applications"))),
+        *_sequence_issues(jobs, [application for _, application in applications]),
     ]
 
 
@@ -91,3 +94,23 @@ def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Ite
             hints += 1
             hint = f" ({near_names(job.application, application_names)})" if hints <= _MOST_HINTS else ""
             yield Issue(where, f"is no application{hint}", "application", job.application, job.id)
+
+
+def _sequence_issues(jobs: Numbered[Job], applications: Iterable[Application]) -> Iterator[Issue]:
+    """Jobs with more tasks than there are run times in a sequence that they take."""
+    shortest = {
+        application.name: min(
+            (
+                (len(run_times.sequence_s), name)
+                for name, run_times in application.runtime_s.items()
+                if isinstance(run_times, SequenceRunTimes)
+            ),
+            default=None,
+        )
+        for application in applications
+    }
+    for index, job in jobs:
+        found = shortest.get(job.application)
+        if found is not None and job.n_tasks > found[0]:
+            rule = f"is more than the {found[0]} run times of {job.application!r} on {found[1]} (sequence_s)"
+            yield Issue(f"jobs[{index}]", rule, "n_tasks", job.n_tasks, job.id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -81,15 +82,14 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     SpotbagError
         If the seed is out of range.
     """
-    if not 0 <= seed < 2**64:
-        raise SpotbagError(f"seed {seed} must be from 0 to 2**64 - 1")
+    _demand_seed(seed)
     jobs = stream.jobs_by_submission
     tasks = [task for job in jobs for task in _drawn_tasks(stream, job, seed)]
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
     deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + int(longest_s))
     limit = min(len(tasks) + len(stream.vm_types), _MOST_VMS)
     instance = Instance(
-        name=f"{stream.name} seed {seed}",
+        name=stream.name if stream.is_the_same_for_all_seeds else f"{stream.name} seed {seed}",
         deadline_s=deadline_s,
         d_spot_s=deadline_s,
         boot_overhead_s=stream.creation_overhead_s,
@@ -100,6 +100,27 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     )
     first_task = accumulate((job.n_tasks for job in jobs[:-1]), initial=0)
     return DrawnJobs(stream, seed, instance, tuple(first_task))
+
+
+def draws(stream: JobStream, seeds: Iterable[int]) -> Iterator[DrawnJobs]:
+    """Draw for several seeds; where all have the same run times, they share one instance.
+
+    Raises
+    ------
+    SpotbagError
+        If a seed is out of range.
+    """
+    first: DrawnJobs | None = None
+    for seed in seeds:
+        if first is None or not stream.is_the_same_for_all_seeds:
+            first = draw_jobs(stream, seed)
+        _demand_seed(seed)
+        yield replace(first, seed=seed)
+
+
+def _demand_seed(seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise SpotbagError(f"seed {seed} must be from 0 to 2**64 - 1")
 
 
 def _drawn_tasks(stream: JobStream, job: Job, seed: int) -> list[Task]:

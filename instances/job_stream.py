@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from .errors import InputError, Issue, input_error, show_value
 from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
 from .problem import MAX_SECONDS, Name, Price, Provenance, Seconds
-from .run_times import RunTimes
+from .run_times import RunTimes, is_the_same_for_all_seeds
 
 JOBS_FORMAT: Literal["spotbag.jobs/1"] = "spotbag.jobs/1"
 MAX_JOB_TASKS = 1_000_000
@@ -194,6 +194,16 @@ class JobStream(Record):
     def n_tasks(self) -> int:
         """Number of tasks of all jobs."""
         return sum(job.n_tasks for job in self.jobs)
+
+    @cached_property
+    def is_the_same_for_all_seeds(self) -> bool:
+        """Whether no run time of any job is drawn at random."""
+        used = {job.application for job in self.jobs}
+        return all(
+            is_the_same_for_all_seeds(run_times)
+            for name in used
+            for run_times in self.application(name).runtime_s.values()
+        )
 
     def application(self, name: str) -> Application:
         """Return an application by its name.

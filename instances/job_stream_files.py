@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from .errors import input_error
-from .job_stream import JOBS_FORMAT, JobStream, near_names
+from .errors import InputError, Issue, input_error
+from .job_stream import JOBS_FORMAT, Application, Job, JobStream, JobVmType, near_names
 from .json_documents import check_format, format_json, parse_json
 from .library import JOB_STREAMS
+from .problem import MAX_SECONDS, is_name
+from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
 from .text_files import read_text, source_name, write_text
 
 _SUFFIX = ".json"
@@ -50,6 +53,83 @@ def job_stream_of_document(document: Mapping[str, Any], source: str = "jobs") ->
     """
     check_format(document, JOBS_FORMAT, source)
     return JobStream.from_document(document, source)
+
+
+def job_stream_of_run_times(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    block_s: int = 3600,
+    creation_overhead_s: int = 300,
+    price_usd_per_block: float = 1.0,
+    deadline_s: int | None = None,
+) -> JobStream:
+    """Make a stream of one job of a list of run times: a text file with one number of seconds a line.
+
+    Empty lines, and what follows a ``#``, do not count. The run times are those of the tasks in the order of the file,
+    for all seeds, on the one VM type ``host``.
+
+    Parameters
+    ----------
+    path : path
+        Of the list; ``-`` for standard input.
+    name : str, optional
+        Of the stream; that of the file without its ending if absent.
+    block_s, creation_overhead_s : int
+        Length of a block that is billed; from the creation of a VM until it is ready.
+    price_usd_per_block : float
+        Price of a VM for a block.
+    deadline_s : int, optional
+        Of the job; when a single VM could have done it if absent.
+
+    Raises
+    ------
+    InputError
+        With every line that is wrong.
+    """
+    source = source_name(path)
+    run_times = _listed_seconds(read_text(path), source)
+    stem = Path(source).stem
+    done_s = creation_overhead_s + sum(max(math.ceil(seconds), 1) for seconds in run_times)
+    return JobStream(
+        name=name if name is not None else stem if is_name(stem) else "run times",
+        block_s=block_s,
+        creation_overhead_s=creation_overhead_s,
+        vm_types=(JobVmType(name="host", price_usd_per_block=price_usd_per_block),),
+        applications=(Application(name="job", runtime_s={"host": SequenceRunTimes(sequence_s=run_times)}),),
+        jobs=(
+            Job(
+                id="job",
+                application="job",
+                submitted_s=0,
+                deadline_s=min(done_s, MAX_SECONDS) if deadline_s is None else deadline_s,
+                n_tasks=len(run_times),
+            ),
+        ),
+    )
+
+
+def _listed_seconds(text: str, source: str) -> tuple[float, ...]:
+    seconds, issues = [], []
+    for number, line in enumerate(text.splitlines(), start=1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        try:
+            value = float(entry)
+        except ValueError:
+            value = math.nan
+        if not SHORTEST_RUN_S <= value <= LONGEST_RUN_S:
+            rule = f"must be a number of seconds, one a line, from {SHORTEST_RUN_S:g} to {LONGEST_RUN_S}"
+            issues.append(Issue(f"line {number}", rule, value=entry))
+        seconds.append(value)
+    if issues:
+        raise InputError(source, issues)
+    if not seconds:
+        raise input_error(source, "has no run times: a number of seconds a line")
+    if len(seconds) > MAX_SAMPLES:
+        raise input_error(source, f"has {len(seconds)} run times, more than {MAX_SAMPLES}")
+    return tuple(seconds)
 
 
 def write_job_stream(stream: JobStream, path: str | os.PathLike[str]) -> None:

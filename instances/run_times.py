@@ -16,9 +16,10 @@ from .problem import FloatArray
 
 LONGEST_RUN_S = 10**8
 """No task of a job runs longer: what is drawn beyond is cut off."""
+SHORTEST_RUN_S = 1e-6
 MAX_SAMPLES = 100_000
 
-RunSeconds: TypeAlias = Annotated[float, Field(ge=1e-6, le=LONGEST_RUN_S)]
+RunSeconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_RUN_S, le=LONGEST_RUN_S)]
 
 
 class ConstantRunTimes(Record):
@@ -164,12 +165,34 @@ class SampledRunTimes(Record):
         return samples[(levels * len(samples)).astype(np.int64)]
 
 
+class SequenceRunTimes(Record):
+    """Run times of the tasks of a job, one by one: the first task takes the first, and so on, whatever the seed.
+
+    Attributes
+    ----------
+    sequence_s : tuple of float
+        At least as many as any job has tasks that takes them.
+    """
+
+    sequence_s: Annotated[tuple[RunSeconds, ...], Field(strict=False, min_length=1, max_length=MAX_SAMPLES)]
+
+    @property
+    def average_s(self) -> Fraction:
+        """Exact mean of all of them, also of those that a job with fewer tasks does not take."""
+        return sum(map(exact, self.sequence_s), Fraction()) / len(self.sequence_s)
+
+    def quantiles_s(self, levels: FloatArray) -> FloatArray:
+        """Run time of each task; the levels do not matter."""
+        return np.array(self.sequence_s[: len(levels)])
+
+
 _RECORD_OF = {
     "constant": "ConstantRunTimes",
     "uniform": "UniformRunTimes",
     "normal": "NormalRunTimes",
     "lognormal": "LognormalRunTimes",
 }
+_RECORD_WITH = {"samples_s": "SampledRunTimes", "sequence_s": "SequenceRunTimes"}
 
 
 def _record_of(value: Any) -> str | None:
@@ -181,7 +204,7 @@ def _record_of(value: Any) -> str | None:
     if "distribution" in value:
         name = value["distribution"]
         return _RECORD_OF.get(name) if isinstance(name, str) else None
-    return "SampledRunTimes" if "samples_s" in value else None
+    return next((name for key, name in _RECORD_WITH.items() if key in value), None)
 
 
 # The tags are the names of the records: `json_documents` finds the keys that a record knows by them.
@@ -190,13 +213,20 @@ RunTimes: TypeAlias = Annotated[
     | Annotated[UniformRunTimes, Tag("UniformRunTimes")]
     | Annotated[NormalRunTimes, Tag("NormalRunTimes")]
     | Annotated[LognormalRunTimes, Tag("LognormalRunTimes")]
-    | Annotated[SampledRunTimes, Tag("SampledRunTimes")],
+    | Annotated[SampledRunTimes, Tag("SampledRunTimes")]
+    | Annotated[SequenceRunTimes, Tag("SequenceRunTimes")],
     Discriminator(
         _record_of,
         custom_error_type="run_times",
-        custom_error_message="must have a distribution ('constant', 'uniform', 'normal' or 'lognormal') or samples_s",
+        custom_error_message="must have a distribution ('constant', 'uniform', 'normal' or 'lognormal'), samples_s or "
+        "sequence_s",
     ),
 ]
+
+
+def is_the_same_for_all_seeds(run_times: RunTimes) -> bool:
+    """Whether nothing is drawn at random."""
+    return isinstance(run_times, ConstantRunTimes | SequenceRunTimes)
 
 
 def exact(value: float) -> Fraction:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from ..job_stream import Application, Job, JobStream, JobVmType
-from ..problem import Provenance
-from ..run_times import ConstantRunTimes, NormalRunTimes, RunTimes, UniformRunTimes
+from ..problem import FloatArray, Provenance
+from ..run_times import ConstantRunTimes, NormalRunTimes, RunTimes, SequenceRunTimes, UniformRunTimes
 
 _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge": (4, 15360, 0.293)}
 """VM type: vCPUs, memory in MB, price; Thai et al. 2015, Table 1."""
@@ -14,6 +17,7 @@ _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge":
 
 def job_streams() -> Iterator[JobStream]:
     """All job streams of the library."""
+    yield from _a2ha()
     yield _table2()
     yield _two_jobs()
 
@@ -74,6 +78,105 @@ def _normal(mean_s: int) -> NormalRunTimes:
 
 def _constant(value_s: int) -> ConstantRunTimes:
     return ConstantRunTimes(distribution="constant", value_s=value_s)
+
+
+GENERATOR = "python -m spotbag.instances.data.generate"
+_A2HA = (
+    "Silva, Veiga, Ferreira 2011, A2HA - automatic and adaptive host allocation in utility computing for bag-of-tasks"
+)
+_MONTH_S = 30 * 24 * 3600
+
+
+def _a2ha() -> Iterator[JobStream]:
+    """The jobs of section 4; the two real ones are lists of run times that have what is printed about them."""
+    yield _a2ha_job(
+        "synthetic",
+        "256 tasks of 150 s on average.",
+        256,
+        NormalRunTimes(distribution="normal", mean_s=150, sd_s=30),
+        "Printed: 256 tasks, normal, 150 s on average, standard deviation 30 s. Ours: cut off at 15 and 285 s.",
+    )
+    yield _a2ha_job(
+        "long",
+        "256 tasks of 1.5 hours on average, longer than what is billed at once.",
+        256,
+        NormalRunTimes(distribution="normal", mean_s=5400, sd_s=1200),
+        "Printed: 256 tasks, normal, 1.5 hours on average, standard deviation 20 minutes. Ours: cut off at 540 and "
+        "10260 s. The reference rows of Table 2 (one host per task: 2.43 h, 512 h) are those of hosts that are ready "
+        "at once.",
+    )
+    yield _a2ha_job(
+        "image",
+        "256 tasks as of an image that is rendered: 220 s on average, up to 9 minutes apart.",
+        256,
+        _in_random_order(_image_s(), 256),
+        "Printed: 256 tasks, 220 s on average, standard deviation 125 s, the longest about 9 minutes above the "
+        "shortest, some tasks of about 25 s. Ours: the run times themselves, which are in Fig. 8a only: quantiles of a "
+        "beta distribution from 25 to 565 s.",
+        seed=256,
+    )
+    yield _a2ha_job(
+        "test-suite",
+        "1480 tasks as of a test suite: most are short, few take more than a quarter of an hour.",
+        1480,
+        _in_random_order(_test_suite_s(), 1480),
+        "Printed: 1480 tasks, a minute on average, half of them shorter than 30 s, few longer than 15 minutes. Ours: "
+        "the run times themselves, which are in Fig. 8c only: quantiles of a lognormal distribution.",
+        seed=1480,
+    )
+
+
+def _a2ha_job(
+    name: str, description: str, n_tasks: int, run_times: RunTimes, notes: str, seed: int | None = None
+) -> JobStream:
+    made: dict[str, Any] = {} if seed is None else {"generator": GENERATOR, "seed": seed}
+    return JobStream(
+        name=f"a2ha/{name}",
+        description=description,
+        provenance=Provenance(
+            source=f"{_A2HA}: section 4",
+            notes=f"{notes} Billed by the hour, 5 minutes to boot, as printed; a price of 1 makes costs the hours that "
+            "are paid. The paper has no deadlines: 30 days are none.",
+            **made,
+        ),
+        block_s=3600,
+        creation_overhead_s=300,
+        vm_types=(JobVmType(name="host", price_usd_per_block=1),),
+        applications=(Application(name=name, runtime_s={"host": run_times}),),
+        jobs=(Job(id=name, application=name, submitted_s=0, deadline_s=_MONTH_S, n_tasks=n_tasks),),
+    )
+
+
+def _in_random_order(seconds: FloatArray, seed: int) -> SequenceRunTimes:
+    shuffled = np.random.default_rng(seed).permutation(np.maximum(np.round(seconds), 1).astype(int))
+    return SequenceRunTimes(sequence_s=tuple(shuffled.tolist()))
+
+
+def _levels(count: int) -> FloatArray:
+    return (np.arange(count) + 0.5) / count
+
+
+def _image_s() -> FloatArray:
+    """Mean 220 s, standard deviation 125 s, from 25 to 565 s."""
+    from scipy.special import betaincinv
+
+    low_s, high_s, mean_s, sd_s = 25, 565, 220, 125
+    mean, sd = (mean_s - low_s) / (high_s - low_s), sd_s / (high_s - low_s)
+    concentration = mean * (1 - mean) / sd**2 - 1
+    quantiles = betaincinv(mean * concentration, (1 - mean) * concentration, _levels(256))
+    quantiles[[0, -1]] = 0, 1
+    seconds: FloatArray = low_s + (high_s - low_s) * quantiles
+    return seconds
+
+
+def _test_suite_s() -> FloatArray:
+    """Mean 60 s; a median of 25 s leaves few beyond 900 s."""
+    from scipy.special import ndtri
+
+    mean_s, median_s = 60, 25
+    deviation = (2 * np.log(mean_s / median_s)) ** 0.5
+    seconds: FloatArray = median_s * np.exp(deviation * ndtri(_levels(1480)))
+    return seconds
 
 
 def _two_jobs() -> JobStream:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...instances.errors import InputError, Issue
-from ...instances.job_draws import draw_jobs
+from ...instances.job_draws import draw_jobs, draws
 from ...instances.job_stream import JobStream
 from ...solvers.processes import in_processes
 from ..trace_files import Trace
@@ -144,6 +144,4 @@ def _batch(
 ) -> list[list[JobOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
     makers = [job_policy(stream, name, sampling, a2ha) for name in policies]
-    return [
-        [JobReplay(drawn, make()).run() for make in makers] for drawn in (draw_jobs(stream, seed) for seed in seeds)
-    ]
+    return [[JobReplay(drawn, make()).run() for make in makers] for drawn in draws(stream, seeds)]

@@ -8,15 +8,18 @@ from hypothesis import strategies as st
 
 from spotbag.instances import JobStream
 
+MOST_TASKS = 5
 seconds = st.one_of(st.integers(1, 300), st.floats(0.25, 300))
 
 
 @st.composite
 def run_times(draw: st.DrawFn) -> dict[str, Any]:
     """Run times of an application on a VM type."""
-    kind = draw(st.sampled_from(["constant", "uniform", "normal", "lognormal", "samples"]))
+    kind = draw(st.sampled_from(["constant", "uniform", "normal", "lognormal", "samples", "sequence"]))
     if kind == "samples":
         return {"samples_s": draw(st.lists(seconds, min_size=1, max_size=4))}
+    if kind == "sequence":
+        return {"sequence_s": draw(st.lists(seconds, min_size=MOST_TASKS, max_size=MOST_TASKS + 1))}
     if kind == "constant":
         return {"distribution": kind, "value_s": draw(seconds)}
     if kind == "uniform":
@@ -57,7 +60,7 @@ def job_stream_documents(draw: st.DrawFn) -> dict[str, Any]:
                 "application": draw(st.sampled_from(applications)),
                 "submitted_s": submitted_s,
                 "deadline_s": submitted_s + draw(st.integers(1, 1000)),
-                "n_tasks": draw(st.integers(1, 5)),
+                "n_tasks": draw(st.integers(1, MOST_TASKS)),
             }
         )
     return document

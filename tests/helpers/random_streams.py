@@ -55,6 +55,7 @@ def _run_times(rng: np.random.Generator) -> dict[str, Any]:
         {"distribution": "uniform", "low_s": mean_s / 2, "high_s": mean_s * 1.5},
         {"distribution": "lognormal", "mean_s": mean_s, "sd_s": mean_s},
         {"samples_s": [mean_s, 3 * mean_s]},
+        {"sequence_s": [mean_s * factor for factor in range(1, 13)]},
     ]
     return kinds[int(rng.integers(len(kinds)))]
 

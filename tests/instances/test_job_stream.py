@@ -23,11 +23,14 @@ from spotbag.instances import (
     InputError,
     Job,
     JobStream,
+    SequenceRunTimes,
     SpotbagError,
     UniformRunTimes,
     draw_jobs,
+    draws,
     format_job_stream,
     job_stream_names,
+    job_stream_of_run_times,
     job_stream_schema,
     library_job_stream,
     parse_job_stream,
@@ -128,6 +131,9 @@ def errors(faulty: Any) -> str:
         (with_run_times({"distribution": "lognormal", "mean_s": "9", "sd_s": 1}), "mean_s '9' must be a number"),
         (with_run_times({"samples_s": []}), "runtime_s.small.samples_s (an array) must have at least 1 entry"),
         (with_run_times({"samples_s": [1, -1]}), "applications[0] 'sort': runtime_s.small.samples_s[1] -1 must be"),
+        (with_run_times({"sequence_s": [1, 2, 0]}), "applications[0] 'sort': runtime_s.small.sequence_s[2] 0 must be"),
+        (with_run_times({"sequence_s": [1, 2]}),
+         "jobs[0] 'j1': n_tasks 3 is more than the 2 run times of 'sort' on small (sequence_s)"),
         (with_run_times({"samples_s": [1], "zzz": 1}), "runtime_s.small.zzz is an unknown key (known: samples_s)"),
         (with_run_times({"distribution": "constant", "value_s": 3, "samples_s": [1]}), "samples_s is an unknown key"),
         (with_first("jobs", id="j2"), "jobs[1]: id 'j2' is a duplicate of jobs[0]"),
@@ -258,6 +264,7 @@ def test_jobs_are_iterated_by_submission_and_ties_by_the_file() -> None:
         ({"distribution": "normal", "mean_s": 1e-6, "sd_s": 5}, Fraction(1, 10**6)),
         ({"distribution": "lognormal", "mean_s": 12.7, "sd_s": 99}, Fraction(127, 10)),
         ({"samples_s": [0.1, 0.2, 0.4]}, Fraction(7, 30)),
+        ({"sequence_s": [0.1, 0.2, 0.4, 0.5]}, Fraction(3, 10)),
     ],
 )
 def test_averages_are_exact(run_times: dict[str, Any], average_s: Fraction) -> None:
@@ -313,6 +320,64 @@ def test_samples_are_drawn_equally_often() -> None:
     assert counts.tolist() == pytest.approx([10_000, 5_000, 5_000], rel=0.05)
 
 
+def test_a_sequence_is_taken_one_by_one_whatever_the_seed() -> None:
+    stream = JobStream(**with_run_times({"sequence_s": [7, 0.2, 3.5, 9]}))
+    for drawn in draws(stream, [0, 5]):
+        assert [drawn.runtime_s(task, 0) for task in drawn.tasks(0)] == [7, 1, 4]
+
+
+def test_draws_of_a_stream_without_chance_share_their_instance() -> None:
+    fixed = with_run_times({"sequence_s": [7, 9, 3]})
+    fixed["applications"][1]["runtime_s"] = {"small": {"distribution": "constant", "value_s": 3}}
+    first, second = draws(JobStream(**fixed), [3, 2**64 - 1])
+    assert (first.seed, second.seed) == (3, 2**64 - 1)
+    assert first.instance is second.instance
+    assert second.instance == draw_jobs(JobStream(**fixed), 2**64 - 1).instance
+    with pytest.raises(SpotbagError, match=r"seed 18446744073709551616 must be"):
+        list(draws(JobStream(**fixed), [3, 2**64]))
+    stream = JobStream(**document())
+    assert [drawn.instance for drawn in draws(stream, [3, 4])] == [draw_jobs(stream, seed).instance for seed in (3, 4)]
+    # An application that no job has does not matter.
+    fixed["applications"].append({"name": "other", "runtime_s": {"small": {"samples_s": [1]}}})
+    assert JobStream(**fixed).is_the_same_for_all_seeds
+
+
+def test_a_list_of_run_times_is_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "measured.txt"
+    path.write_text("# seconds\n\n12.5  # the first\n  3e2\n0.4\n")
+    stream = job_stream_of_run_times(path)
+    assert (stream.name, stream.block_s, stream.creation_overhead_s, stream.n_tasks) == ("measured", 3600, 300, 3)
+    assert stream.jobs[0].deadline_s == 300 + 13 + 300 + 1
+    assert [seconds for (seconds,) in by_job(draw_jobs(stream, 9))["job"]] == [13, 300, 1]
+    assert parse_job_stream(format_job_stream(stream)) == stream
+    stream = job_stream_of_run_times(
+        path, name="x", block_s=60, creation_overhead_s=0, price_usd_per_block=0.5, deadline_s=7
+    )
+    assert (stream.name, stream.block_s, stream.creation_overhead_s, stream.jobs[0].deadline_s) == ("x", 60, 0, 7)
+    assert stream.vm_types[0].price_usd_per_block == 0.5
+    path.rename(tmp_path / ".#!.txt")
+    assert job_stream_of_run_times(tmp_path / ".#!.txt").name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n2,5\n", "line 2: '2,5' must be a number of seconds, one a line, from 1e-06 to 100000000"),
+        ("1\n\n0 # none\n-3\n", "2 errors\n  line 3: '0' must be .*\n  line 4: '-3' must be"),
+        ("nan\ninf\n1e9\n1 2\n", "4 errors\n  line 1: .*\n  line 2: .*\n  line 3: .*\n  line 4: '1 2' must"),
+        ("# nothing\n", "has no run times"),
+        ("1\n" * 100_001, "has 100001 run times, more than 100000"),
+        ("", "is empty"),
+    ],
+)
+def test_faulty_lists_of_run_times_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "measured.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        job_stream_of_run_times(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
 def by_job(drawn: DrawnJobs) -> dict[str, list[list[int | None]]]:
     """Run times on every type of the tasks of each job."""
     types = range(len(drawn.stream.vm_types))
@@ -328,7 +393,7 @@ def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int
     drawn = draw_jobs(stream, seed)
     instance = drawn.instance
     jobs = stream.jobs_by_submission
-    assert instance.name == f"random seed {seed}"
+    assert instance.name == ("random" if stream.is_the_same_for_all_seeds else f"random seed {seed}")
     assert instance.task_ids == tuple(f"{job.id}#{number}" for job in jobs for number in range(1, job.n_tasks + 1))
     assert [task for index in range(len(jobs)) for task in drawn.tasks(index)] == list(range(stream.n_tasks))
     assert drawn.job_of == [index for index in range(len(jobs)) for _ in drawn.tasks(index)]
@@ -344,8 +409,15 @@ def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int
 @given(random_job_streams(), st.integers(0, 100))
 @settings(max_examples=200, deadline=None)
 def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed: int) -> None:
-    for rows in by_job(draw_jobs(stream, seed)).values():
-        able = [[seconds for seconds in row if seconds is not None] for row in rows]
+    for name, rows in by_job(draw_jobs(stream, seed)).items():
+        by_level = [
+            index
+            for index, vm_type in enumerate(stream.type_names)
+            if not isinstance(
+                stream.application(stream.job(name).application).runtime_s.get(vm_type), SequenceRunTimes | None
+            )
+        ]
+        able = [[row[index] for index in by_level] for row in rows]
         ordered = sorted(able)
         for shorter, longer in pairwise(ordered):
             assert all(one <= other for one, other in zip(shorter, longer, strict=True))
@@ -428,6 +500,27 @@ def test_the_stream_of_thai_has_the_printed_figures() -> None:
     assert averages == [[42, 21, 17], [40, 17, 17], [48, 24, 12]]
 
 
+def test_the_streams_of_a2ha_have_the_printed_figures() -> None:
+    names = ("synthetic", "image", "long", "test-suite")
+    for name, n_tasks, mean_s, sd_s in zip(
+        names, (256, 256, 256, 1480), (150, 220, 5400, 60), (30, 125, 1200, None), strict=True
+    ):
+        stream = library_job_stream(f"a2ha/{name}")
+        assert (stream.block_s, stream.creation_overhead_s, stream.n_tasks) == (3600, 300, n_tasks)
+        run_times = stream.applications[0].runtime_s["host"]
+        assert float(run_times.average_s) == pytest.approx(mean_s, rel=0.01)
+        if sd_s is not None:
+            given = getattr(run_times, "sd_s", None) or np.std(run_times.quantiles_s(np.zeros(n_tasks)))
+            assert given == pytest.approx(sd_s, rel=0.01)
+    image, tests = (
+        library_job_stream(f"a2ha/{name}").applications[0].runtime_s["host"].quantiles_s(np.zeros(count))
+        for name, count in (("image", 256), ("test-suite", 1480))
+    )
+    assert image.max() - image.min() == 9 * 60
+    assert np.median(tests) < 30
+    assert 1 <= (tests > 15 * 60).sum() <= 10
+
+
 @pytest.mark.parametrize("name", job_stream_names())
 def test_streams_of_the_library_say_where_they_come_from(name: str) -> None:
     stream = library_job_stream(name)
@@ -437,10 +530,11 @@ def test_streams_of_the_library_say_where_they_come_from(name: str) -> None:
 
 
 def test_an_unknown_stream_is_refused_with_close_ones() -> None:
-    assert job_stream_names() == ["thai/table2", "tiny/two-jobs"]
+    a2ha = ["a2ha/image", "a2ha/long", "a2ha/synthetic", "a2ha/test-suite"]
+    assert job_stream_names() == [*a2ha, "thai/table2", "tiny/two-jobs"]
     with pytest.raises(InputError, match=r"did you mean thai/table2\?"):
         library_job_stream("thai/table1")
-    with pytest.raises(InputError, match=r"known: thai/table2, tiny/two-jobs"):
+    with pytest.raises(InputError, match=r"known: a2ha/image, .*, thai/table2, tiny/two-jobs"):
         library_job_stream("zzz")
 
 
