@@ -31,7 +31,7 @@ def bags(seed: int = 0) -> dict[str, list[int]]:
     return {name: [max(round(one), 1) for one in values.tolist()] for name, values in drawn.items()}
 
 
-def rows(time_limit_s: float = 10.0) -> Iterator[Sequence[str]]:
+def rows(time_limit_s: float = 30.0) -> Iterator[Sequence[str]]:
     """Wall time, bound and gap of each job for budgets from the fewest units on."""
     for name, run_times_s in bags().items():
         fewest = fewest_paid_units(run_times_s)

@@ -141,6 +141,10 @@ class _Search:
     def _until(self, share: float) -> float:
         return self._began + share * self._limit_s
 
+    def _soon(self, share: float) -> float:
+        """When an attempt to make a plan of columns ends."""
+        return min(self._until(share), time.perf_counter() + _PLAN_SHARE * self._limit_s)
+
     def _keep(self, packing: Packing | None) -> bool:
         if packing is None or paid_by(self._problem, packing) > self._problem.budget_units:
             return False
@@ -206,10 +210,10 @@ class _Search:
             if refuted:
                 self.bound_s = middle + 1
             else:
-                self._keep(hosts.plan(middle, self._until(_BOUND_SHARE)))
+                self._keep(hosts.plan(middle, self._soon(_BOUND_SHARE)))
                 high = min(middle, self.wall_s)
         target_s, until = self.bound_s, self._until(1.0)
         while self.wall_s > target_s and time.perf_counter() < until:
-            if self._keep(hosts.plan(target_s, min(until, time.perf_counter() + _PLAN_SHARE * self._limit_s))):
+            if self._keep(hosts.plan(target_s, self._soon(1.0))):
                 break
             target_s += max((self.wall_s - target_s) // 4, 1)

@@ -119,16 +119,15 @@ class _Master:
         solver = self._solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("threads", 1)
-        if whole:
-            solver.setOptionValue("objective_target", float(problem.budget_units))
-            solver.setOptionValue("mip_heuristic_effort", 0.5)
         self._stopped = False
 
         def watch(event: Any) -> None:
             event.interrupt(self._stopped)  # type: ignore[no-untyped-call, unused-ignore]
 
-        solver.cbMipInterrupt.subscribe(watch)
-        solver.cbSimplexInterrupt.subscribe(watch)
+        if whole:
+            solver.cbMipInterrupt.subscribe(watch)
+            solver.setOptionValue("objective_target", float(problem.budget_units))
+            solver.setOptionValue("mip_heuristic_effort", 0.5)
         nothing = np.array([], dtype=np.int32), np.array([])
         for _ in range(self._n_tasks):
             solver.addRow(1.0, highspy.kHighsInf, 0, *nothing)
@@ -151,7 +150,9 @@ class _Master:
         left_s = max(self._until - time.perf_counter(), 0.0)
         # HiGHS counts the time of all runs of a solver.
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left_s)
-        if run_interruptibly(self._solver.run, self._stop):
+        if not self._whole:
+            self._solver.run()  # milliseconds: changing threads would take longer
+        elif run_interruptibly(self._solver.run, self._stop):
             raise KeyboardInterrupt
         info = self._solver.getInfo()
         if info.primal_solution_status != self._highspy.SolutionStatus.kSolutionStatusFeasible:
