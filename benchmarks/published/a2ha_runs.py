@@ -237,7 +237,7 @@ class A2haRuns:
 
 
 def sweep_ratios() -> Iterator[Ratios]:
-    """creationRatio and increaseRatio of the sweeps; at a creationRatio of 1 there is nothing to increase."""
+    """Both ratios of the sweeps, creationRatio first; at a creationRatio of 1 there is nothing to increase."""
     for creation in RATIOS:
         for increase in RATIOS if creation < 1 else RATIOS[-1:]:
             yield creation, increase
