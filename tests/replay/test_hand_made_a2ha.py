@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tiny_streams import drawn, stream, told
 
+from spotbag.instances import library_job_stream
 from spotbag.instances.errors import InputError
 from spotbag.instances.job_draws import DrawnJobs, draw_jobs
 from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
@@ -268,6 +269,16 @@ def test_too_many_hosts_for_the_number_of_tasks_are_none(rule: Any, creation_rat
     parameters = settings(creation_ratio, initial_hosts=4, long_tasks=rule)
     _, lines = replayed(bag([60] + [99] * 11), parameters)
     assert launched(lines).get(70, 0) == created
+
+
+@pytest.mark.parametrize(("initial", "printed"), [(1, 129), (50, 154), (100, 179)])
+def test_the_hosts_of_table_2(initial: int, printed: int) -> None:
+    # No other rule but the default comes near for all three.
+    parameters = A2haSettings(initial_hosts=initial)
+    runs = replay_jobs(library_job_stream("a2ha/long"), ["a2ha"], 3, a2ha=parameters)
+    for outcome in runs.outcomes[0]:
+        assert printed - 3 <= outcome.policy_counts["hosts"] <= printed
+        assert outcome.unfinished_tasks == 0
 
 
 def test_where_hosts_are_refused_the_others_stay_for_two_units() -> None:
