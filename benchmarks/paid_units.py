@@ -35,7 +35,7 @@ def rows(time_limit_s: float = 30.0) -> Iterator[Sequence[str]]:
     """Wall time, bound and gap of each job for budgets from the fewest units on."""
     for name, run_times_s in bags().items():
         fewest = fewest_paid_units(run_times_s)
-        # For the long job from its fewest units, 387, to nearly a host for each task.
+        # The long job is dear from the start: a host for each task pays little more than a third above the least.
         factors = (1.0, 1.02, 1.05, 1.1, 1.2, 1.3) if name == "long" else (1.0, 1.1, 1.5, 2.0, 4.0)
         for budget in dict.fromkeys(round(factor * fewest) for factor in factors):
             least = least_makespan_within(run_times_s, budget_units=budget, time_limit_s=time_limit_s)
