@@ -60,8 +60,7 @@ def bench_a2ha(options: A2haOptions, on_runs: OnDays = lambda runs, label: None)
     text says. What not knowing the run times costs is not in the paper.
     """
     figures = a2ha_figures()
-    initial_hosts = [case.initial_hosts for case in figures.heuristic_cases if case.initial_hosts is not None]
-    runs = a2ha_runs(initial_hosts, options, on_runs)
+    runs = a2ha_runs(figures.long_cases, options, on_runs)
     return PublishedComparisonResult(
         paper=PAPER,
         about=options.about(),
@@ -133,12 +132,11 @@ def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
     yield from _line(figures.case("1 host per task"), AT_ONCE, runs, lambda of: line_values(of.alone_at_once))
     yield from _line(figures.case("1 host per task"), BOOTING, runs, lambda of: line_values(of.alone))
     for case in figures.heuristic_cases:
-        assert case.initial_hosts is not None
         for cells, boot in ((runs.long, BOOTING), (runs.long_at_once, AT_ONCE)):
-            for style in STYLES:
-                cell = cells[style, case.initial_hosts]
-                values = {quantity: [METRICS[quantity](run) for run in cell.runs] for quantity in LONG_QUANTITIES}
-                yield from _measured(case, f"{style}, {boot}", values)
+            for (style, initial), cell in cells.items():
+                if initial == case.initial_hosts:
+                    values = {quantity: [METRICS[quantity](run) for run in cell.runs] for quantity in LONG_QUANTITIES}
+                    yield from _measured(case, f"{style}, {boot}", values)
 
 
 def _line(

@@ -95,6 +95,11 @@ class A2haFigures(Record):
         """Rows of Table 2 that the heuristic makes."""
         return tuple(case for case in self.long if case.initial_hosts is not None)
 
+    @property
+    def long_cases(self) -> dict[int, int]:
+        """Hosts in all by the number of initial hosts (Table 2)."""
+        return {case.initial_hosts: round(case.hosts) for case in self.long if case.initial_hosts is not None}
+
 
 def a2ha_figures() -> A2haFigures:
     """Read what the A2HA paper prints."""

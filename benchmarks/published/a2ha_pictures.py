@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _RATIO_COLOURS = ("#9A9A9A", "#B9D7F0", "#6FAEDD", "#2F6DB5", "#16325C")
 _STYLE_COLOURS = {"conservative": "#2F6DB5", "aggressive": "#E08A1E"}
-_DODGE = 0.012
+_DODGE = 0.016
 """How far apart the lines of a sweep are, so that their deviations can be told apart."""
 
 _FEWEST_SHARE_PERCENT = 2.0
@@ -62,7 +62,6 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
     bare_frame(left, "time to completion", "time (h)")
     bare_frame(right, "hosts created", "hosts")
     right.set_ylim(bottom=0)
-    left.set_ylim(bottom=0)
     for axes in (left, right):
         axes.set_xlabel("initial creationRatio")
         axes.set_xticks(RATIOS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -38,6 +38,9 @@ CONSERVATIVE: Ratios = (0.5, 0.5)
 AGGRESSIVE: Ratios = (0.75, 0.75)
 STYLES: dict[str, Ratios] = {"conservative": CONSERVATIVE, "aggressive": AGGRESSIVE}
 """creationRatio and increaseRatio of section 4.2."""
+
+AT_THE_START = "all at the start"
+"""What Table 2 shows if no host has to be found necessary: the printed number of hosts from the start on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +221,7 @@ class A2haRuns:
     long : dict of (str, int) to A2haCell
         Table 2: by style and number of initial hosts.
     long_at_once : dict of (str, int) to A2haCell
-        The same if hosts are ready at once.
+        The same if hosts are ready at once; also `AT_THE_START`.
     lines : tuple of LongLines
         One for each ordering of the long tasks.
     not_knowing : dict of (str, str) to tuple of NotKnowing
@@ -248,8 +251,22 @@ def n_a2ha_runs(options: A2haOptions) -> int:
     return (len(SHORT_JOBS) + 2) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
-def a2ha_runs(initial_hosts: Sequence[int], options: A2haOptions, on_runs: OnDays) -> A2haRuns:
-    """Replay the jobs of the paper, the long one with so many initial hosts.
+def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDays) -> A2haRuns:
+    """Replay the jobs of the paper.
+
+    Parameters
+    ----------
+    long_cases : mapping of int to int
+        Of Table 2, the hosts in all by the number of initial hosts.
+    options : A2haOptions
+        What is replayed.
+    on_runs : callable
+        Told how many orderings have just been done, and of what.
+
+    Returns
+    -------
+    A2haRuns
+        All runs.
 
     Raises
     ------
@@ -261,14 +278,15 @@ def a2ha_runs(initial_hosts: Sequence[int], options: A2haOptions, on_runs: OnDay
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
     cases = {
         (style, initial): A2haSettings(*ratios, initial_hosts=initial)
-        for initial in initial_hosts
+        for initial in long_cases
         for style, ratios in STYLES.items()
     }
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
     long = _replayed(streams[LONG_JOB], cases, options, partial(_tell, on_runs, LONG_JOB))
+    cases |= {(AT_THE_START, initial): A2haSettings(0, 0, initial_hosts=hosts) for initial, hosts in long_cases.items()}
     long_at_once = _replayed(at_once, cases, options, partial(_tell, on_runs, "long, hosts ready at once"))
     lines = tuple(_lines(drawn) for drawn in draws(streams[LONG_JOB], options.seeds))
-    one_initial = {style: long[style, min(initial_hosts)] for style in STYLES}
+    one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
     for job, stream in streams.items():
         cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
