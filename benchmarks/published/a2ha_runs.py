@@ -329,28 +329,28 @@ def _run(drawn: DrawnJobs, settings: A2haSettings) -> A2haRun:
         hosts=counts["hosts"],
         wall_s=outcome.makespan_s,
         paid_units=sum(outcome.blocks.values()),
-        serial_s=sum(_run_times_s(drawn)),
+        serial_s=sum(run_times_s(drawn)),
         interrupted_tasks=counts["interrupted_tasks"],
         wasted_s=counts["wasted_s"],
         continued_hosts=counts["continued_hosts"],
     )
 
 
-def _run_times_s(drawn: DrawnJobs) -> list[int]:
+def run_times_s(drawn: DrawnJobs) -> list[int]:
     """Run time of each task on the only type of host."""
     found: list[int] = drawn.instance.runtime_s[drawn.instance.task_group, 0].tolist()
     return found
 
 
 def _lines(drawn: DrawnJobs) -> LongLines:
-    run_times_s = _run_times_s(drawn)
+    seconds = run_times_s(drawn)
     boot_s = drawn.stream.creation_overhead_s
     unit_s = drawn.stream.block_s
     return LongLines(
-        serial_line(run_times_s, unit_s, boot_s),
-        one_host_per_task_line(run_times_s, unit_s, boot_s),
-        serial_line(run_times_s, unit_s, 0),
-        one_host_per_task_line(run_times_s, unit_s, 0),
+        serial_line(seconds, unit_s, boot_s),
+        one_host_per_task_line(seconds, unit_s, boot_s),
+        serial_line(seconds, unit_s, 0),
+        one_host_per_task_line(seconds, unit_s, 0),
     )
 
 
@@ -371,15 +371,17 @@ def _not_knowing(
 def _best_plans(stream: JobStream, time_limit_s: float, case: tuple[int, Sequence[A2haRun]]) -> list[NotKnowing]:
     seed, runs = case
     [drawn] = draws(stream, [seed])
-    run_times_s = _run_times_s(drawn)
+    seconds = run_times_s(drawn)
     unit_s, boot_s = stream.block_s, stream.creation_overhead_s
-    fewest = fewest_paid_units(run_times_s, unit_s, boot_s)
+    fewest = fewest_paid_units(seconds, unit_s, boot_s)
     found = []
     for run in runs:
-        best = least_makespan_within(run_times_s, unit_s, boot_s, run.paid_units, time_limit_s=time_limit_s)
+        best = least_makespan_within(seconds, unit_s, boot_s, run.paid_units, time_limit_s=time_limit_s)
         assert best.wall_s is not None, "the heuristic pays as much"
         assert best.lower_bound_s is not None
-        found.append(NotKnowing(run, fewest, len(best.hosts), best.wall_s, best.lower_bound_s))
+        # What the heuristic does is a plan within its payment, too, should time have run out.
+        hosts, wall_s = min((len(best.hosts), best.wall_s), (run.hosts, run.wall_s), key=lambda plan: plan[1])
+        found.append(NotKnowing(run, fewest, hosts, wall_s, best.lower_bound_s))
     return found
 
 
