@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ...instances.job_draws import DrawnJobs, draws
 from ...instances.job_stream import JobStream
@@ -14,6 +14,9 @@ from ...instances.job_stream_files import library_job_stream
 from ...models.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from ...replay.jobs.a2ha import A2ha, A2haSettings
 from ...replay.jobs.engine import JobReplay
+from ...replay.jobs.fixed_fleet import FixedFleet
+from ...replay.jobs.policy import JobPolicy
+from ...replay.jobs.vm import JobVm
 from ...replay.summary import Estimate
 from ...solvers.paid_units import least_makespan_within
 from ...solvers.processes import in_processes
@@ -62,7 +65,7 @@ class A2haOptions:
     runs: int = 200
     seed: int = 0
     jobs: int = 1
-    optimum_s: float = 4.0
+    optimum_s: float = 20.0
 
     @property
     def seeds(self) -> range:
@@ -121,6 +124,9 @@ class A2haRun:
         return 100 * self.speedup / self.hosts
 
 
+_Maker: TypeAlias = Callable[[], JobPolicy]
+_Key = TypeVar("_Key")
+
 Metric: TypeAlias = Callable[[A2haRun], float]
 
 METRICS: dict[str, Metric] = {
@@ -134,17 +140,8 @@ METRICS: dict[str, Metric] = {
 
 @dataclass(frozen=True)
 class A2haCell:
-    """A job under the heuristic with some settings.
+    """A job under the heuristic with some settings: a run for each ordering."""
 
-    Attributes
-    ----------
-    settings : A2haSettings
-        The settings.
-    runs : tuple of A2haRun
-        One for each ordering.
-    """
-
-    settings: A2haSettings
     runs: tuple[A2haRun, ...]
 
     def statistic(self, metric: Metric) -> Statistic:
@@ -274,17 +271,19 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDa
         If the user ended it: means of fewer runs than asked for would not be comparable.
     """
     streams = {job: library_job_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
-    swept = {ratios: A2haSettings(*ratios) for ratios in sweep_ratios()}
+    swept: dict[Ratios, _Maker] = {ratios: partial(A2ha, A2haSettings(*ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
-    cases = {
-        (style, initial): A2haSettings(*ratios, initial_hosts=initial)
+    cases: dict[tuple[str, int], _Maker] = {
+        (style, initial): partial(A2ha, A2haSettings(*ratios, initial_hosts=initial))
         for initial in long_cases
         for style, ratios in STYLES.items()
     }
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
     long = _replayed(streams[LONG_JOB], cases, options, partial(_tell, on_runs, LONG_JOB))
-    cases |= {(AT_THE_START, initial): A2haSettings(0, 0, initial_hosts=hosts) for initial, hosts in long_cases.items()}
-    long_at_once = _replayed(at_once, cases, options, partial(_tell, on_runs, "long, hosts ready at once"))
+    start = {
+        (AT_THE_START, initial): partial(_AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
+    }
+    long_at_once = _replayed(at_once, cases | start, options, partial(_tell, on_runs, "long, hosts ready at once"))
     lines = tuple(_lines(drawn) for drawn in draws(streams[LONG_JOB], options.seeds))
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
@@ -299,40 +298,44 @@ def _tell(on_runs: OnDays, label: str, done: int) -> None:
     on_runs(done, label)
 
 
-_Key = Any
+class _AtTheStart(FixedFleet):
+    """Hosts that are all created at the start, and stop with their unit once there are no tasks for them."""
+
+    def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
+        """Stop the host."""
+        replay.terminate(vm)
 
 
 def _replayed(
-    stream: JobStream, settings: dict[_Key, A2haSettings], options: A2haOptions, on_done: Callable[[int], None]
+    stream: JobStream, makers: Mapping[_Key, _Maker], options: A2haOptions, on_done: Callable[[int], None]
 ) -> dict[_Key, A2haCell]:
-    """Replay all orderings with all settings."""
+    """Replay all orderings under all policies."""
     seeds = options.seeds
     batches = [seeds[first : first + _SEEDS_A_BATCH] for first in range(0, len(seeds), _SEEDS_A_BATCH)]
-    work = partial(_batch, stream, tuple(settings.values()))
+    work = partial(_batch, stream, tuple(makers.values()))
     done: list[list[A2haRun]] = []
     for rows in map(work, batches) if options.jobs == 1 else in_processes(work, batches, options.jobs):
         done += rows
         on_done(len(rows))
-    columns = zip(*done, strict=True)
-    return {key: A2haCell(of, runs) for (key, of), runs in zip(settings.items(), columns, strict=True)}
+    return {key: A2haCell(runs) for key, runs in zip(makers, zip(*done, strict=True), strict=True)}
 
 
-def _batch(stream: JobStream, settings: Sequence[A2haSettings], seeds: Sequence[int]) -> list[list[A2haRun]]:
-    return [[_run(drawn, one) for one in settings] for drawn in draws(stream, seeds)]
+def _batch(stream: JobStream, makers: Sequence[_Maker], seeds: Sequence[int]) -> list[list[A2haRun]]:
+    return [[_run(drawn, make()) for make in makers] for drawn in draws(stream, seeds)]
 
 
-def _run(drawn: DrawnJobs, settings: A2haSettings) -> A2haRun:
-    outcome = JobReplay(drawn, A2ha(settings)).run()
+def _run(drawn: DrawnJobs, policy: JobPolicy) -> A2haRun:
+    outcome = JobReplay(drawn, policy).run()
     assert outcome.makespan_s is not None, "the last host never stops while there are tasks"
     counts = outcome.policy_counts
     return A2haRun(
-        hosts=counts["hosts"],
+        hosts=len(outcome.bills),
         wall_s=outcome.makespan_s,
         paid_units=sum(outcome.blocks.values()),
         serial_s=sum(run_times_s(drawn)),
-        interrupted_tasks=counts["interrupted_tasks"],
-        wasted_s=counts["wasted_s"],
-        continued_hosts=counts["continued_hosts"],
+        interrupted_tasks=counts.get("interrupted_tasks", 0),
+        wasted_s=counts.get("wasted_s", 0),
+        continued_hosts=counts.get("continued_hosts", 0),
     )
 
 

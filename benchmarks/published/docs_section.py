@@ -52,11 +52,12 @@ def claims_table(result: PublishedComparisonResult) -> str:
 
 def notes_list(result: PublishedComparisonResult) -> str:
     """All notes, numbered."""
-    return "\n".join(_wrapped(f"{number}. {note}") for number, note in enumerate(result.notes, start=1))
+    return "\n".join(wrapped(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1))
 
 
-def _wrapped(item: str) -> str:
-    return textwrap.fill(item, _WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str = "") -> str:
+    """Break a text into lines; all but the first begin with an indent."""
+    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def headings(columns: Columns) -> Iterator[str]:
