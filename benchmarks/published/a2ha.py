@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...replay.summary import Estimate, estimate
 from .a2ha_claims import PAPER, a2ha_claims
-from .a2ha_figures import LONG_QUANTITIES, A2haFigures, PublishedLongCase, a2ha_figures
+from .a2ha_figures import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .a2ha_notes import a2ha_notes
 from .a2ha_runs import (
     LONG_JOB,
@@ -147,7 +147,9 @@ def _line(
     yield from _measured(case, scenario, {name: [values[name] for values in found] for name in LONG_QUANTITIES})
 
 
-def _measured(case: PublishedLongCase, scenario: str, values: dict[str, list[float]]) -> Iterator[ComparisonRow]:
+def _measured(
+    case: PublishedLongCase, scenario: str, values: Mapping[LongQuantity, list[float]]
+) -> Iterator[ComparisonRow]:
     """Means and standard deviations, and how many printed standard deviations the means are off."""
     for quantity in LONG_QUANTITIES:
         printed, spread = case.mean(quantity), case.sd(quantity)

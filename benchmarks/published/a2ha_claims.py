@@ -391,7 +391,7 @@ def _within_sd(case: PublishedLongCase, style: str, runs: A2haRuns) -> Claim:
         ours.append(f"{_WORDS[quantity]} {show(mean, digits)}")
     return judged(
         PAPER,
-        f"Table 2, {case.case} hosts, {style}: all means within the printed standard deviations",
+        f"Table 2, initial hosts {case.initial_hosts}, {style}: all means within the printed standard deviations",
         found,
         "; ".join(ours),
         "note 3",

@@ -127,7 +127,7 @@ def _interrupted(figures: A2haFigures, runs: A2haRuns) -> str:
     return (
         "Section 3.5 stops a task that has run for less than the average, and lets an older one go on; section 4.3 "
         "says that those of Table 1 had run for more than the average. Seconds lost with each interrupted task: "
-        f"{listed}. The printed ones are above the mean in two jobs, which section 3.5 does not allow; ours follow it."
+        f"{listed}. The printed ones are above the mean in two jobs, which section 3.5 hardly allows; ours follow it."
     )
 
 
@@ -171,7 +171,7 @@ def _no_plan(figures: A2haFigures, runs: A2haRuns) -> str:
         "hours "
         f"each, {3 * optimal.hosts:g} h, not {optimal.payment_h:g}; and no task can be cut to fill them. The true "
         f"optimum for what our heuristic pays with one initial host ({paid:.0f} h) is {best:.2f} h (mean of "
-        f"{len(pairs)} orderings). Least paid is by a single host, which takes all the time."
+        f"{len(pairs)} orderings). The least payment of all is that of a single host."
     )
 
 
