@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..instances.errors import InputError, Issue
+from ..instances.job_stream import Job, JobStream
 
 MOST_TASKS = 1_000_000
 """Tasks of a job beyond which a problem is refused; streams of jobs have no more."""
@@ -112,6 +113,35 @@ class SizingProblem:
             raise InputError("sizing problem", issues)
 
 
+def problem_of_job(
+    stream: JobStream, job: Job, n_tasks: int | None = None, available_s: int | None = None
+) -> SizingProblem:
+    """Return the problem of a job at its submission, with its average run times, as if nothing were rented yet.
+
+    Parameters
+    ----------
+    stream : JobStream
+        Where the job stands.
+    job : Job
+        The job.
+    n_tasks, available_s : int, optional
+        Instead of the job's tasks, and of the seconds from its submission to its deadline.
+
+    Raises
+    ------
+    InputError
+        If one of them is out of range.
+    """
+    averages = [(one, stream.average_s(job.application, one.name)) for one in stream.vm_types]
+    return SizingProblem(
+        n_tasks=job.n_tasks if n_tasks is None else n_tasks,
+        available_s=job.deadline_s - job.submitted_s if available_s is None else available_s,
+        creation_overhead_s=stream.creation_overhead_s,
+        block_s=stream.block_s,
+        types=tuple(TypeChoice(one.name, one.price_usd_per_block, average) for one, average in averages),
+    )
+
+
 def tasks_per_instance(problem: SizingProblem) -> tuple[int, ...]:
     """Tasks that an instance of each type finishes by the deadline (eq. 1).
 
@@ -143,7 +173,10 @@ def paid_blocks(problem: SizingProblem) -> int:
 
 
 def planning_cost_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
-    """Cost of instances that are all paid until the deadline (eq. 5): to plan with, never less than the bill."""
+    """Cost of instances that are all paid until the deadline (eq. 5): to plan with.
+
+    If all tasks take their averages, the bill for the blocks that are started is no more.
+    """
     return paid_blocks(problem) * block_price_usd(problem, counts)
 
 

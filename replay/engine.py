@@ -39,7 +39,7 @@ _ABOVE_ALL = -1
 _CREDIT_TOLERANCE = 1e-6
 
 
-class Replay(EventLoop):
+class Replay(EventLoop[Outcome]):
     """A replay: a plan, a day, a policy, and how far it has come.
 
     `run` goes through to the end; `step` handles one event, after which the replay may be looked at or copied.
@@ -122,12 +122,6 @@ class Replay(EventLoop):
         return self.fleet.vms
 
     # -------------------------------------------------------------------- loop
-
-    def run(self) -> Outcome:
-        """Go on to the end."""
-        while self.step():
-            pass
-        return self.outcome()
 
     def step(self) -> bool:
         """Handle the next event; False if there is none, or the bag is done."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..instances.errors import SpotbagError
 
@@ -14,7 +15,10 @@ QueuedEvent: TypeAlias = tuple[int, int, int, int, int, int]
 """Time, kind (which orders events of the same time), sequence, and three numbers that the kind gives a meaning."""
 
 
-class EventLoop:
+Result = TypeVar("Result")
+
+
+class EventLoop(ABC, Generic[Result]):
     """Events in the order of their times; at equal times by kind, then in the order in which they were queued.
 
     Parameters
@@ -41,6 +45,20 @@ class EventLoop:
         self.counts: Counter[str] = Counter()
         self._events: list[QueuedEvent] = []
         self._sequence = 0
+
+    def run(self) -> Result:
+        """Go on to the end."""
+        while self.step():
+            pass
+        return self.outcome()
+
+    @abstractmethod
+    def step(self) -> bool:
+        """Handle the next event; False if there is none, or all is done."""
+
+    @abstractmethod
+    def outcome(self) -> Result:
+        """Return what an ended replay came to."""
 
     def _push(self, time_s: int, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
         self._sequence += 1

@@ -62,6 +62,7 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
     serial = mean_or_nan(_by(rows, SWEEP, "wall_h")[job, sweep_name((0.0, 0.0)), ""].ours)
     bare_frame(left, f"time to completion (both ratios 0, not drawn: one host, {serial:.1f} h)", "time (h)")
     bare_frame(right, "hosts created", "hosts")
+    right.margins(y=0.1)
     for axes in (left, right):
         axes.set_xlabel("initial creationRatio")
         axes.set_xticks(RATIOS)

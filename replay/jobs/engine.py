@@ -26,7 +26,7 @@ _POOL: Final = -2
 _FINISHED: Final = -3
 
 
-class JobReplay(EventLoop):
+class JobReplay(EventLoop[JobOutcome]):
     """A replay of a job stream: the drawn run times, a policy, and how far it has come.
 
     VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
@@ -81,12 +81,6 @@ class JobReplay(EventLoop):
         policy.begin(self)
 
     # -------------------------------------------------------------------- loop
-
-    def run(self) -> JobOutcome:
-        """Go on to the end."""
-        while self.step():
-            pass
-        return self.outcome()
 
     def step(self) -> bool:
         """Handle the next event; False if there is none, or all jobs are done."""
@@ -234,6 +228,7 @@ class JobReplay(EventLoop):
         self._demand(vm.alive, f"{vm.name} is terminated and takes no task")
         self._demand(self.can_run(task, vm.type_index), f"task {self._task_ids[task]!r} cannot run on {vm.name}")
         self._place[task] = vm.index
+        vm.changes += 1
         if position is None or position >= len(vm.queue):
             position = None
             vm.queue.append(task)
@@ -249,6 +244,7 @@ class JobReplay(EventLoop):
         """Let a task that waits for a VM belong to none; what it has done there is kept while the VM lives."""
         self._demand(task in vm.queue, f"task {self._task_ids[task]!r} does not wait for {vm.name}")
         vm.queue.remove(task)
+        vm.changes += 1
         self._place[task] = _POOL
         self.counts["returns"] += 1
         if self.records is not None:
@@ -267,6 +263,7 @@ class JobReplay(EventLoop):
         vm.task = None
         vm.run_epoch += 1
         vm.queue.insert(0, task)
+        vm.changes += 1
         self.counts["suspensions"] += 1
         if self.records is not None:
             self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])

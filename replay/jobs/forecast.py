@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .engine import JobReplay
     from .vm import JobVm
+
+
+@dataclass(slots=True)
+class _Checked:
+    """A queue in which no task was expected to be late.
+
+    Tasks leave a queue at its front; those that are left are delayed by as much as the end of the last one.
+    """
+
+    changes: int
+    lessons: int
+    total_s: list[float]
+    """Expected run time of the first so many tasks, from none to all."""
+    free_s: float
+    least_slack_s: float
 
 
 class Forecast:
@@ -25,11 +42,14 @@ class Forecast:
         self._exact: list[list[Fraction | None]] = [[None] * len(replay.stream.vm_types) for _ in replay.jobs]
         self._seconds = [[math.inf] * len(replay.stream.vm_types) for _ in replay.jobs]
         self._known: set[str] = set()
+        self._lessons = 0
+        self._checked: dict[int, _Checked] = {}
         self.held_until_s: dict[int, int] = {}
 
     def learn(self, application: str, runtime_s: list[Fraction | None]) -> None:
         """Expect tasks of an application to run so long on each type; None excludes the type."""
         self._known.add(application)
+        self._lessons += 1
         for index, job in enumerate(self._replay.jobs):
             if job.application == application:
                 self._exact[index] = runtime_s
@@ -75,6 +95,28 @@ class Forecast:
                 clock += expected
                 result.append((task, clock))
         return result
+
+    def first_late_task(self, vm: JobVm) -> int | None:
+        """First task that waits for a VM and is expected to finish after its deadline.
+
+        The queue is gone through only if it has changed or the VM is so late that it matters.
+        """
+        checked = self._checked.get(vm.index)
+        if checked is not None and checked.changes == vm.changes and checked.lessons == self._lessons:
+            begun = len(checked.total_s) - 1 - len(vm.queue)
+            free_s = self.next_start_s(vm) + checked.total_s[-1] - checked.total_s[begun]
+            if free_s - checked.free_s <= checked.least_slack_s:
+                return None
+        jobs, job_of = self._replay.jobs, self._replay.job_of
+        slack_s, clock, left = math.inf, self.next_start_s(vm), [self.left_s(task, vm) for task in vm.queue]
+        for task, seconds in zip(vm.queue, left, strict=True):
+            clock += seconds
+            slack_s = min(slack_s, jobs[job_of[task]].deadline_s - clock)
+            if slack_s < 0:
+                return task
+        total_s = list(accumulate(left, initial=0.0))
+        self._checked[vm.index] = _Checked(vm.changes, self._lessons, total_s, clock, slack_s)
+        return None
 
     def free_s(self, vm: JobVm) -> float:
         """When a VM is expected to have finished all it has."""

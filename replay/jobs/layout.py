@@ -137,7 +137,7 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
     jobs = [
         JobMark(job["id"], job["application"], job["submitted_s"], job["deadline_s"]) for job in traces[0].run["jobs"]
     ]
-    names = list(dict.fromkeys(str(trace.instance["name"]) for trace in traces))
+    names = list(dict.fromkeys(_run_name(trace) for trace in traces))
     n_tasks = sum(job["n_tasks"] for job in traces[0].run["jobs"])
     title = f"{shortened(', '.join(names), 80)}: {counted(len(jobs), 'job')}, {counted(n_tasks, 'task')}"
     return JobPicture(title, jobs, [_panel(trace) for trace in traces])
@@ -153,6 +153,12 @@ def _panel(trace: Trace) -> JobPanel:
     rows = [history.vms[index] for index in order]
     last = [row.block_ends_s[-1] if row.block_ends_s else row.end_s for row in rows]
     return JobPanel(_title(trace), rows, history.bars, max([int(trace.end["t"]), *last]))
+
+
+def _run_name(trace: Trace) -> str:
+    """Stream and seed; the instance has the seed in its name only if it depends on it."""
+    seed = f"seed {trace.run['day']}"
+    return f"{str(trace.instance['name']).removesuffix(f' {seed}')} {seed}"
 
 
 def _title(trace: Trace) -> str:

@@ -61,7 +61,7 @@ def job_policy(
     if name in KNOWING_POLICIES:
         return KNOWING_POLICIES[name]
     if name == A2ha.name:
-        _demand_one_type_for_all(stream)
+        _demand_type_for_all(stream, name, 0)
         return partial(A2ha, a2ha)
     if name in SAMPLING_POLICIES:
         chosen = Sampling() if sampling is None else sampling
@@ -76,25 +76,18 @@ def job_policy(
     count = int(fleet["count"])
     if not 1 <= count <= MOST_VMS:
         raise InputError("policy", [Issue("", f"must end in a number of VMs from 1 to {MOST_VMS}", value=name)])
-    vm_type = stream.type_names[types[0]]
-    unable = [app.name for app in stream.applications if vm_type not in app.runtime_s]
-    if unable:
-        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}; take a type that runs all applications"
-        raise InputError("policy", [Issue("", rule, value=name)])
+    _demand_type_for_all(stream, name, types[0])
     return lambda: FixedFleet(name, types[0], count)
 
 
-def _demand_one_type_for_all(stream: JobStream) -> None:
-    """Refuse a stream with jobs that cannot run on the one type of VM that ``a2ha`` knows, the first."""
-    first = stream.type_names[0]
+def _demand_type_for_all(stream: JobStream, policy: str, type_index: int) -> None:
+    """Refuse a policy that rents VMs of one type only, if some job cannot run there."""
+    vm_type = stream.type_names[type_index]
     used = dict.fromkeys(job.application for job in stream.jobs)
-    issues = [
-        Issue(f"application {name!r}", f"cannot run on {first}, the first VM type, the only one that a2ha rents")
-        for name in used
-        if first not in stream.application(name).runtime_s
-    ]
-    if issues:
-        raise InputError(stream.name, issues)
+    unable = [name for name in used if vm_type not in stream.application(name).runtime_s]
+    if unable:
+        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents"
+        raise InputError("policy", [Issue("", rule, value=policy)])
 
 
 def _types_called(names: Sequence[str], wanted: str) -> list[int]:

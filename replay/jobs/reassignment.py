@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def reassign(replay: JobReplay, forecast: Forecast) -> int:
-    """Move from each VM one task that is expected to be late, to the VM with the largest permissible delay.
+    """Move from each VM the first task that is expected to be late, to the VM with the largest permissible delay.
 
     Only what waits is moved: a task that runs would lose what it has done. The task is the next that the receiver
     runs, which is what delays all others by its run time (line 5); and it must be in time there itself: "execute an
@@ -27,7 +27,7 @@ def reassign(replay: JobReplay, forecast: Forecast) -> int:
     delay_s: dict[int, float] = {}
     vms = [vm for vm in replay.vms if vm.alive and vm.index not in forecast.held_until_s]
     for vm in vms:
-        task = _late_task(replay, forecast, vm) if vm.queue else None
+        task = forecast.first_late_task(vm) if vm.queue else None
         target = None if task is None else _target(replay, forecast, task, vm, vms, delay_s)
         if task is not None and target is not None:
             replay.take_back(task, vm)
@@ -36,14 +36,6 @@ def reassign(replay: JobReplay, forecast: Forecast) -> int:
             del delay_s[target.index]
             moved += 1
     return moved
-
-
-def _late_task(replay: JobReplay, forecast: Forecast, vm: JobVm) -> int | None:
-    """First task that waits for a VM and is expected to finish late there (line 4)."""
-    for task, end_s in forecast.finish_times_s(vm):
-        if task != vm.task and end_s > replay.jobs[replay.job_of[task]].deadline_s:
-            return task
-    return None
 
 
 def _target(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from .engine import JobReplay
     from .forecast import Forecast
     from .vm import JobVm
+
+_NOISE_S = 1e-6
+"""Forecasts are sums of floating-point numbers; what is less than this is none of their business."""
 
 
 def schedule_job(
@@ -38,8 +42,14 @@ def schedule_job(
     _use_existing(replay, forecast, job, bag, within_paid_blocks=True)
     if new_blocks:
         _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
-    if bag:
-        _fill(forecast, job, bag, _rent(replay, forecast, job, len(bag)))
+    if not bag:
+        return
+    counts = _model_6(replay, forecast, job, len(bag))
+    if counts is None:
+        _use_existing(replay, forecast, job, bag, within_paid_blocks=True, in_time=False)
+        counts = _too_late(replay, forecast, job, len(bag))
+    vms = [replay.start_vm(index) for index, count in enumerate(counts) for _ in range(count)]
+    _fill(forecast, job, bag, vms)
 
 
 class _Bag:
@@ -47,53 +57,65 @@ class _Bag:
 
     def __init__(self, replay: JobReplay, tasks: Iterable[int]) -> None:
         self._replay = replay
-        self._tasks = dict.fromkeys(tasks)
-        self._suspended_on: dict[int, list[int]] = {}
+        self._tasks = deque(tasks)
+        self._left = set(self._tasks)
+        self._suspended_on: dict[int, deque[int]] = {}
         for task in self._tasks:
             if task in replay.suspended:
-                self._suspended_on.setdefault(replay.suspended[task][0], []).append(task)
+                self._suspended_on.setdefault(replay.suspended[task][0], deque()).append(task)
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._left)
 
     def assign_one(self, vm: JobVm) -> None:
         """Assign a task to a VM."""
-        at_home = self._suspended_on.get(vm.index, [])
-        while at_home and at_home[0] not in self._tasks:
-            at_home.pop(0)
-        task = at_home[0] if at_home else next(iter(self._tasks))
-        del self._tasks[task]
+        task = self._next(self._suspended_on.get(vm.index))
+        if task is None:
+            task = self._next(self._tasks)
+        assert task is not None
+        self._left.discard(task)
         self._replay.assign(task, vm)
 
+    def _next(self, tasks: deque[int] | None) -> int | None:
+        """Take the first that is still left."""
+        while tasks:
+            task = tasks.popleft()
+            if task in self._left:
+                return task
+        return None
 
-def _use_existing(replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool) -> None:
+
+def _use_existing(
+    replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
+) -> None:
     """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
 
     The text (section 3.2) allows it as long as there is no "additional cost", the algorithm as long as the deadline is
     met: first what fits the blocks that are paid anyhow, then what needs another one. That one may be dear: of a VM
-    that Model 6 would not rent for this job. Policies that keep to the text leave the second out.
+    that Model 6 would not rent for this job. Policies that keep to the text leave the second out. Of a job that no VM
+    can finish in time, what is late anyhow fills paid blocks as well.
     """
-    deadline_s = replay.jobs[job].deadline_s
+    deadline_s = replay.jobs[job].deadline_s if in_time else math.inf
     slack: list[tuple[float, int]] = []
     for vm in replay.vms:
         expected = forecast.runtime_s(job, vm.type_index)
         if not bag or not vm.alive or expected == math.inf:
             continue
         free_s = forecast.free_s(vm)
-        until_s = replay.paid_until_s(vm, math.ceil(free_s)) if within_paid_blocks else deadline_s
+        until_s = replay.paid_until_s(vm, math.ceil(free_s - _NOISE_S)) if within_paid_blocks else deadline_s
         slack.append((free_s + expected - min(until_s, deadline_s), vm.index))
     heapq.heapify(slack)
     while slack and bag:
         excess, index = slack[0]
-        if excess > 0:
+        if excess > _NOISE_S:
             return
         vm = replay.vms[index]
         bag.assign_one(vm)
         heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
 
 
-def _rent(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[JobVm]:
-    """Start the VMs that Model 6 asks for (lines 5 and 6)."""
+def _model_6(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
+    """VMs of each type that Model 6 asks for (lines 5 and 6); None if none can finish a task by the deadline."""
     stream = replay.stream
     choices = tuple(
         TypeChoice(vm_type.name, vm_type.price_usd_per_block, expected)
@@ -103,20 +125,22 @@ def _rent(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list
     problem = SizingProblem(n_tasks, left_s, stream.creation_overhead_s, stream.block_s, choices)
     # Exact as the integer programme, and the same answer among equals; a replay asks for it too often for a solver.
     sizing = size_job(problem, method="dynamic-programme")
-    counts = list(sizing.counts.values()) if sizing.status == "optimal" else _too_late(replay, forecast, job, n_tasks)
-    return [replay.start_vm(index) for index, count in enumerate(counts) for _ in range(count)]
+    return list(sizing.counts.values()) if sizing.status == "optimal" else None
 
 
 def _too_late(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
-    """Choose VMs where none can finish a task by the deadline: the fastest type, so many that one block suffices.
+    """Choose VMs where none can finish a task by the deadline: of the fastest type, for as few blocks as a task needs.
 
-    The paper leaves it open. Fewer VMs would cost as many blocks and end later.
+    The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs
+    would save what their creation takes of the blocks, and be later by far.
     """
     stream = replay.stream
     seconds = [forecast.runtime_s(job, index) for index in range(len(stream.vm_types))]
     fastest = seconds.index(min(seconds))
-    per_block = max(math.floor((stream.block_s - stream.creation_overhead_s) / seconds[fastest]), 1)
-    return [-(-n_tasks // per_block) if index == fastest else 0 for index in range(len(seconds))]
+    blocks = math.ceil((stream.creation_overhead_s + seconds[fastest]) / stream.block_s - _NOISE_S)
+    room_s = blocks * stream.block_s - stream.creation_overhead_s
+    tasks_each = max(math.floor(room_s / seconds[fastest] + _NOISE_S), 1)
+    return [-(-n_tasks // tasks_each) if index == fastest else 0 for index in range(len(seconds))]
 
 
 def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[JobVm]) -> None:

@@ -94,7 +94,7 @@ class Unknown(Known):
         self._sampled_job = job
         tasks = replay.drawn.tasks(job)
         duration_s = math.ceil(self.sampling_fraction * (replay.jobs[job].deadline_s - replay.now_s))
-        types = [index for index in range(len(replay.stream.vm_types)) if replay.can_run(tasks[0], index)]
+        types = self._types_to_sample(replay, tasks)
         vms = [self._instance_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
         self._samples = {vm.index: _Sample(vm, max(vm.ready_s, replay.now_s) + duration_s) for vm in vms}
         # Dealt in turns, so that a small job is sampled on every type.
@@ -107,6 +107,12 @@ class Unknown(Known):
                 replay.assign(task, sample.vm, position)
             self.forecast.held_until_s[index] = sample.until_s
             replay.wake_at(sample.until_s, index)
+
+    def _types_to_sample(self, replay: JobReplay, tasks: range) -> list[int]:
+        """All types that can run the job; of a job with fewer tasks than that, as many of the cheapest."""
+        prices = [vm_type.price_usd_per_block for vm_type in replay.stream.vm_types]
+        able = [index for index in range(len(prices)) if replay.can_run(tasks[0], index)]
+        return sorted(sorted(able, key=lambda index: prices[index])[: len(tasks)])
 
     def _instance_of(self, replay: JobReplay, type_index: int, duration_s: int) -> JobVm | None:
         """VM of a type with the largest permissible delay, if that suffices for the samples (lines 2 to 13)."""
@@ -170,7 +176,14 @@ class Unknown(Known):
         self._next_jobs(replay)
 
 
-class UnknownLearning(Unknown):
+class UnknownPaidBlocks(Unknown):
+    """As ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
+
+    name = "unknown-paid-blocks"
+    new_blocks = False
+
+
+class UnknownLearning(UnknownPaidBlocks):
     """As ``unknown-paid-blocks``, but what every task took counts, not only the samples: our own variation.
 
     A phase that is cut off sees the short tasks of a job rather than the long ones, and few of them; what runs later
@@ -178,7 +191,6 @@ class UnknownLearning(Unknown):
     """
 
     name = "unknown-learning"
-    new_blocks = False
 
     def begin(self, replay: JobReplay) -> None:
         """Know nothing."""
@@ -197,10 +209,3 @@ class UnknownLearning(Unknown):
         if self.forecast.knows(job):
             averages = [Fraction(total, n) if n else None for total, n in took]
             self.forecast.learn(replay.jobs[job].application, averages)
-
-
-class UnknownPaidBlocks(Unknown):
-    """As ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
-
-    name = "unknown-paid-blocks"
-    new_blocks = False

@@ -28,6 +28,8 @@ class JobVm:
         Seconds in which it has run tasks, the present one not counted.
     terminated_s : int
         When it ended.
+    changes : int
+        How often its queue has changed other than by a start.
     """
 
     index: int
@@ -42,6 +44,7 @@ class JobVm:
     queue: list[int] = field(default_factory=list)
     busy_s: int = 0
     terminated_s: int = 0
+    changes: int = 0
     # An event in the queue counts only if the epoch that it was made in has not ended.
     run_epoch: int = 0
     idle_epoch: int = 0

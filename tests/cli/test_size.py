@@ -108,3 +108,13 @@ def test_bad_input_is_exit_code_2(shell: Shell) -> None:
         assert message in shell.err
     shell.run("size", "thai/table2", "--deadline", str(10**10), code=2)
     assert "job j1 with the values of the command line: available_s 10000000000 must be" in shell.err
+
+
+def test_an_earlier_end_that_costs_less_is_said(shell: Shell) -> None:
+    # j1: 50 tasks. By 1,500 s one large for 3 blocks, 0.438; by 1,200 s one large, 55 tasks, for 2 blocks, 0.292; by
+    # 600 s two larges for one block each, 0.292 as well.
+    found = shell.json("size", "thai/table2", "--job", "j1", "--deadline", "1500")["jobs"][0]
+    assert found["cheaper_end"] == {"available_s": 1200, "cost_usd": pytest.approx(0.292)}
+    out = shell.run("size", "thai/table2", "--job", "j1", "--deadline", "1500")
+    assert "to end by 1,200 s costs less, $ 0.2920: see --deadline 1200" in out
+    assert shell.json("size", "thai/table2", "--job", "j1")["jobs"][0]["cheaper_end"] is None

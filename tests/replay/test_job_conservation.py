@@ -61,6 +61,30 @@ def demand_sound_stream(seed: int, policy: str) -> None:
     demand_sound_replay(drawn, POLICIES[policy], seed)
 
 
+class Distrustful(UnknownLearning):
+    """Goes through every queue itself."""
+
+    def woken(self, replay: JobReplay, datum: int) -> None:
+        for vm in replay.vms:
+            if vm.alive and vm.queue and vm.index not in self.forecast.held_until_s:
+                deadlines = {task: replay.jobs[replay.job_of[task]].deadline_s for task in vm.queue}
+                times = self.forecast.finish_times_s(vm)
+                late = [task for task, end_s in times if task != vm.task and end_s > deadlines[task]]
+                found = self.forecast.first_late_task(vm)
+                if found != (late[0] if late else None):  # equal but for noise
+                    assert found is not None or late, (found, late)
+                    end_s = dict(times)[late[0] if found is None else found]
+                    assert abs(end_s - deadlines[late[0] if found is None else found]) < 1e-6
+        super().woken(replay, datum)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_queue_that_is_not_gone_through_has_no_late_task(seed: int) -> None:
+    drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
+    JobReplay(drawn, Distrustful(0.2, 2)).run()
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
 def test_random_streams(seed: int, policy: str) -> None:

@@ -100,7 +100,7 @@ def test_svg_says_what_is_seen(tmp_path: Path) -> None:
     save_job_gantt([sampled(), sampled()], path)
     text = path.read_text(encoding="utf-8")
     for part in (
-        "a stream by hand: 3 jobs, 6 tasks",
+        "a stream by hand seed 0: 3 jobs, 6 tasks",
         "policy by-hand: $0.100, 1 of 6 tasks late (20 s in all), all done at 520 s",
         "j2 (probe)",
         ">j3 due<",

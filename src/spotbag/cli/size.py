@@ -46,7 +46,8 @@ def size_command(
     """Tell how many instances of each type finish a job by its deadline at least cost.
 
     Each job on its own, with its average run times, as if nothing were rented yet (Model 6 of Thai et al.): every
-    instance is paid until the deadline. That is a cost to plan with; a bill counts the blocks that were started.
+    VM is paid until the deadline, so that an earlier end may cost less, which is said. That is a cost to plan with; a
+    bill counts the blocks that were started.
 
     Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.
     """
@@ -71,12 +72,17 @@ def size_command(
             }
         )
     else:
-        creation = f"{seconds(stream.creation_overhead_s)} s to create an instance"
-        print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {creation}; each job on its own")
+        launch = f"{seconds(stream.creation_overhead_s)} s to launch a VM"
+        print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {launch}")
+        print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
         for one, problem, sizing in rows:
             _print_job(one, problem, sizing)
         if len(rows) > 1:
             _print_totals(rows)
+        print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
+        print("use of each: full blocks, part of the last one begun, blocks that stay idle")
+        if len(rows) > 1:
+            print("started only: the cost without the blocks that stay idle")
     if any(sizing.status == "infeasible" for sizing in sizings):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -84,23 +90,18 @@ def size_command(
 def _problem(stream: JobStream, job: Job, tasks: int | None, deadline: int | None) -> SizingProblem:
     """Sizing of a job at its submission, with what the command line says instead of what the stream says."""
     from ..instances import InputError
-    from ..models.instance_count import SizingProblem, TypeChoice
+    from ..models.instance_count import problem_of_job
 
-    averages = [(one, stream.average_s(job.application, one.name)) for one in stream.vm_types]
     try:
-        return SizingProblem(
-            n_tasks=job.n_tasks if tasks is None else tasks,
-            available_s=job.deadline_s - job.submitted_s if deadline is None else deadline,
-            creation_overhead_s=stream.creation_overhead_s,
-            block_s=stream.block_s,
-            types=tuple(TypeChoice(one.name, one.price_usd_per_block, average) for one, average in averages),
-        )
+        return problem_of_job(stream, job, tasks, deadline)
     except InputError as error:
         raise InputError(f"{stream.name}, job {job.id} with the values of the command line", error.issues) from None
 
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
-    """Print what a job needs: a headline, a table, and what is to be said about types."""
+    """Print what a job needs: a headline, a table, and what is to be said about types and earlier ends."""
+    from ..solvers.instance_count import earlier_and_cheaper
+
     print(
         f"\n{job.id}: {problem.n_tasks:,} tasks of {job.application} in {seconds(problem.available_s)} s: "
         + ("infeasible" if sizing.status == "infeasible" else f"{sizing.status}, $ {sizing.cost_usd:.4f}")
@@ -120,6 +121,10 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
         print_table(make_table(columns, _rows(problem, sizing), tight=True))
     for reason in sizing.reasons:
         print(reason)
+    cheaper = earlier_and_cheaper(problem, sizing)
+    if cheaper is not None:
+        earlier_s, found = cheaper
+        print(f"to end by {seconds(earlier_s)} s costs less, $ {found.cost_usd:.4f}: see --deadline {earlier_s}")
 
 
 def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
@@ -184,6 +189,9 @@ def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
 
 def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, object]:
     """A job as a JSON object."""
+    from ..solvers.instance_count import earlier_and_cheaper
+
+    cheaper = earlier_and_cheaper(problem, sizing)
     return {
         "id": job.id,
         "application": job.application,
@@ -201,6 +209,7 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
         "paid_blocks_per_instance": sizing.paid_blocks,
         "cost_usd": sizing.cost_usd,
         "started_cost_usd": sizing.started_cost_usd,
+        "cheaper_end": None if cheaper is None else {"available_s": cheaper[0], "cost_usd": cheaper[1].cost_usd},
         "uses": [
             {
                 "vm_type": use.vm_type,

@@ -103,6 +103,7 @@ def stream_command(
         job_policy(loaded, name, sampling)
     if trace is not None or gantt is not None:
         _write(_traces(loaded, names, seed, sampling), trace, gantt)
+    _warn_of_hopeless_jobs(loaded)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
         done = replay_jobs(
@@ -136,6 +137,17 @@ def _check_options(stream: str | None, runs: int | None, once: bool, trace: str 
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
     if trace is not None and not once and runs != 1:
         raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
+
+
+def _warn_of_hopeless_jobs(stream: JobStream) -> None:
+    """Say which jobs no VM finishes in time on average, however many are rented."""
+    from ..models.instance_count import problem_of_job
+    from ..solvers.instance_count import size_job
+
+    for job in stream.jobs_by_submission:
+        sizing = size_job(problem_of_job(stream, job), method="dynamic-programme")
+        if sizing.status == "infeasible":
+            warn([f"{job.id} cannot be in time: {sizing.reasons[0]}"])
 
 
 def _some(names: Sequence[str]) -> str:
