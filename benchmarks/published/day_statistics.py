@@ -45,6 +45,20 @@ def mean_of(values: Sequence[float]) -> Statistic:
     return Statistic(mean, tuple(value - mean for value in values))
 
 
+def sd_of(values: Sequence[float]) -> Statistic | None:
+    """Standard deviation over days; None of a single one."""
+    n = len(values)
+    if n < 2:
+        return None
+    mean = math.fsum(values) / n
+    squares = [(value - mean) ** 2 for value in values]
+    sd = math.sqrt(math.fsum(squares) / (n - 1))
+    if sd == 0:
+        return Statistic(0.0, (0.0,) * n)
+    average_square = math.fsum(squares) / n
+    return Statistic(sd, tuple((square - average_square) / (2 * sd) for square in squares))
+
+
 def ratio_of(parts: Sequence[float], wholes: Sequence[float], factor: float = 1.0) -> Statistic | None:
     """Sum of the parts over the sum of the wholes, times a factor; None if there is no whole."""
     whole = math.fsum(wholes) / len(wholes)

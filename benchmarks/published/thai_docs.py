@@ -6,16 +6,25 @@ It is written between two marks, or at the end of a file without them; its pictu
 from __future__ import annotations
 
 import sys
-import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...instances.text_files import write_text
 from .claims import show
 from .comparison_rows import ComparisonRow, PublishedComparisonResult
+from .docs_section import (
+    Columns,
+    claims_table,
+    headings,
+    markdown_table,
+    notes_list,
+    printed_text,
+    table_lines,
+    verdicts,
+    write_section,
+)
+from .pictures import prepare_pictures, write_pictures
 from .thai import FROM_TABLE_3, TEXT, bench_thai
-from .thai_pictures import prepare_pictures, write_thai_pictures
+from .thai_pictures import PICTURES
 from .thai_runs import ThaiOptions
 
 BEGIN = "<!-- written by spotbag.benchmarks.published.thai_docs -->"
@@ -28,7 +37,6 @@ _PICTURES = {
 }
 
 _JOBS = 2
-_WIDTH = 120
 
 _TABLE_3 = (
     ("cost ($)", "cost_usd", 3),
@@ -50,8 +58,6 @@ _RATIOS = {
     "late_tasks_times": "late tasks, times",
     "violation_cost_usd_times": "violation cost, times",
 }
-
-_Columns = Sequence[tuple[str, str, int]]
 
 _INTRODUCTION = """## Thai et al., beside the printed figures
 
@@ -76,74 +82,40 @@ is excluded: the type is not used for the application."""
 
 def section(result: PublishedComparisonResult) -> str:
     """Return the section in Markdown."""
-    counts = Counter(claim.verdict for claim in result.claims)
     pictures = iter(f"![{text}]({name}.png)" for name, text in _PICTURES.items())
     parts = [
         BEGIN,
         _INTRODUCTION.format(runs=result.about["runs"]),
-        _markdown(("approach", *_headings(_TABLE_3)), _by_policy(result, "Table 3", _TABLE_3)),
+        markdown_table(("approach", *headings(_TABLE_3)), _by_policy(result, "Table 3", _TABLE_3)),
         next(pictures),
         "### What the paper says",
-        f"Of {len(result.claims)} statements, "
-        + ", ".join(f"{number} {name}" for name, number in counts.most_common()),
-        _markdown(("the paper says", "in our runs it", "our numbers", "why"), _claims(result), words=4),
-        _markdown(("against one another", "text", "Table 3", "ours"), _ratios(result)),
+        verdicts(result),
+        claims_table(result),
+        markdown_table(("against one another", "text", "Table 3", "ours"), _ratios(result)),
         "### Blocks, and mis-utilisation",
-        _markdown(("approach", *_headings(_FIG_4)), _by_policy(result, "Fig. 4", _FIG_4)),
+        markdown_table(("approach", *headings(_FIG_4)), _by_policy(result, "Fig. 4", _FIG_4)),
         next(pictures),
-        _markdown(("approach", *_headings(_FIG_5)), _by_policy(result, "Fig. 5", _FIG_5)),
+        markdown_table(("approach", *headings(_FIG_5)), _by_policy(result, "Fig. 5", _FIG_5)),
         "### Another reading, and what can be had",
         _VARIANTS_TEXT,
-        _markdown(("", *_headings(_VARIANTS)), _by_policy(result, "variants", _VARIANTS)),
+        markdown_table(("", *headings(_VARIANTS)), _by_policy(result, "variants", _VARIANTS)),
         "### How long to sample",
         _SWEEP,
-        _markdown(("", *_headings(_SAMPLING)), _by_policy(result, "sampling", _SAMPLING)),
+        markdown_table(("", *headings(_SAMPLING)), _by_policy(result, "sampling", _SAMPLING)),
         next(pictures),
         "### Why numbers differ",
-        "\n".join(_wrapped(f"{number}. {note}") for number, note in enumerate(result.notes, start=1)),
+        notes_list(result),
         END,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def with_section(text: str, new: str) -> str:
-    """Return a text with a new section in place of the old one, or at its end."""
-    if BEGIN not in text or END not in text:
-        return f"{text.rstrip()}\n\n{new}" if text.strip() else new
-    before, rest = text.split(BEGIN, 1)
-    return before + new.rstrip() + rest.split(END, 1)[1]
+def _by_policy(result: PublishedComparisonResult, table: str, columns: Columns) -> Iterator[Sequence[str]]:
+    return table_lines(result, table, columns, _name)
 
 
-def _headings(columns: _Columns) -> Iterator[str]:
-    return (heading for heading, _, _ in columns)
-
-
-def _by_policy(result: PublishedComparisonResult, table: str, columns: _Columns) -> Iterator[Sequence[str]]:
-    """Rows of a table: ``printed / ours``, or ours alone where nothing is printed."""
-    found: dict[tuple[str, str], dict[str, ComparisonRow]] = {}
-    for row in result.rows:
-        if row.table == table:
-            found.setdefault((row.policy, row.scenario), {})[row.quantity] = row
-    for (policy, scenario), rows in found.items():
-        name = f"{policy}, {scenario}" if scenario else policy
-        yield name, *(_cell(rows.get(quantity), digits) for _, quantity, digits in columns)
-
-
-def _cell(row: ComparisonRow | None, digits: int) -> str:
-    if row is None:
-        return "-"
-    ours = show(row.ours, digits)
-    return ours if row.printed is None else f"{_printed(row, digits)} / {ours}"
-
-
-def _printed(row: ComparisonRow, digits: int) -> str:
-    if row.printed is None:
-        return "-"
-    return ("" if row.relation == "=" else f"{row.relation} ") + f"{row.printed:,.{digits}f}"
-
-
-def _claims(result: PublishedComparisonResult) -> Iterator[Sequence[str]]:
-    return ((claim.statement, claim.verdict, claim.ours, claim.reason) for claim in result.claims)
+def _name(row: ComparisonRow) -> Sequence[str]:
+    return (f"{row.policy}, {row.scenario}" if row.scenario else row.policy,)
 
 
 def _ratios(result: PublishedComparisonResult) -> Iterator[Sequence[str]]:
@@ -151,21 +123,12 @@ def _ratios(result: PublishedComparisonResult) -> Iterator[Sequence[str]]:
     for row in result.rows:
         if row.table == TEXT:
             computed = tables[row.policy, row.quantity]
-            yield f"{row.policy}: {_RATIOS[row.quantity]}", _printed(row, 0), _printed(computed, 1), show(row.ours, 1)
-
-
-def _markdown(headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
-    """Return a table; columns after the first so many are numbers."""
-    rule = "|" + "|".join(["---"] * words + ["---:"] * (len(headings) - words)) + "|"
-    return "\n".join([_line(headings), rule, *map(_line, rows)])
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _wrapped(item: str) -> str:
-    return textwrap.fill(item, _WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
+            yield (
+                f"{row.policy}: {_RATIOS[row.quantity]}",
+                printed_text(row, 0),
+                printed_text(computed, 1),
+                show(row.ours, 1),
+            )
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -173,9 +136,8 @@ def main(arguments: Sequence[str]) -> None:
     path = Path(arguments[0])
     prepare_pictures(str(path.parent))
     result = bench_thai(ThaiOptions(jobs=_JOBS))
-    old = path.read_text(encoding="utf-8") if path.exists() else "# Job streams\n"
-    write_text(path, with_section(old, section(result)))
-    write_thai_pictures(result.rows, path.parent, tuple(_PICTURES))
+    write_section(path, "Job streams", section(result))
+    write_pictures(PICTURES, result.rows, path.parent, tuple(_PICTURES))
 
 
 if __name__ == "__main__":

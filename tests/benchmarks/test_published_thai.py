@@ -13,12 +13,14 @@ import pytest
 from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.published.day_statistics import Statistic, mean_of, quotient
+from spotbag.benchmarks.published.docs_section import with_section
+from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
 from spotbag.benchmarks.published.thai import bench_thai
 from spotbag.benchmarks.published.thai_claims import thai_claims
-from spotbag.benchmarks.published.thai_docs import BEGIN, END, section, with_section
+from spotbag.benchmarks.published.thai_docs import BEGIN, END, section
 from spotbag.benchmarks.published.thai_figures import thai_figures
 from spotbag.benchmarks.published.thai_notes import work_percent
-from spotbag.benchmarks.published.thai_pictures import PICTURES, prepare_pictures, write_thai_pictures
+from spotbag.benchmarks.published.thai_pictures import PICTURES
 from spotbag.benchmarks.published.thai_runs import (
     KNOWN,
     SAMPLING_FRACTIONS,
@@ -345,12 +347,12 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "folder")
     prepare_pictures(folder)
-    paths = write_thai_pictures(result.rows, folder)
+    paths = write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).stem for path in paths] == list(PICTURES)
     drawn = [Path(path).read_bytes() for path in paths]
     assert all(data.startswith(b"\x89PNG") for data in drawn)
     assert len(set(drawn)) == 5
-    write_thai_pictures(result.rows, folder)
+    write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).read_bytes() for path in paths] == drawn
 
 

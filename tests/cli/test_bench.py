@@ -71,6 +71,25 @@ def test_the_tables_of_thai(shell: Shell) -> None:
     assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
 
 
+def test_the_tables_of_a2ha(shell: Shell) -> None:
+    out = shell.run(
+        "bench", "a2ha", "--runs", "1", "--seed", "7", "--optimum-time", "0.2", "--plots", "drawn", "--out", "a.json"
+    )
+    assert out.startswith("A2HA: 1 orderings of the tasks, seed 7")
+    for title in ("Optimal numbers", "Table 1: hosts", "Table 2: long", "Figs 9 to 11", "Fig. 12", "What not knowing"):
+        assert f"\n{title}" in out
+    assert "What the paper says" in out
+    assert "[1] The distributions of image and test suite are lost" in out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["test-suite", "29"]]
+    assert line[2] == "27"
+    document = json.loads((shell.folder / "a.json").read_text())
+    assert (document["runs"], document["seed"], document["optimum_s"]) == (1, 7, 0.2)
+    drawn = sorted(path.name for path in (shell.folder / "drawn").iterdir())
+    assert len(drawn) == 6
+    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -82,6 +101,9 @@ def test_the_tables_of_thai(shell: Shell) -> None:
         (["thai", "--runs", "1"], "--runs"),
         (["thai", "--out", "rows.txt", "--plots", "drawn"], "must end in .csv or .json"),
         (["thai", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
+        (["a2ha", "--runs", "0"], "--runs"),
+        (["a2ha", "--optimum-time", "0"], "--optimum-time"),
+        (["a2ha", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
         (["hads2"], "No such command"),
     ],
 )

@@ -113,6 +113,31 @@ def thai_command(
     _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots)
 
 
+@app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --jobs 2 --plots pictures")
+def a2ha_command(
+    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Orderings of the tasks.")] = 200,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first ordering.")] = 0,
+    jobs: JobsOption = 1,
+    optimum_time: Annotated[
+        float,
+        typer.Option(
+            "--optimum-time", metavar="S", min=0.1, help="Seconds for the least wall time of an ordering, at most."
+        ),
+    ] = 4.0,
+    plots: Annotated[
+        str | None, typer.Option("--plots", metavar="FOLDER", help="Draw Figs 9 to 12, Table 2 and more there.")
+    ] = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
+    from ..benchmarks.published.a2ha import bench_a2ha
+    from ..benchmarks.published.a2ha_runs import A2haOptions, n_a2ha_runs
+
+    options = A2haOptions(runs, seed, jobs, optimum_time)
+    _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots)
+
+
 def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
     from ..benchmarks.published.published_days import DayOptions
 
@@ -137,7 +162,7 @@ def _report(
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
     check_output(out)
     if plots is not None:
-        from ..benchmarks.published.thai_pictures import prepare_pictures
+        from ..benchmarks.published.pictures import prepare_pictures
 
         prepare_pictures(plots)
     with counting("replaying", days) as count:
@@ -150,11 +175,18 @@ def _report(
     if out is not None:
         write_text(out, format_result(result, ending))
     if plots is not None:
-        from ..benchmarks.published.thai_pictures import write_thai_pictures
-
-        for path in write_thai_pictures(result.rows, plots):
-            print(f"wrote {path}", file=sys.stderr)
+        _draw(result, plots)
     if as_json:
         print_json(result.to_dict())
     else:
         print_result(result)
+
+
+def _draw(result: PublishedComparisonResult, folder: str) -> None:
+    from ..benchmarks.published import a2ha_pictures, thai_pictures
+    from ..benchmarks.published.a2ha_claims import PAPER
+    from ..benchmarks.published.pictures import write_pictures
+
+    pictures = a2ha_pictures.PICTURES if result.paper == PAPER else thai_pictures.PICTURES
+    for path in write_pictures(pictures, result.rows, folder):
+        print(f"wrote {path}", file=sys.stderr)

@@ -41,7 +41,8 @@ def _about(result: PublishedComparisonResult) -> str:
     about = result.about
     if "rate_scale" in about:
         return f"{about['runs']} days of each cell, seed {about['seed']}, rate scale {about['rate_scale']:g}"
-    return f"{about['runs']} draws of the run times, seed {about['seed']}"
+    what = "orderings of the tasks" if "optimum_s" in about else "draws of the run times"
+    return f"{about['runs']} {what}, seed {about['seed']}"
 
 
 def _print_plans(result: PublishedComparisonResult) -> None:

@@ -232,6 +232,111 @@ TABLES = {
             leads=("policy", "scenario"),
         ),
     ),
+    "A2HA": (
+        Table(
+            "optimal hosts",
+            "Optimal numbers of hosts by the paper's formula, and the heuristic's (conservative: both ratios 0.5; "
+            "aggressive: 0.75)",
+            (
+                Column("optimal", "", "formula_hosts", 0),
+                Column("conservative", "conservative", "hosts", 1, False),
+                Column("above (%)", "conservative", "above_optimal_percent", 1, False),
+                Column("aggressive", "aggressive", "hosts", 1, False),
+                Column("above (%)", "aggressive", "above_optimal_percent", 1, False),
+            ),
+            leads=("job",),
+        ),
+        Table(
+            "Table 1",
+            "Table 1: hosts that end with their hour (the paper does not say with which ratios)",
+            (
+                Column("charged (h)", "", "charged_h", 1),
+                Column("interrupted tasks", "", "interrupted_tasks", 1),
+                Column("wasted (min)", "", "wasted_min", 1),
+                Column("continued hosts", "", "continued_hosts", 1),
+            ),
+            leads=("job", "policy"),
+        ),
+        Table(
+            "Table 2",
+            "Table 2: long tasks (the paper does not say with which ratios, nor whether hosts take time to boot)",
+            (
+                Column("hosts", "", "hosts", 1),
+                Column("wall (h)", "", "wall_h", 2),
+                Column("speedup", "", "speedup", 1),
+                Column("paid (h)", "", "payment_h", 1),
+            ),
+            leads=("policy", "scenario"),
+        ),
+        Table(
+            "Table 2",
+            "Table 2: standard deviations",
+            (
+                Column("hosts", "", "hosts_sd", 1),
+                Column("wall (h)", "", "wall_h_sd", 2),
+                Column("speedup", "", "speedup_sd", 1),
+                Column("paid (h)", "", "payment_h_sd", 1),
+            ),
+            leads=("policy", "scenario"),
+        ),
+        Table(
+            "Table 2",
+            "Table 2: our mean less the printed one, in printed standard deviations (within: from -1 to 1)",
+            (
+                Column("hosts", "", "hosts_off_sd", 1, False),
+                Column("wall", "", "wall_h_off_sd", 1, False),
+                Column("speedup", "", "speedup_off_sd", 1, False),
+                Column("payment", "", "payment_h_off_sd", 1, False),
+            ),
+            leads=("policy", "scenario"),
+        ),
+        Table(
+            "Figs 9-11",
+            "Figs 9 to 11: by creationRatio / increaseRatio; sd: standard deviation (the pictures are lost)",
+            (
+                Column("wall (h)", "", "wall_h", 3, False),
+                Column("sd", "", "wall_h_sd", 3, False),
+                Column("hosts", "", "hosts", 2, False),
+                Column("sd", "", "hosts_sd", 2, False),
+                Column("payment (h)", "", "payment_h", 2, False),
+                Column("sd", "", "payment_h_sd", 2, False),
+            ),
+        ),
+        Table(
+            "Fig. 12",
+            "Fig. 12: hosts and speedup; efficiency: speedup by hosts (the picture is lost; --plots draws ours)",
+            (
+                Column("hosts", "", "hosts", 2, False),
+                Column("speedup", "", "speedup", 2, False),
+                Column("sd", "", "speedup_sd", 2, False),
+                Column("efficiency (%)", "", "efficiency_percent", 1, False),
+            ),
+            leads=("job", "policy"),
+        ),
+        Table(
+            "not knowing",
+            "What not knowing the run times costs: payment against the least of any plan",
+            (
+                Column("payment (h)", "", "payment_h", 1, False),
+                Column("least (h)", "", "fewest_h", 1, False),
+                Column("above (%)", "", "payment_above_percent", 1, False),
+            ),
+            leads=("job", "policy"),
+        ),
+        Table(
+            "not knowing",
+            "... and time against the least for the same payment; gap: how much less that could be at most",
+            (
+                Column("hosts", "", "hosts", 1, False),
+                Column("best", "", "best_hosts", 1, False),
+                Column("wall (h)", "", "wall_h", 3, False),
+                Column("least (h)", "", "best_wall_h", 3, False),
+                Column("above (%)", "", "wall_above_percent", 1, False),
+                Column("gap (%)", "", "gap_percent", 2, False),
+            ),
+            leads=("job", "policy"),
+        ),
+    ),
 }
 
 RATIOS = {
