@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...instances.errors import InputError, Issue
+from ...instances.job_draws import most_vms_of_a_type
 from ...instances.job_stream import JobStream
+from ...instances.wording import counted
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks
@@ -74,8 +76,13 @@ def job_policy(
         both = " or ".join(f"{stream.type_names[index]}.{fleet['count']}" for index in types)
         raise InputError("policy", [Issue("", f"could be {both}; give the whole name of the type", value=name)])
     count = int(fleet["count"])
-    if not 1 <= count <= MOST_VMS:
-        raise InputError("policy", [Issue("", f"must end in a number of VMs from 1 to {MOST_VMS}", value=name)])
+    useful = most_vms_of_a_type(stream)
+    if not 1 <= count <= min(useful, MOST_VMS):
+        rule = f"must end in a number of VMs from 1 to {min(useful, MOST_VMS)}"
+        if count > useful:
+            has = f"{counted(stream.n_tasks, 'task')} and {counted(len(stream.vm_types), 'VM type')}"
+            rule += f" ({stream.name} has {has}; more VMs than there are tasks help nobody)"
+        raise InputError("policy", [Issue("", rule, value=name)])
     _demand_type_for_all(stream, name, types[0])
     return lambda: FixedFleet(name, types[0], count)
 
