@@ -38,6 +38,29 @@ class Sampling:
         Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
 
 
+def job_policies(
+    stream: JobStream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> list[Callable[[], JobPolicy]]:
+    """Return what makes each of several policies; see `job_policy`.
+
+    Raises
+    ------
+    InputError
+        With all that cannot be used.
+    """
+    if isinstance(names, str):
+        raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
+    makers, issues = [], []
+    for name in names:
+        try:
+            makers.append(job_policy(stream, name, sampling, a2ha))
+        except InputError as error:
+            issues += error.issues
+    if issues:
+        raise InputError("policy", issues)
+    return makers
+
+
 def job_policy(
     stream: JobStream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
 ) -> Callable[[], JobPolicy]:
@@ -90,10 +113,12 @@ def job_policy(
 def _demand_type_for_all(stream: JobStream, policy: str, type_index: int) -> None:
     """Refuse a policy that rents VMs of one type only, if some job cannot run there."""
     vm_type = stream.type_names[type_index]
-    used = dict.fromkeys(job.application for job in stream.jobs)
-    unable = [name for name in used if vm_type not in stream.application(name).runtime_s]
+    used = [stream.application(name) for name in dict.fromkeys(job.application for job in stream.jobs)]
+    unable = [application.name for application in used if vm_type not in application.runtime_s]
     if unable:
-        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents"
+        able = [name for name in stream.type_names if all(name in application.runtime_s for application in used)]
+        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents; "
+        rule += f"all applications can run on {' or '.join(able[:8])}" if able else "no VM type can run all of them"
         raise InputError("policy", [Issue("", rule, value=policy)])
 
 
@@ -106,6 +131,9 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 def _hint(stream: JobStream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
     names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
+    several = name.split(",")
+    if len(several) > 1:
+        return "give them one by one: " + " ".join(f"--policy {part.strip()}" for part in several)
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

@@ -88,7 +88,7 @@ def stream_command(
         return
     from ..replay.jobs.front_door import replay_jobs
     from ..replay.jobs.gantt import PICTURE
-    from ..replay.jobs.policies import job_policy
+    from ..replay.jobs.policies import job_policies
     from ..solvers.pictures import still_format
 
     _check_options(stream, runs, once, trace)
@@ -99,8 +99,7 @@ def stream_command(
     loaded = load_job_stream(stream or "")
     sampling = _sampling(sampling_fraction, samples)
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    for name in names:
-        job_policy(loaded, name, sampling)
+    job_policies(loaded, names, sampling)
     if trace is not None or gantt is not None:
         _write(_traces(loaded, names, seed, sampling), trace, gantt)
     _warn_of_hopeless_jobs(loaded)
