@@ -108,6 +108,8 @@ def errors(faulty: Any) -> str:
         (with_first("vm_types", price_usd_per_block=0), "vm_types[0] 'small': price_usd_per_block 0 must be greater"),
         (with_first("vm_types", price_usd_per_block=1e6),
          "vm_types[0] 'small': price_usd_per_block 1000000 is 6e+06 $ an hour in blocks of 600 s; must be between"),
+        (with_first("vm_types", price_usd_per_hour=3), "vm_types[0] 'small': price_usd_per_hour is an unknown key "
+         "(did you mean 'price_usd_per_block', the price of one block of block_s seconds?)"),
         (with_first("vm_types", memory_mb=0.5), "memory_mb 0.5 must be greater than or equal to 1"),
         (with_first("vm_types", name="big"), "vm_types[1]: name 'big' is a duplicate of vm_types[0]"),
         (with_first("applications", name="render"), "applications[1]: name 'render' is a duplicate of applications[0]"),
