@@ -143,7 +143,7 @@ def errors(faulty: Any) -> str:
         (with_run_times({"sequence_s": [1, 2]}),
          "jobs[0] 'j1': n_tasks 3 is more than the 2 run times of 'sort' on small (sequence_s)"),
         (with_run_times({"samples_s": [1], "zzz": 1}), "runtime_s.small.zzz is an unknown key (known: samples_s)"),
-        (with_run_times({"distribution": "constant", "value_s": 3, "samples_s": [1]}), 
+        (with_run_times({"distribution": "constant", "value_s": 3, "samples_s": [1]}),
          "has distribution and samples_s: give one of them"),
         (with_first("jobs", id="j2"), "jobs[1]: id 'j2' is a duplicate of jobs[0]"),
         (with_first("jobs", id="x" * 191), "must have at most 190 characters"),
