@@ -87,7 +87,7 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     tasks = [task for job in jobs for task in _drawn_tasks(stream, job, seed)]
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
     deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + int(longest_s))
-    limit = min(len(tasks) + len(stream.vm_types), _MOST_VMS)
+    limit = most_vms_of_a_type(stream)
     instance = Instance(
         name=stream.name if stream.is_the_same_for_all_seeds else f"{stream.name} seed {seed}",
         deadline_s=deadline_s,
@@ -100,6 +100,11 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     )
     first_task = accumulate((job.n_tasks for job in jobs[:-1]), initial=0)
     return DrawnJobs(stream, seed, instance, tuple(first_task))
+
+
+def most_vms_of_a_type(stream: JobStream) -> int:
+    """VMs of a type that can be rented at most: one for each task, and one more for each type that is tried."""
+    return min(stream.n_tasks + len(stream.vm_types), _MOST_VMS)
 
 
 def draws(stream: JobStream, seeds: Iterable[int]) -> Iterator[DrawnJobs]:

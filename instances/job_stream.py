@@ -42,7 +42,7 @@ class JobVmType(Record):
     """
 
     name: Name
-    price_usd_per_block: Price
+    price_usd_per_block: Annotated[Price, Field(description="the price of one block of block_s seconds")]
     vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL] = 1
     memory_mb: Annotated[float, Field(ge=1, le=10**9)] | None = None
 

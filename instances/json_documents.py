@@ -130,6 +130,14 @@ def _duplicated_keys(document: Any) -> Iterator[Issue]:
             waiting += [(f"{path}[{index}]", child) for index, child in enumerate(value)]
 
 
+WHO_TAKES = {
+    "spotbag.instance": "this is an instance: use 'spotbag solve'",
+    "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
+    "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
+}
+"""What to do with a document that was given where another one is wanted, by the name of its format."""
+
+
 def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
     """Refuse a document of another format or version before anything else is said about it."""
     given = document.get("format")
@@ -142,6 +150,8 @@ def check_format(document: Mapping[str, Any], expected: str, source: str) -> Non
         rule = f"format {show_value(given)} is of a version that cannot be read here; known: {expected!r}"
     else:
         rule = f"format {show_value(given)} is not {expected!r}"
+        kind = given.split("/")[0] if isinstance(given, str) else ""
+        rule += f"; {WHO_TAKES[kind]}" if kind in WHO_TAKES else ""
     raise input_error(source, rule)
 
 
@@ -224,7 +234,7 @@ def field_issues(error: ValidationError, model: type[BaseModel], document: Any, 
             continue  # entries there are, but faulty ones
         location = _without_tags((*head, *item["loc"]), document)
         context, given, message = item.get("ctx", {}), item["input"], item["msg"]
-        known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else []
+        known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else {}
         issues.append(_field_issue(item["type"], location, context, given, message, known, document))
     return issues
 
@@ -243,7 +253,13 @@ def _without_tags(loc: Sequence[Any], document: Any) -> Sequence[Any]:
 
 
 def _field_issue(
-    kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, message: str, known: list[str], document: Any
+    kind: str,
+    loc: Sequence[Any],
+    context: Mapping[str, Any],
+    value: Any,
+    message: str,
+    known: Mapping[str, str],
+    document: Any,
 ) -> Issue:
     where, item, rest = _split_location(loc, document)
     if rest and rest[-1] == "[key]":
@@ -253,7 +269,7 @@ def _field_issue(
         return Issue(where, "is missing", field, item=item)
     if kind == "extra_forbidden":
         close = difflib.get_close_matches(str(loc[-1])[:100], known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+        hint = f"did you mean {close[0]!r}{known[close[0]]}?" if close else f"known: {', '.join(known)}"
         return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)
     return Issue(where, _rule(kind, context, message), field, value, item)
 
@@ -295,8 +311,8 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
     return "", "", loc
 
 
-def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:
-    """Keys that the model knows at the place of an unknown one."""
+def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> dict[str, str]:
+    """Keys that the model knows at the place of an unknown one, each with what its field is described as, if it is."""
     here = [model]
     for part in loc[:-1]:
         inside = [
@@ -307,7 +323,8 @@ def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:
         ]
         tagged = [record for record in here if record.__name__ == part]
         here = inside or tagged or here
-    return sorted(here[0].model_fields) if len(here) == 1 else []
+    fields = here[0].model_fields if len(here) == 1 else {}
+    return {key: f", {fields[key].description}" if fields[key].description else "" for key in sorted(fields)}
 
 
 def _records_inside(annotation: Any) -> list[type[BaseModel]]:

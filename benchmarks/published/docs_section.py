@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from ...instances.text_files import write_text
-from .claims import show
+from .claims import show, verdicts_in_words
 from .comparison_rows import ComparisonRow, PublishedComparisonResult
 
 Columns: TypeAlias = Sequence[tuple[str, str, int]]
@@ -39,9 +38,7 @@ def write_section(path: Path, title: str, new: str) -> None:
 
 def verdicts(result: PublishedComparisonResult) -> str:
     """How many statements of the paper hold."""
-    counts = Counter(claim.verdict for claim in result.claims)
-    numbers = ", ".join(f"{number} {name}" for name, number in counts.most_common())
-    return f"Of {len(result.claims)} statements, {numbers}"
+    return f"Of {len(result.claims)} statements, {verdicts_in_words(result.claims)}"
 
 
 def claims_table(result: PublishedComparisonResult) -> str:

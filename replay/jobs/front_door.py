@@ -14,7 +14,7 @@ from ..trace_files import Trace
 from .a2ha import A2haSettings
 from .engine import JobReplay
 from .outcome import JobOutcome
-from .policies import Sampling, job_policy
+from .policies import Sampling, job_policies, job_policy
 from .summary import JobSummary, summarise_jobs
 from .traces import job_trace
 
@@ -98,8 +98,7 @@ def replay_jobs(
     if seed + runs > 2**64:
         rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
         raise InputError("replay", [Issue("", rule, "seed", seed)])
-    for name in policies:
-        job_policy(stream, name, sampling, a2ha)
+    job_policies(stream, policies, sampling, a2ha)
     batches = [
         range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
     ]
@@ -146,5 +145,5 @@ def _batch(
     seeds: range,
 ) -> list[list[JobOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = [job_policy(stream, name, sampling, a2ha) for name in policies]
+    makers = job_policies(stream, policies, sampling, a2ha)
     return [[JobReplay(drawn, make()).run() for make in makers] for drawn in draws(stream, seeds)]

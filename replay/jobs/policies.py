@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...instances.errors import InputError, Issue
+from ...instances.job_draws import most_vms_of_a_type
 from ...instances.job_stream import JobStream
+from ...instances.wording import counted
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks
@@ -34,6 +36,30 @@ class Sampling:
 
     def __post_init__(self) -> None:
         Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
+
+
+def job_policies(
+    stream: JobStream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> list[Callable[[], JobPolicy]]:
+    """Return what makes each of several policies; see `job_policy`.
+
+    Raises
+    ------
+    InputError
+        With all that cannot be used.
+    """
+    if isinstance(names, str):
+        raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
+    makers: list[Callable[[], JobPolicy]] = []
+    issues: list[Issue] = []
+    for name in names:
+        try:
+            makers.append(job_policy(stream, name, sampling, a2ha))
+        except InputError as error:
+            issues += error.issues
+    if issues:
+        raise InputError("policy", issues)
+    return makers
 
 
 def job_policy(
@@ -74,8 +100,13 @@ def job_policy(
         both = " or ".join(f"{stream.type_names[index]}.{fleet['count']}" for index in types)
         raise InputError("policy", [Issue("", f"could be {both}; give the whole name of the type", value=name)])
     count = int(fleet["count"])
-    if not 1 <= count <= MOST_VMS:
-        raise InputError("policy", [Issue("", f"must end in a number of VMs from 1 to {MOST_VMS}", value=name)])
+    useful = most_vms_of_a_type(stream)
+    if not 1 <= count <= min(useful, MOST_VMS):
+        rule = f"must end in a number of VMs from 1 to {min(useful, MOST_VMS)}"
+        if count > useful:
+            has = f"{counted(stream.n_tasks, 'task')} and {counted(len(stream.vm_types), 'VM type')}"
+            rule += f" ({stream.name} has {has}; more VMs than there are tasks help nobody)"
+        raise InputError("policy", [Issue("", rule, value=name)])
     _demand_type_for_all(stream, name, types[0])
     return lambda: FixedFleet(name, types[0], count)
 
@@ -83,10 +114,12 @@ def job_policy(
 def _demand_type_for_all(stream: JobStream, policy: str, type_index: int) -> None:
     """Refuse a policy that rents VMs of one type only, if some job cannot run there."""
     vm_type = stream.type_names[type_index]
-    used = dict.fromkeys(job.application for job in stream.jobs)
-    unable = [name for name in used if vm_type not in stream.application(name).runtime_s]
+    used = [stream.application(name) for name in dict.fromkeys(job.application for job in stream.jobs)]
+    unable = [application.name for application in used if vm_type not in application.runtime_s]
     if unable:
-        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents"
+        able = [name for name in stream.type_names if all(name in application.runtime_s for application in used)]
+        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents; "
+        rule += f"all applications can run on {' or '.join(able[:8])}" if able else "no VM type can run all of them"
         raise InputError("policy", [Issue("", rule, value=policy)])
 
 
@@ -99,6 +132,9 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 def _hint(stream: JobStream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
     names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
+    several = name.split(",")
+    if len(several) > 1:
+        return "give them one by one: " + " ".join(f"--policy {part.strip()}" for part in several)
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

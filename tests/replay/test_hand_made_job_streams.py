@@ -10,6 +10,7 @@ from tiny_streams import drawn, stream, told
 from spotbag.instances.errors import InputError, SpotbagError
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.fixed_fleet import FixedFleet
+from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.known import Known, KnownPaidBlocks
 from spotbag.replay.jobs.outcome import violation_cost_usd
 from spotbag.replay.jobs.policies import Sampling, job_policy
@@ -297,13 +298,39 @@ def test_policies_go_by_name() -> None:
         job_policy(jobs, "zzz")
     with pytest.raises(InputError, match="number of VMs from 1"):
         job_policy(jobs, "m3.big.0")
+    with pytest.raises(InputError, match=r"from 1 to 10000$"):
+        job_policy(stream([("j", "a", 0, 500, 20_000)], {"a": {"small": 5}}), "small.10001")
     other = stream([("j", "a", 0, 500, 4)], {"a": {"small": 5}}, {"small": 1.0, "big": 3.0})
-    with pytest.raises(InputError, match=r"big\.2.* cannot do it: a cannot run on big"):
+    with pytest.raises(InputError, match=r"big\.2.* do it: a cannot run on big.*; all applications can run on small$"):
         job_policy(other, "big.2")
+    split = stream(
+        [("j", "a", 0, 500, 4), ("k", "b", 0, 500, 4)], {"a": {"small": 5}, "b": {"big": 5}}, {"small": 1.0, "big": 3.0}
+    )
+    with pytest.raises(InputError, match=r"small\.2.* b cannot run on small.*; no VM type can run all of them"):
+        job_policy(split, "small.2")
+    with pytest.raises(InputError, match=r"give them one by one: --policy known --policy unknown"):
+        job_policy(jobs, "known, unknown")
     with pytest.raises(InputError, match="sampling_fraction"):
         job_policy(jobs, "unknown", Sampling(fraction=1.5))
     with pytest.raises(InputError, match="samples_per_vm"):
         job_policy(jobs, "unknown-learning", Sampling(samples_per_vm=0))
+
+
+def test_all_policies_that_cannot_be_used_are_named() -> None:
+    jobs = stream([("j", "a", 0, 500, 4)], {"a": {"small": 5}}, {"small": 1.0, "big": 3.0})
+    with pytest.raises(InputError, match="2 errors") as caught:
+        replay_jobs(jobs, ["big.2", "known", "knwon"], 1)
+    assert [issue.value for issue in caught.value.issues] == ["big.2", "knwon"]
+    with pytest.raises(InputError, match=r"'known' must be a list of names, such as \['known'\]"):
+        replay_jobs(jobs, "known", 1)
+
+
+def test_a_fixed_fleet_has_no_more_vms_than_can_be_rented() -> None:
+    jobs = stream([("j", "a", 0, 500, 4)], {"a": {"small": 5, "big": 5}}, {"small": 1.0, "big": 3.0})
+    [outcome] = replay_jobs(jobs, ["big.6"], 1).outcomes[0]  # 4 tasks and 2 types
+    assert outcome.blocks == {"small": 0, "big": 6}
+    with pytest.raises(InputError, match=r"'big\.7' .* from 1 to 6 \(tiny has 4 tasks and 2 VM types; more VMs"):
+        replay_jobs(jobs, ["big.7"], 1)
 
 
 # ------------------------------------------------- what a policy may not decide
