@@ -1,5 +1,6 @@
 """Replays of job streams: jobs that arrive over time, on VMs that a policy rents."""
 
+from .a2ha import A2haSettings
 from .engine import JobReplay
 from .front_door import JobRuns, replay_jobs, replay_jobs_once
 from .outcome import JobOutcome, JobProgress, violation_cost_usd
@@ -10,6 +11,7 @@ from .traces import job_trace
 from .vm import JobVm
 
 __all__ = [
+    "A2haSettings",
     "JobOutcome",
     "JobPolicy",
     "JobProgress",
