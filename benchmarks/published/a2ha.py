@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...replay.summary import Estimate, estimate
-from .a2ha_claims import PAPER, a2ha_claims
-from .a2ha_figures import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
+from .a2ha_claims import a2ha_claims
+from .a2ha_figures import LONG_QUANTITIES, PAPER, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .a2ha_notes import a2ha_notes
 from .a2ha_runs import (
     LONG_JOB,

@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 from ...replay.summary import Estimate
-from .a2ha_figures import LONG_QUANTITIES, A2haFigures, PublishedLongCase
+from .a2ha_figures import PAPER, A2haFigures
+from .a2ha_long_claims import long_claims
 from .a2ha_runs import (
     METRICS,
     RATIOS,
-    SECONDS_PER_HOUR,
     SHORT_JOBS,
     STYLES,
+    WORDS,
     A2haCell,
     A2haRun,
     A2haRuns,
@@ -25,8 +26,6 @@ from .a2ha_runs import (
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .comparison_rows import NOTHING, exactly
 from .day_statistics import Statistic, mean_of, ratio_of
-
-PAPER = "A2HA"
 
 ABOUT_POINTS = 5.0
 """What a share of so many percent means: so many points up or down."""
@@ -42,12 +41,9 @@ _TWO = ("image", "synthetic")
 _USER: tuple[Ratios, ...] = tuple((creation, increase) for creation in (0.5, 0.75) for increase in (0.5, 0.75))
 """Ratios that the paper recommends (section 4.2)."""
 
-_DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
-_WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
-
 
 def a2ha_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    """Judge the statements of section 4, in their order."""
+    """Judge the statements of section 4, in their order; Table 2 and long tasks are in `long_claims`."""
     yield _formula(figures)
     yield _difference(figures, runs, "image", 20)
     yield _difference(figures, runs, "test-suite", 35)
@@ -66,13 +62,7 @@ def a2ha_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
     yield _always_half(runs)
     yield _continued(figures, runs, "image", 15)
     yield _continued(figures, runs, "test-suite", 20)
-    for case in reversed(figures.heuristic_cases):
-        for style in STYLES:
-            yield _within_sd(case, style, runs)
-    yield _reference_lines(figures, runs)
-    yield _cheaper_than_alone(figures, runs)
-    yield _initial_hosts(figures, runs)
-    yield _near_optimal(figures, runs)
+    yield from long_claims(figures, runs)
 
 
 def _name(ratios: Ratios) -> str:
@@ -131,7 +121,7 @@ def _first_times(runs: A2haRuns) -> Claim:
         for style in STYLES:
             for quantity in ("wall_h", "hosts"):
                 less = _sd_less(at_one, runs.short(job, style), METRICS[quantity])
-                text = f"{job}, {_WORDS[quantity]}: 1 - {style} = {show(less, 3)}"
+                text = f"{job}, {WORDS[quantity]}: 1 - {style} = {show(less, 3)}"
                 found.append((text, is_above(less)))
     ours = [f"1: {_sds(job, runs.sweep[job][1.0, 1.0])}" for job in _TWO]
     ours += [f"conservative: {_sds(job, runs.short(job, 'conservative'))}" for job in _TWO]
@@ -165,7 +155,7 @@ def _more_increase(runs: A2haRuns, quantity: str, words: str) -> Claim:
         PAPER,
         f"with a creationRatio of 0, the higher the increaseRatio, {words} (image, synthetic)",
         found,
-        f"{_WORDS[quantity]} at increaseRatio 0.25, 0.5, 0.75, 1: " + "; ".join(ours),
+        f"{WORDS[quantity]} at increaseRatio 0.25, 0.5, 0.75, 1: " + "; ".join(ours),
     )
 
 
@@ -175,7 +165,7 @@ def _more_spread(runs: A2haRuns) -> Claim:
         high, low = runs.sweep[job][0.0, 1.0], runs.sweep[job][0.0, 0.25]
         for quantity in ("wall_h", "hosts"):
             less = _sd_less(high, low, METRICS[quantity])
-            found.append((f"{job}, {_WORDS[quantity]}, 1 - 0.25 = {show(less, 3)}", is_above(less)))
+            found.append((f"{job}, {WORDS[quantity]}, 1 - 0.25 = {show(less, 3)}", is_above(less)))
     ours = [f"{increase:g}: {_sds(job, runs.sweep[job][0.0, increase])}" for job in _TWO for increase in (0.25, 1.0)]
     return judged(
         PAPER,
@@ -196,10 +186,8 @@ def _no_difference(runs: A2haRuns) -> Claim:
         spread = max(means, key=_value) - min(means, key=_value)
         sd = runs.short(job, "conservative").sd(METRICS[quantity])
         less = NOTHING if sd is None else (spread - sd).estimate
-        found.append((f"{_WORDS[quantity]}: {show(less, 2)}", is_below(less)))
-        ours.append(
-            f"{_WORDS[quantity]}: from {min(means, key=_value).value:.2f} to {max(means, key=_value).value:.2f}"
-        )
+        found.append((f"{WORDS[quantity]}: {show(less, 2)}", is_below(less)))
+        ours.append(f"{WORDS[quantity]}: from {min(means, key=_value).value:.2f} to {max(means, key=_value).value:.2f}")
     return judged(
         PAPER,
         "of the test suite, combinations of ratios (above 0) show no distinct difference (less than one standard "
@@ -367,105 +355,4 @@ def _continued(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) -
         found,
         "; ".join(text for text, _ in found) + f"; printed {printed.continued_hosts} of {printed.charged_h:g}",
         "how long tasks are that run at the end of the hour depends on the distribution, which is lost (note 1)",
-    )
-
-
-# ---------------------------------------------------------------------------------------------------- long tasks
-
-
-def _within_sd(case: PublishedLongCase, style: str, runs: A2haRuns) -> Claim:
-    assert case.initial_hosts is not None
-    cell = runs.long[style, case.initial_hosts]
-    found: list[_Found] = []
-    ours = []
-    for quantity in LONG_QUANTITIES:
-        printed, sd = case.mean(quantity), case.sd(quantity)
-        assert printed is not None
-        assert sd is not None
-        mean = cell.mean(METRICS[quantity])
-        digits = _DIGITS[quantity]
-        # 154 hosts are printed with a deviation of 0: what rounds to it is the same.
-        reach = max(sd, 0.5 if quantity == "hosts" else 0.0)
-        text = f"{_WORDS[quantity]} {show(mean, digits)} (printed {printed:g}, deviation {sd:g})"
-        found.append((text, is_within(mean, printed - reach, printed + reach)))
-        ours.append(f"{_WORDS[quantity]} {show(mean, digits)}")
-    return judged(
-        PAPER,
-        f"Table 2, initial hosts {case.initial_hosts}, {style}: all means within the printed standard deviations",
-        found,
-        "; ".join(ours),
-        "note 3",
-    )
-
-
-def _reference_lines(figures: A2haFigures, runs: A2haRuns) -> Claim:
-    """Where hosts are ready at once, as the paper has them."""
-    alone = figures.case("1 per task")
-    payment = mean_of([float(lines.alone_at_once.paid_units) for lines in runs.lines]).estimate
-    wall = mean_of([lines.longest_s / SECONDS_PER_HOUR for lines in runs.lines]).estimate
-    serial = mean_of([lines.serial_at_once.serial_s / SECONDS_PER_HOUR for lines in runs.lines]).estimate
-    checks = (
-        ("payment", payment, alone.payment_h, alone.payment_h_sd),
-        ("wall time", wall, alone.wall_h, alone.wall_h_sd),
-        ("serial", serial, figures.case("serial").wall_h, figures.case("serial").wall_h_sd),
-    )
-    found: list[_Found] = []
-    for name, mean, printed, sd in checks:
-        text = f"{name} {show(mean, 2)} h (printed {printed:g}, deviation {sd:g})"
-        found.append((text, is_within(mean, printed - sd, printed + sd)))
-    return judged(
-        PAPER,
-        "Table 2, serial and one host per task, without boot time: within the printed standard deviations",
-        found,
-        "; ".join(text for text, _ in found),
-    )
-
-
-def _cheaper_than_alone(figures: A2haFigures, runs: A2haRuns) -> Claim:
-    alone = mean_of([float(lines.alone.paid_units) for lines in runs.lines])
-    found: list[_Found] = []
-    for case in figures.heuristic_cases:
-        for style in STYLES:
-            assert case.initial_hosts is not None
-            less = (runs.long[style, case.initial_hosts].statistic(METRICS["payment_h"]) - alone).estimate
-            found.append((f"{case.case}, {style}: {show(less, 1)} h", is_below(less)))
-    return judged(
-        PAPER,
-        "for long tasks the payment is below that of one host per task",
-        found,
-        f"one host per task {show(alone.estimate, 1)} h; less: " + "; ".join(text for text, _ in found),
-    )
-
-
-def _initial_hosts(figures: A2haFigures, runs: A2haRuns) -> Claim:
-    """Table 2 orders its three lines so."""
-    found: list[_Found] = []
-    for style in STYLES:
-        for more, fewer in pairwise(figures.heuristic_cases):
-            assert more.initial_hosts is not None
-            assert fewer.initial_hosts is not None
-            mine, its = (runs.long[style, initial] for initial in (more.initial_hosts, fewer.initial_hosts))
-            for quantity in ("wall_h", "payment_h"):
-                less = (mine.statistic(METRICS[quantity]) - its.statistic(METRICS[quantity])).estimate
-                text = f"{style}, {more.initial_hosts} - {fewer.initial_hosts}: {_WORDS[quantity]} {show(less, 2)}"
-                found.append((text, is_below(less) if quantity == "wall_h" else is_above(less)))
-    return judged(
-        PAPER,
-        "for long tasks, more initial hosts mean less time and more payment (Table 2)",
-        found,
-        "; ".join(text for text, _ in found[:4]),
-    )
-
-
-def _near_optimal(figures: A2haFigures, runs: A2haRuns) -> Claim:
-    longest = mean_of([lines.longest_s / SECONDS_PER_HOUR for lines in runs.lines])
-    found: list[_Found] = []
-    for style in STYLES:
-        more = (runs.long[style, 100].statistic(METRICS["wall_h"]) - longest).estimate
-        found.append((f"{style} {show(more, 2)} h", is_below(more, 1.5)))
-    return judged(
-        PAPER,
-        "for long tasks and 100 initial hosts, the time is less than 1.5 h above that of the longest task",
-        found,
-        "; ".join(text for text, _ in found),
     )

@@ -10,6 +10,8 @@ from ...instances.json_documents import INTEGRAL, Record
 from ...models.paid_units import hosts_by_formula
 from .figures import read_figures
 
+PAPER = "A2HA"
+
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
 

@@ -137,6 +137,9 @@ METRICS: dict[str, Metric] = {
 }
 """What is averaged, by the names of Table 2."""
 
+WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
+"""What that is called in sentences."""
+
 
 @dataclass(frozen=True)
 class A2haCell:

@@ -184,7 +184,7 @@ def _report(
 
 def _draw(result: PublishedComparisonResult, folder: str) -> None:
     from ..benchmarks.published import a2ha_pictures, thai_pictures
-    from ..benchmarks.published.a2ha_claims import PAPER
+    from ..benchmarks.published.a2ha_figures import PAPER
     from ..benchmarks.published.pictures import write_pictures
 
     pictures = a2ha_pictures.PICTURES if result.paper == PAPER else thai_pictures.PICTURES
