@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
-from .errors import Issue
+from .errors import Issue, show_value
 from .json_documents import Record
 from .problem import FloatArray
 
@@ -207,6 +209,27 @@ def _record_of(value: Any) -> str | None:
     return next((name for key, name in _RECORD_WITH.items() if key in value), None)
 
 
+def _one_kind(value: Any) -> Any:
+    """Refuse run times that give several kinds of them, or none that is known, and say what is near."""
+    if not isinstance(value, Mapping):
+        return value
+    kinds = ("distribution", *_RECORD_WITH)
+    given = [key for key in kinds if key in value]
+    if len(given) > 1:
+        message = f"has {' and '.join(given)}: give one of them"
+    elif given:
+        name = value[given[0]]
+        if given[0] != "distribution" or not isinstance(name, str) or name in _RECORD_OF:
+            return value
+        message = f"has a distribution {show_value(name)} that is unknown; there are {', '.join(_RECORD_OF)}"
+    else:
+        near = [(key, kind) for key in value for kind in difflib.get_close_matches(str(key)[:100], kinds, n=1)]
+        if not near:
+            return value
+        message = f"has an unknown key {show_value(near[0][0])} (did you mean {near[0][1]!r}?)"
+    raise PydanticCustomError("run_times", "{message}", {"message": message})
+
+
 # The tags are the names of the records: `json_documents` finds the keys that a record knows by them.
 RunTimes: TypeAlias = Annotated[
     Annotated[ConstantRunTimes, Tag("ConstantRunTimes")]
@@ -221,6 +244,7 @@ RunTimes: TypeAlias = Annotated[
         custom_error_message="must have a distribution ('constant', 'uniform', 'normal' or 'lognormal'), samples_s or "
         "sequence_s",
     ),
+    BeforeValidator(_one_kind),
 ]
 
 
