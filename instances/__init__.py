@@ -15,7 +15,6 @@ from .job_draws import DrawnJobs, draw_jobs, draws
 from .job_stream import Application, Job, JobStream, JobVmType
 from .job_stream_files import (
     format_job_stream,
-    job_stream_names,
     job_stream_of_run_times,
     job_stream_schema,
     library_job_stream,
@@ -23,7 +22,7 @@ from .job_stream_files import (
     read_job_stream,
     write_job_stream,
 )
-from .library import library_instance, library_names
+from .library import job_stream_names, library_instance, library_names
 from .problem import (
     MARKETS,
     Burstable,

@@ -12,8 +12,8 @@ from typing import Any
 
 from .errors import InputError, Issue, input_error
 from .job_stream import JOBS_FORMAT, Application, Job, JobStream, JobVmType, near_names
-from .json_documents import check_format, format_json, parse_json
-from .library import JOB_STREAMS
+from .json_documents import WHO_TAKES, check_format, format_json, parse_json
+from .library import JOB_STREAMS, job_stream_names, library_names
 from .problem import MAX_SECONDS, is_name
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
 from .text_files import read_text, source_name, write_text
@@ -153,17 +153,6 @@ def job_stream_schema() -> str:
     return resources.files(__package__).joinpath("jobs.schema.json").read_text(encoding="utf-8")
 
 
-def job_stream_names() -> list[str]:
-    """Names of all streams of the library, sorted: ``thai/table2``, ``tiny/two-jobs``."""
-    return sorted(
-        f"{family.name}/{entry.name.removesuffix(_SUFFIX)}"
-        for family in _streams().iterdir()
-        if family.is_dir()
-        for entry in family.iterdir()
-        if entry.name.endswith(_SUFFIX)
-    )
-
-
 def library_job_stream(name: str) -> JobStream:
     """Load a stream of the library by its name.
 
@@ -174,6 +163,8 @@ def library_job_stream(name: str) -> JobStream:
     """
     names = job_stream_names()
     if name not in names:
+        if name in library_names():
+            raise input_error(name, WHO_TAKES["spotbag.instance"])
         raise input_error(name, f"no job stream of the library has this name ({near_names(name, names)})")
     entry = _streams().joinpath(*PurePosixPath(name + _SUFFIX).parts)
     return parse_job_stream(entry.read_text(encoding="utf-8"), name)

@@ -130,6 +130,14 @@ def _duplicated_keys(document: Any) -> Iterator[Issue]:
             waiting += [(f"{path}[{index}]", child) for index, child in enumerate(value)]
 
 
+WHO_TAKES = {
+    "spotbag.instance": "this is an instance: use 'spotbag solve'",
+    "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
+    "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
+}
+"""What to do with a document that was given where another one is wanted, by the name of its format."""
+
+
 def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
     """Refuse a document of another format or version before anything else is said about it."""
     given = document.get("format")
@@ -142,6 +150,8 @@ def check_format(document: Mapping[str, Any], expected: str, source: str) -> Non
         rule = f"format {show_value(given)} is of a version that cannot be read here; known: {expected!r}"
     else:
         rule = f"format {show_value(given)} is not {expected!r}"
+        kind = given.split("/")[0] if isinstance(given, str) else ""
+        rule += f"; {WHO_TAKES[kind]}" if kind in WHO_TAKES else ""
     raise input_error(source, rule)
 
 

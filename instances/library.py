@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
 from .errors import input_error
 from .instance_files import parse_instance
+from .json_documents import WHO_TAKES
 from .problem import Instance
 
 _SUFFIX = ".json"
@@ -24,10 +26,22 @@ def _data() -> Traversable:
 
 def library_names() -> list[str]:
     """Names of all library instances, sorted."""
+    families = _data().iterdir()
+    return _names(
+        family for family in families if family.name not in (_PLANS, JOB_STREAMS) and not family.name.startswith("_")
+    )
+
+
+def job_stream_names() -> list[str]:
+    """Names of all streams of the library, sorted: ``thai/table2``, ``tiny/two-jobs``."""
+    return _names(_data().joinpath(JOB_STREAMS).iterdir())
+
+
+def _names(families: Iterable[Traversable]) -> list[str]:
     return sorted(
         f"{family.name}/{entry.name.removesuffix(_SUFFIX)}"
-        for family in _data().iterdir()
-        if family.is_dir() and family.name not in (_PLANS, JOB_STREAMS) and not family.name.startswith("_")
+        for family in families
+        if family.is_dir()
         for entry in family.iterdir()
         if entry.name.endswith(_SUFFIX)
     )
@@ -43,6 +57,8 @@ def library_instance(name: str) -> Instance:
     """
     names = library_names()
     if name not in names:
+        if name in job_stream_names():
+            raise input_error(name, WHO_TAKES["spotbag.jobs"])
         close = difflib.get_close_matches(name, names, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "'spotbag instance list' shows all"
         raise input_error(name, f"no library instance has this name ({hint})")

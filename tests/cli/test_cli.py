@@ -106,6 +106,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     ("words", "said"),
     [
         (["solve", "none.json"], "none.json: no such file"),
+        (["solve", "thai/table2"], "thai/table2: this is a stream of jobs: use 'spotbag stream' or 'spotbag size'"),
         (["solve", "hads/J61"], "did you mean hads/J60"),
         (["solve", ".", "-m", "greedy"], "is a folder"),
         (["solve", "hads/J60", "--method", "magic"], "is unknown (known: auto"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_job_stream, library_job_stream
+from spotbag.instances import format_instance, format_job_stream, library_instance, library_job_stream
 from spotbag.replay.jobs import front_door
 
 TINY = ("stream", "tiny/two-jobs")
@@ -135,6 +135,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
     [
         ((), "STREAM is missing: give a file, - or a stream of the library: a2ha/image"),
         (("thai/table3",), "did you mean thai/table2"),
+        (("burst-hads/J60",), "burst-hads/J60: this is an instance: use 'spotbag solve'"),
         (("none.json",), "none.json: no such file"),
         (("bad.json",), "bad.json"),
         (("tiny/two-jobs", "--policy", "knwon"), "did you mean known"),
@@ -158,6 +159,16 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
     shell.run("stream", *words, code=2)
     assert said in shell.err
     assert [path.name for path in shell.folder.iterdir()] == ["bad.json"]
+
+
+def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
+    (shell.folder / "jobs.json").write_text(format_job_stream(library_job_stream("tiny/two-jobs")))
+    (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
+    shell.run("solve", "jobs.json", code=2)
+    assert "not 'spotbag.instance/1'; this is a stream of jobs: use 'spotbag stream' or 'spotbag size'" in shell.err
+    for command in ("stream", "size"):
+        shell.run(command, "bag.json", code=2)
+        assert "bag.json: format 'spotbag.instance/1' is not 'spotbag.jobs/1'; this is an instance: use" in shell.err
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
