@@ -61,7 +61,9 @@ class Unknown(Known):
     def __init__(self, sampling_fraction: float = SAMPLING_FRACTION, samples_per_vm: int = SAMPLES_A_VM) -> None:
         super().__init__()
         if not 0 < sampling_fraction < 1:
-            raise InputError("unknown", [Issue("", "must be between 0 and 1", "sampling_fraction", sampling_fraction)])
+            raise InputError(
+                "unknown", [Issue("", "must be above 0 and below 1", "sampling_fraction", sampling_fraction)]
+            )
         if samples_per_vm < 1:
             raise InputError("unknown", [Issue("", "must be 1 or more", "samples_per_vm", samples_per_vm)])
         self.sampling_fraction = sampling_fraction
