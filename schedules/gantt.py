@@ -69,10 +69,15 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     SpotbagError
         If it is not one of `PICTURE_FORMATS`.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
+    kind = file_ending(path)
     if kind not in PICTURE_FORMATS:
         raise SpotbagError(f"{path}: a picture's name must end in .{', .'.join(PICTURE_FORMATS)}")
     return kind
+
+
+def file_ending(path: str | os.PathLike[str]) -> str:
+    """What follows the last dot of a file's name, in small letters."""
+    return Path(path).suffix.lower().removeprefix(".")
 
 
 def _picture(layout: GanttLayout, kind: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..instances.errors import SpotbagError
-from ..schedules.gantt import picture_format
+from ..schedules.gantt import file_ending
 
 
 def still_format(path: str | os.PathLike[str], what: str) -> str:
@@ -23,7 +23,7 @@ def still_format(path: str | os.PathLike[str], what: str) -> str:
     SpotbagError
         If it is not ``.png``, ``.svg`` or ``.pdf``.
     """
-    kind = picture_format(path)
-    if kind == "html":
+    kind = file_ending(path)
+    if kind not in ("png", "svg", "pdf"):
         raise SpotbagError(f"{path}: a picture of {what} is .png, .svg or .pdf")
     return kind
