@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...instances.errors import SpotbagError
 from ...instances.text_files import write_bytes
-from ...instances.wording import shortened
+from ...instances.wording import cut_in_the_middle, shortened
 from ...schedules.gantt_layout import BOOT_COLOUR, IDLE_COLOUR
 from ...schedules.gantt_style import (
     BAR_HALF,
@@ -23,7 +23,7 @@ from ...schedules.gantt_style import (
 )
 from ...solvers.pictures import still_format
 from ..trace_files import Trace
-from .layout import JobPanel, JobPicture, VmRow, job_picture
+from .layout import JobMark, JobPanel, JobPicture, VmRow, job_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +47,8 @@ _LEGEND_CHARACTER_IN = 0.065
 _LEGEND_SIGN_IN = 0.65
 _LONGEST_LABEL = 16
 _LONGEST_LEGEND_LABEL = 40
+_LONGEST_LEGEND_NAME = 18
+"""Of a job or an application: there is room for two."""
 _AXIS_IN = WIDTH_IN - 1.6
 
 
@@ -189,8 +191,7 @@ def _draw_jobs(axes: Axes, picture: JobPicture) -> None:
         beside = ScaledTranslation(0.8 * side / 72, 0, figure.dpi_scale_trans)
         free_from_in = float("-inf")
         for time_s, jobs in moments.items():
-            names = ", ".join(picture.jobs[job].id for job in jobs)
-            text = f"{shortened(names, _LONGEST_LABEL)} {word}"
+            text = f"{_label([picture.jobs[job].id for job in jobs])} {word}"
             colour = _colour(jobs[0]) if len(jobs) == 1 else _END_COLOUR
             half_in = len(text) * _LABEL_CHARACTER_IN / 2
             at_in = time_s / picture.end_s * _AXIS_IN
@@ -204,6 +205,24 @@ def _draw_jobs(axes: Axes, picture: JobPicture) -> None:
                 line = axes.axvline(time_s, color=colour, linestyle=style, linewidth=1.5, zorder=2.5)
                 line.set_path_effects([Stroke(linewidth=2.7, foreground="white"), Normal()])  # seen on its own colour
                 line.set_transform(line.get_transform() + beside)
+
+
+def _label(names: Sequence[str]) -> str:
+    """Jobs of a moment: all of them if there is room, else the first one and how many there are with it."""
+    text = ", ".join(names)
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return text if len(text) <= _LONGEST_LABEL else cut_in_the_middle(names[0], _LONGEST_LABEL - len(more)) + more
+
+
+def _legend_label(jobs: Sequence[JobMark]) -> str:
+    """Jobs of a colour, with their applications if there is room."""
+    text = ", ".join(f"{job.id} ({job.application})" for job in jobs)
+    if len(text) <= _LONGEST_LEGEND_LABEL:
+        return text
+    names = [cut_in_the_middle(job.id, _LONGEST_LEGEND_NAME) for job in jobs]
+    if len(jobs) == 1:
+        return f"{names[0]} ({cut_in_the_middle(jobs[0].application, _LONGEST_LEGEND_NAME)})"
+    return shortened(", ".join(names), _LONGEST_LEGEND_LABEL)
 
 
 def _moments(times_s: Sequence[int]) -> dict[int, list[int]]:
@@ -223,15 +242,12 @@ def _legend(picture: JobPicture) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    names = ["" for _ in JOB_COLOURS]
-    for index, job in enumerate(picture.jobs):
-        place = index % len(JOB_COLOURS)
-        names[place] += (", " if names[place] else "") + f"{job.id} ({job.application})"
+    shown = [picture.jobs[place :: len(JOB_COLOURS)] for place in range(len(JOB_COLOURS))]
     entries: list[Any] = [
         # The blank: names that begin with _ are left out of legends.
-        Patch(facecolor=colour, label=f" {shortened(name, _LONGEST_LEGEND_LABEL)}")
-        for colour, name in zip(JOB_COLOURS, names, strict=True)
-        if name
+        Patch(facecolor=colour, label=f" {_legend_label(jobs)}")
+        for colour, jobs in zip(JOB_COLOURS, shown, strict=True)
+        if jobs
     ]
     bars = [bar for panel in picture.panels for bar in panel.bars]
     if any(bar.late for bar in bars):

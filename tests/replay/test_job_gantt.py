@@ -152,6 +152,19 @@ def test_jobs_of_one_moment_share_a_label(tmp_path: Path) -> None:
     assert ">j1, j2 due<" in (tmp_path / "s.svg").read_text(encoding="utf-8")
 
 
+def test_long_names_of_jobs_are_told_apart(tmp_path: Path) -> None:
+    trace = sampled()
+    for number, entry in enumerate(trace.run["jobs"]):
+        entry["id"] = f"the-nightly-batch-of-the-laboratory-{number}"
+    trace.run["jobs"][1]["deadline_s"] = trace.run["jobs"][0]["deadline_s"]
+    save_job_gantt([trace], tmp_path / "s.svg")
+    text = (tmp_path / "s.svg").read_text(encoding="utf-8")
+    for number in range(3):
+        assert f">the-nigh…atory-{number} in<" in text  # 16 characters
+        assert f"the-night…ratory-{number} (" in text  # 18
+    assert ">the-ni…tory-0 +1 due<" in text
+
+
 def _changed(event: dict[str, Any]) -> Trace:
     trace = sampled()
     return dataclasses.replace(trace, events=[*trace.events[:6], {"record": "event", "t": 15, **event}])
