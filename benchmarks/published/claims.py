@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -61,6 +62,20 @@ def is_below(estimate: Estimate, limit: float = 0.0) -> Verdict:
 def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
     """Whether a mean lies between two limits, by its interval."""
     return all_hold([is_above(estimate, low), is_below(estimate, high)])
+
+
+_WORDS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not decided": ("is not decided", "are not decided"),
+}
+"""Of one statement, and of several."""
+
+
+def verdicts_in_words(claims: Sequence[Claim]) -> str:
+    """How many statements have each verdict, the most frequent one first: ``9 hold, 1 is not decided``."""
+    counts = Counter(claim.verdict for claim in claims).most_common()
+    return ", ".join(f"{number} {_WORDS[verdict][number != 1]}" for verdict, number in counts)
 
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:

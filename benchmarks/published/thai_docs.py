@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ...instances.text_files import write_text
-from .claims import show
+from .claims import show, verdicts_in_words
 from .comparison_rows import ComparisonRow, PublishedComparisonResult
 from .thai import FROM_TABLE_3, TEXT, bench_thai
 from .thai_pictures import prepare_pictures, write_thai_pictures
@@ -77,7 +76,6 @@ is excluded: the type is not used for the application."""
 
 def section(result: PublishedComparisonResult) -> str:
     """Return the section in Markdown."""
-    counts = Counter(claim.verdict for claim in result.claims)
     pictures = iter(f"![{text}]({name}.png)" for name, text in _PICTURES.items())
     parts = [
         BEGIN,
@@ -85,8 +83,7 @@ def section(result: PublishedComparisonResult) -> str:
         _markdown(("approach", *_headings(_TABLE_3)), _by_policy(result, "Table 3", _TABLE_3)),
         next(pictures),
         "### What the paper says",
-        f"Of {len(result.claims)} statements, "
-        + ", ".join(f"{number} {name}" for name, number in counts.most_common()),
+        f"Of {len(result.claims)} statements, {verdicts_in_words(result.claims)}",
         _markdown(("the paper says", "in our runs it", "our numbers", "why"), _claims(result), words=4),
         _markdown(("against one another", "text", "Table 3", "ours"), _ratios(result)),
         "### Blocks, and mis-utilisation",

@@ -11,7 +11,16 @@ import pytest
 
 from spotbag.benchmarks.published.burst_hads import BOTH, bench_burst_hads, n_burst_hads_days
 from spotbag.benchmarks.published.burst_hads_days import SCENARIOS as BURST_SCENARIOS
-from spotbag.benchmarks.published.claims import all_hold, is_above, is_below, is_within, judged, show
+from spotbag.benchmarks.published.claims import (
+    Claim,
+    all_hold,
+    is_above,
+    is_below,
+    is_within,
+    judged,
+    show,
+    verdicts_in_words,
+)
 from spotbag.benchmarks.published.comparison_rows import (
     ComparisonRow,
     PublishedComparisonResult,
@@ -146,6 +155,19 @@ def test_a_comparison_is_decided_by_its_interval() -> None:
     assert is_within(Estimate(9, 5.0, 1.0), 3.0, 7.0) == "holds"
     assert is_within(Estimate(9, 5.0, 1.0), 3.0, 5.5) == "not decided"
     assert is_within(Estimate(9, 5.0, 1.0), 7.0, 9.0) == "does not hold"
+
+
+def test_verdicts_are_counted_in_words() -> None:
+    def claims(holds: int, fails: int, open_: int) -> list[Claim]:
+        return [
+            *[Claim("P", "s", "holds", "")] * holds,
+            *[Claim("P", "s", "does not hold", "")] * fails,
+            *[Claim("P", "s", "not decided", "")] * open_,
+        ]
+
+    assert verdicts_in_words(claims(9, 7, 1)) == "9 hold, 7 do not hold, 1 is not decided"
+    assert verdicts_in_words(claims(1, 2, 3)) == "3 are not decided, 2 do not hold, 1 holds"
+    assert verdicts_in_words(claims(0, 1, 0)) == "1 does not hold"
 
 
 def test_a_claim_names_what_does_not_bear_it_out() -> None:

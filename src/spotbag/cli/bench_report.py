@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -137,8 +136,9 @@ def _print_ratios(name: str, rows: Sequence[ComparisonRow]) -> None:
 
 def _print_claims(result: PublishedComparisonResult) -> None:
     """The claims in three columns; the reason of one that does not hold is below its numbers."""
-    counts = Counter(claim.verdict for claim in result.claims)
-    print("What the paper says: " + ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common()))
+    from ..benchmarks.published.claims import verdicts_in_words
+
+    print(f"What the paper says: {verdicts_in_words(result.claims)}")
     cells = []
     for claim in result.claims:
         ours = claim.ours + (f"\n{claim.reason}" if claim.reason else "")
