@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from typing import Any
 
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, format_job_stream, library_instance, library_job_stream
+from spotbag.instances import format_instance, format_job_stream, library_instance, library_job_stream, read_job_stream
 from spotbag.replay.jobs import front_door
+from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 
 TINY = ("stream", "tiny/two-jobs")
 THAI = ("stream", "thai/table2", "--runs", "4")
@@ -97,6 +99,19 @@ def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
     assert shell.json("stream", "-", "--once") == from_file == shell.json(*TINY, "--once")
 
 
+def test_a_stream_is_written_to_begin_with(shell: Shell) -> None:
+    out = shell.run(*TINY, "--write", "mine.json")
+    assert out == "wrote mine.json: tiny/two-jobs, 2 jobs, 6 tasks\n"
+    assert read_job_stream("mine.json") == library_job_stream("tiny/two-jobs")
+    assert shell.json("stream", "mine.json", "--write", "again.json") == {
+        "stream": "tiny/two-jobs",
+        "written": ["again.json"],
+    }
+    assert (shell.folder / "again.json").read_text() == (shell.folder / "mine.json").read_text()
+    shell.run("stream", "mine.json", "--write", "mine.json", code=2)
+    assert "is another file of this command" in shell.err
+
+
 def test_sampling_can_be_changed(shell: Shell) -> None:
     def unknown(*words: str) -> dict[str, Any]:
         return shell.json("stream", "thai/table2", "--once", "-p", "unknown", *words)
@@ -150,6 +165,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/two-jobs", "--samples", "0"), "samples_per_vm 0 must be 1 or more"),
         (("tiny/two-jobs", "--once", "--runs", "3"), "give one of them"),
         (("tiny/two-jobs", "--trace", "t.jsonl"), "add --once"),
+        (("tiny/two-jobs", "--write", "mine.json", "--gantt", "s.png"), "leave out --trace and --gantt"),
         (("tiny/two-jobs", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/two-jobs", "--once", "--trace", "s.png", "--gantt", "s.png"), "another file of this command"),
         (("bad.json", "--gantt", "s.html"), "a picture of a job stream is .png, .svg or .pdf"),
@@ -189,8 +205,10 @@ def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.Mo
     assert shell.out == ""
 
 
-def test_help_has_an_example(shell: Shell) -> None:
+def test_help_has_an_example_and_all_policies(shell: Shell) -> None:
     out = shell.run("stream", "--help")
+    for name in (*KNOWING_POLICIES, *SAMPLING_POLICIES, "a2ha", "large.4"):
+        assert re.search(rf"  {name}[ ,]", out) or f", {name}" in out, name
     assert "Example:  spotbag stream thai/table2" in out
 
 

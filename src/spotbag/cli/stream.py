@@ -37,9 +37,7 @@ def stream_command(
         typer.Option(
             "--policy",
             "-p",
-            help="known, unknown, each also with -paid-blocks, unknown-learning, or a fixed fleet: a VM type and a "
-            "number, e.g. large.4. "
-            "May be given several times; known and unknown if absent.",
+            help="See above. May be given several times; known and unknown if absent.",
         ),
     ] = None,
     runs: Annotated[
@@ -75,23 +73,45 @@ def stream_command(
     gantt: Annotated[
         str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
     ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option("--write", metavar="FILE", help="Write the stream as JSON, to begin one's own with, and stop."),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the streams of the library, and stop.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Replay a stream of jobs: they arrive over time, each with a deadline, and a policy rents VMs by the block.
 
     Run times are drawn anew for each run, and are the same for all policies. Means have 95 % confidence intervals.
+
+    \b
+    Policies:
+      known              knows average run times; rents the cheapest that suffices
+      unknown            samples each application first, then goes on as known
+      known-paid-blocks, unknown-paid-blocks
+                         likewise; VMs take new jobs in blocks paid anyhow only
+      unknown-learning   as unknown-paid-blocks; every finished task is a sample
+      a2ha               predicts from finished tasks how many VMs of the first
+                         type to rent (Silva et al. 2011)
+      large.4            a fixed fleet of one type that can run all applications
+
     Exit code 0: done; 2: bad input.
-    """
+    """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if listed:
         _list(as_json)
         return
+    from ..instances import SpotbagError
     from ..replay.jobs.front_door import replay_jobs
     from ..replay.jobs.gantt import PICTURE
     from ..replay.jobs.policies import job_policies
     from ..solvers.pictures import still_format
 
     _check_options(stream, runs, once, trace)
+    if write is not None:
+        if trace is not None or gantt is not None:
+            raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
+        _write_stream(stream or "", write, as_json)
+        return
     if gantt is not None:
         still_format(gantt, PICTURE)
     check_output(trace, stream, gantt)
@@ -124,6 +144,20 @@ def _list(as_json: bool) -> None:
         print_json({"streams": streams})
     else:
         print_streams(streams)
+
+
+def _write_stream(name: str, path: str, as_json: bool) -> None:
+    """Write a stream as JSON."""
+    from ..instances import write_job_stream
+    from ..instances.wording import counted
+
+    check_output(path, name)
+    stream = load_job_stream(name)
+    write_job_stream(stream, path)
+    if as_json:
+        print_json({"stream": stream.name, "written": [path]})
+    else:
+        print(f"wrote {path}: {stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
 def _check_options(stream: str | None, runs: int | None, once: bool, trace: str | None) -> None:
