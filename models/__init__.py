@@ -2,7 +2,7 @@
 
 from .configuration_bound import ConfigurationBound, configuration_bound
 from .divisible_bound import DivisibleBound, divisible_bound
-from .instance_count import SizingProblem, TypeChoice
+from .instance_count import SizingProblem, TypeChoice, problem_of_job
 from .lower_bounds import LowerBound, lower_bounds
 from .makespan_bounds import makespan_lower_bound_s
 
@@ -16,4 +16,5 @@ __all__ = [
     "divisible_bound",
     "lower_bounds",
     "makespan_lower_bound_s",
+    "problem_of_job",
 ]

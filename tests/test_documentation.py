@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,44 @@ def test_every_rule_of_the_checker_is_in_formats_md() -> None:
     text = (ROOT / "docs" / "formats.md").read_text()
     for rule, meaning in RULES.items():
         assert f"| `{rule}` | {meaning} |" in text
+
+
+def test_the_example_of_a_stream_of_ones_own_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / "job_streams.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "read_job_stream" in code]
+    monkeypatch.chdir(tmp_path)
+    assert main(["stream", "thai/table2", "--write", "mine.json"]) == 0
+    capsys.readouterr()
+    exec(example, {})
+    average, sizing, *policies = capsys.readouterr().out.splitlines()
+    assert f"# {average}" in example
+    assert sizing.startswith("optimal")
+    assert [line.split()[0] for line in policies] == ["known", "large.4"]
+
+
+@pytest.mark.parametrize("command", ["stream", "size"])
+def test_the_keys_of_json_are_in_the_documentation(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    options = ["--once"] if command == "stream" else []
+    assert main([command, "tiny/two-jobs", "--json", *options]) == 0
+    text = (ROOT / "docs" / "job_streams.md").read_text()
+    table = text.partition(f"| `{command} --json` |")[2].partition("\n\n")[0]
+    for key in _keys(json.loads(capsys.readouterr().out)):
+        assert re.search(rf"\b{key}\b", table), key
+
+
+def _keys(value: Any) -> set[str]:
+    """Keys of records at any depth; those that are names of the example are none."""
+    if isinstance(value, list):
+        return {key for child in value for key in _keys(child)}
+    if not isinstance(value, dict):
+        return set()
+    return {key for key in value if key not in _NAMES} | {key for child in value.values() for key in _keys(child)}
+
+
+_NAMES = {"small", "big", "known", "unknown"}
+"""VM types of ``tiny/two-jobs``, and policies: keys of what is listed by name."""
 
 
 def test_the_output_shown_of_commands_is_what_they_print(capsys: pytest.CaptureFixture[str]) -> None:

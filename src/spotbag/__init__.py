@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         write_instance,
         write_job_stream,
     )
-    from .models import SizingProblem, TypeChoice
+    from .models import SizingProblem, TypeChoice, problem_of_job
     from .replay import Policy, Timeline, audit, find_scenario, replay_day, replay_days
     from .replay.jobs import JobPolicy, replay_jobs
     from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
@@ -62,7 +62,7 @@ _ROOMS = {
         "write_instance",
         "write_job_stream",
     ),
-    "models": ("SizingProblem", "TypeChoice"),
+    "models": ("SizingProblem", "TypeChoice", "problem_of_job"),
     "replay": ("Policy", "Timeline", "audit", "find_scenario", "replay_day", "replay_days"),
     "replay.jobs": ("JobPolicy", "replay_jobs"),
     "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
@@ -100,6 +100,7 @@ __all__ = [
     "library_job_stream",
     "library_names",
     "pareto_front",
+    "problem_of_job",
     "read_instance",
     "read_job_stream",
     "read_schedule",
