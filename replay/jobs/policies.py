@@ -50,7 +50,8 @@ def job_policies(
     """
     if isinstance(names, str):
         raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
-    makers, issues = [], []
+    makers: list[Callable[[], JobPolicy]] = []
+    issues: list[Issue] = []
     for name in names:
         try:
             makers.append(job_policy(stream, name, sampling, a2ha))
