@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 
 from ...instances.errors import InputError, Issue
@@ -36,6 +36,32 @@ class Sampling:
 
     def __post_init__(self) -> None:
         Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
+
+
+def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
+    """Make settings of ``a2ha`` of texts, by their names.
+
+    Raises
+    ------
+    InputError
+        If there is no setting of a name; close names are suggested. If a value is none of it.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    known = [field.name for field in fields(A2haSettings)]
+    issues = []
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            issues.append(Issue("", f"is no setting of a2ha ({hint})", value=name))
+    if issues:
+        raise InputError("a2ha", issues)
+    try:
+        return TypeAdapter(A2haSettings).validate_python(dict(options))
+    except ValidationError as error:
+        wrong = [Issue("", item["msg"].lower(), str(item["loc"][0]), item["input"]) for item in error.errors()]
+        raise InputError("a2ha", wrong) from None
 
 
 def job_policies(

@@ -219,3 +219,21 @@ def test_a_job_that_cannot_be_in_time_is_told_of(shell: Shell) -> None:
     shell.run("stream", "tight.json", "--once")
     assert "first cannot be in time: no type finishes a task by the deadline: 15 s are left" in shell.err
     assert "second" not in shell.err
+
+
+def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
+    (shell.folder / "seconds.txt").write_text("100\n200 # the second\n\n300\n")
+    words = ("stream", "--run-times", "seconds.txt", "-p", "a2ha", "--once")
+    # One host: 300 s to launch, 600 s of work. Two from the start: it ends with the last of 300, or of 100 + 200.
+    assert shell.json(*words)["outcomes"][0][0]["makespan_s"] == 900
+    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0][0]
+    assert (two["cost_usd"], two["makespan_s"]) == (2.0, pytest.approx(700, abs=100))
+    for more, said in (
+        (("-o", "initial_host=2"), "did you mean initial_hosts?"),
+        (("-o", "initial_hosts=x"), "initial_hosts 'x'"),
+        (("-o", "creation_ratio=3"), "creation_ratio 3 must be from 0 to 1"),
+        (("-o", "creation_ratio"), "must be NAME=VALUE"),
+        (("thai/table2",), "STREAM and --run-times: give one of them"),
+    ):
+        shell.run(*words, *more, code=2)
+        assert said in shell.err

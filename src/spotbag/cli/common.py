@@ -284,3 +284,16 @@ def check_output(path: str | None, *others: str | None) -> None:
 def seconds(value: int) -> str:
     """Seconds with thousands set apart."""
     return f"{value:,}"
+
+
+def parse_options(pairs: list[str]) -> dict[str, str]:
+    """Read ``name=value`` pairs."""
+    from ..instances import SpotbagError
+
+    options = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            raise SpotbagError(f"--option {pair}: must be NAME=VALUE")
+        options[name.strip().replace("-", "_")] = value.strip()
+    return options

@@ -22,6 +22,7 @@ from .common import (
     check_output,
     load_instance,
     make_table,
+    parse_options,
     print_json,
     print_table,
     progress,
@@ -98,7 +99,7 @@ def solve_command(
         cost_scale=cost_scale,
         makespan_scale=makespan_scale,
     )
-    chosen_options = _parse_options(option or [])
+    chosen_options = parse_options(option or [])
     start = None if initial is None else read_schedule(initial, with_d_spot(problem))
     with progress(f"planning {problem.name} by {method}") as show:
         result = solve(
@@ -129,19 +130,6 @@ def solve_command(
         _print_result(result, estimated=problem.d_spot_s is None)
     if schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
-
-
-def _parse_options(pairs: list[str]) -> dict[str, str]:
-    """Read ``name=value`` pairs."""
-    from ..instances import SpotbagError
-
-    options = {}
-    for pair in pairs:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise SpotbagError(f"--option {pair}: must be NAME=VALUE")
-        options[name.strip().replace("-", "_")] = value.strip()
-    return options
 
 
 def _d_spot(result: Result, estimated: bool) -> str:

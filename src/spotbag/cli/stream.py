@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import INTERRUPTED
-from .common import JsonOption, busy, check_output, counting, load_job_stream, print_json, warn
+from .common import JsonOption, busy, check_output, counting, load_job_stream, parse_options, print_json, warn
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
@@ -66,6 +66,23 @@ def stream_command(
         int | None,
         typer.Option("--samples", metavar="N", help="Tasks that each VM of a sampling phase gets; 10 if absent."),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME=VALUE",
+            help="Setting of a2ha, e.g. creation_ratio=0.75.",
+        ),
+    ] = None,
+    run_times: Annotated[
+        str | None,
+        typer.Option(
+            "--run-times",
+            metavar="FILE",
+            help="Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.",
+        ),
+    ] = None,
     trace: Annotated[
         str | None,
         typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
@@ -101,35 +118,44 @@ def stream_command(
         _list(as_json)
         return
     from ..instances import SpotbagError
-    from ..replay.jobs.front_door import replay_jobs
+    from ..replay.jobs.front_door import replay_jobs, replay_jobs_once
     from ..replay.jobs.gantt import PICTURE
-    from ..replay.jobs.policies import job_policies
+    from ..replay.jobs.policies import a2ha_settings, job_policies
     from ..solvers.pictures import still_format
 
-    _check_options(stream, runs, once, trace)
+    _check_options(stream, run_times, runs, once, trace)
+    loaded = _load(stream, run_times)
     if write is not None:
         if trace is not None or gantt is not None:
             raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
-        _write_stream(stream or "", write, as_json)
+        check_output(write, stream or run_times)
+        _write_stream(loaded, write, as_json)
         return
     if gantt is not None:
         still_format(gantt, PICTURE)
-    check_output(trace, stream, gantt)
-    check_output(gantt, stream)
-    loaded = load_job_stream(stream or "")
+    check_output(trace, stream or run_times, gantt)
+    check_output(gantt, stream or run_times)
     sampling = _sampling(sampling_fraction, samples)
+    a2ha = a2ha_settings(parse_options(option or []))
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    job_policies(loaded, names, sampling)
+    job_policies(loaded, names, sampling, a2ha)
     _warn_of_hopeless_jobs(loaded)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
         done = replay_jobs(
-            loaded, names, n_runs, seed=seed, jobs=jobs, sampling=sampling, on_run=lambda more: count("", more)
+            loaded,
+            names,
+            n_runs,
+            seed=seed,
+            jobs=jobs,
+            sampling=sampling,
+            a2ha=a2ha,
+            on_run=lambda more: count("", more),
         )
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
     if trace is not None or gantt is not None:
-        _write(_traces(loaded, names, seed, sampling), trace, gantt)
+        _write([replay_jobs_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
     if as_json:
         print_json(runs_object(loaded, done, seed, sampling))
     else:
@@ -146,13 +172,17 @@ def _list(as_json: bool) -> None:
         print_streams(streams)
 
 
-def _write_stream(name: str, path: str, as_json: bool) -> None:
+def _load(stream: str | None, run_times: str | None) -> JobStream:
+    from ..instances import job_stream_of_run_times
+
+    return job_stream_of_run_times(run_times) if run_times is not None else load_job_stream(stream or "")
+
+
+def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
     """Write a stream as JSON."""
     from ..instances import write_job_stream
     from ..instances.wording import counted
 
-    check_output(path, name)
-    stream = load_job_stream(name)
     write_job_stream(stream, path)
     if as_json:
         print_json({"stream": stream.name, "written": [path]})
@@ -160,11 +190,13 @@ def _write_stream(name: str, path: str, as_json: bool) -> None:
         print(f"wrote {path}: {stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
-def _check_options(stream: str | None, runs: int | None, once: bool, trace: str | None) -> None:
+def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
     """Refuse what does not go together."""
     from ..instances import SpotbagError, job_stream_names
 
-    if stream is None:
+    if stream is not None and run_times is not None:
+        raise SpotbagError("STREAM and --run-times: give one of them")
+    if stream is None and run_times is None:
         raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {_some(job_stream_names())}")
     if once and runs is not None:
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
@@ -194,12 +226,6 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
     return Sampling(
         usual.fraction if fraction is None else fraction, usual.samples_per_vm if samples is None else samples
     )
-
-
-def _traces(stream: JobStream, names: Sequence[str], seed: int, sampling: Sampling) -> list[Trace]:
-    from ..replay.jobs.front_door import replay_jobs_once
-
-    return [replay_jobs_once(stream, name, seed, sampling)[1] for name in names]
 
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
