@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -125,6 +126,41 @@ def least_makespan_within(
         fewest_units=fewest,
         runtime_s=time.perf_counter() - began,
     )
+
+
+def least_units_by(
+    run_times_s: Sequence[int], unit_s: int, boot_s: int, wall_s: int, known_units: int
+) -> tuple[int, int]:
+    """Find the least payment of a plan that ends by a time.
+
+    Parameters
+    ----------
+    run_times_s : sequence of int
+        Whole seconds of each task.
+    unit_s, boot_s : int
+        As for `least_makespan_within`.
+    wall_s : int
+        When the last task must have ended.
+    known_units : int
+        What some plan pays that ends by then.
+
+    Returns
+    -------
+    tuple of (int, int)
+        The least payment that was found, and one that no plan is below. Packings and simple bounds only: that is no
+        search, and a moment.
+    """
+    longest_first = tuple(sorted(run_times_s, reverse=True))
+
+    def problem(units: int) -> UnitsProblem:
+        return UnitsProblem(longest_first, unit_s, boot_s, units)
+
+    units = range(fewest_paid_units(run_times_s, unit_s, boot_s), known_units)
+    bound = bisect_left(units, True, key=lambda budget: simple_bound_s(problem(budget)) <= wall_s)
+    found = bisect_left(
+        units, True, lo=bound, key=lambda budget: packed_by(problem(budget), wall_s, lambda: False) is not None
+    )
+    return units.start + found, units.start + bound
 
 
 class _Search:

@@ -15,7 +15,7 @@ from spotbag.instances import InputError
 from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.models.paid_units_bound import UnitsProblem
 from spotbag.solvers import paid_units
-from spotbag.solvers.paid_units import LeastMakespan, least_makespan_within
+from spotbag.solvers.paid_units import LeastMakespan, least_makespan_within, least_units_by
 from spotbag.solvers.paid_units_columns import SharedHosts
 
 FAR = 1e9
@@ -149,7 +149,7 @@ def test_bounds_and_plans_of_columns_meet_those_of_cp_sat(monkeypatch: pytest.Mo
         assert by_columns.lower_bound_s <= exact.wall_s <= by_columns.wall_s
 
 
-@pytest.mark.parametrize(("name", "factor"), [("image", 1.5), ("synthetic", 1.1), ("outsystems", 1.1), ("long", 1.2)])
+@pytest.mark.parametrize(("name", "factor"), [("image", 1.5), ("synthetic", 1.1), ("test-suite", 1.1), ("long", 1.2)])
 def test_bags_of_the_paper(name: str, factor: float) -> None:
     run_times = bags()[name]
     budget = round(factor * fewest_paid_units(run_times))
@@ -164,15 +164,35 @@ def test_the_bags_are_like_those_of_the_paper() -> None:
     assert {name: len(times) for name, times in drawn.items()} == {
         "image": 256,
         "synthetic": 256,
-        "outsystems": 1480,
+        "test-suite": 1480,
         "long": 256,
     }
-    outsystems = sorted(drawn["outsystems"])
-    assert outsystems[740] < 30
-    assert 0 < sum(time > 900 for time in outsystems) < 15
-    assert 55 < sum(outsystems) / 1480 < 65
+    suite = sorted(drawn["test-suite"])
+    assert suite[740] < 30
+    assert 0 < sum(time > 900 for time in suite) < 15
+    assert 55 < sum(suite) / 1480 < 65
     # Without boot times, a host for each task of the long job pays about 512 h, as Table 2 says.
     assert one_host_per_task_line(drawn["long"], boot_s=0).paid_units == pytest.approx(512, abs=15)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 15), min_size=1, max_size=6), st.integers(2, 12), st.integers(0, 1), st.integers(0, 40))
+def test_the_least_payment_by_a_time(run_times_s: list[int], unit_s: int, boot_s: int, slack_s: int) -> None:
+    alone = one_host_per_task_line(run_times_s, unit_s, boot_s)
+    wall_s = alone.wall_s + slack_s
+    found, bound = least_units_by(run_times_s, unit_s, boot_s, wall_s, alone.paid_units)
+    # All plans within one unit less are later, and one within what was found is in time.
+    budgets = range(fewest_paid_units(run_times_s, unit_s, boot_s), alone.paid_units + 1)
+    walls = {budget: least_makespan_within(run_times_s, unit_s, boot_s, budget).wall_s for budget in budgets}
+    least = next(budget for budget, wall in walls.items() if wall is not None and wall <= wall_s)
+    assert bound <= least <= found <= alone.paid_units
+
+
+def test_the_least_payment_by_a_time_of_equal_tasks() -> None:
+    # A host has room for 9 tasks of 10 s in a unit: 90 of them pay 10 units by its end, 12 and a half by 80 s.
+    assert least_units_by([10] * 90, 100, 10, 100, 90) == (10, 10)
+    assert least_units_by([10] * 90, 100, 10, 80, 90) == (13, 13)
+    assert least_units_by([10] * 90, 100, 10, 20, 90) == (90, 90)
 
 
 def test_time_is_kept() -> None:
