@@ -15,6 +15,7 @@ from .a2ha_runs import (
     SECONDS_PER_MINUTE,
     SHORT_JOBS,
     STYLES,
+    TWICE,
     A2haCell,
     A2haOptions,
     A2haRun,
@@ -32,6 +33,7 @@ from .published_days import OnDays
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"
 OPTIMAL_HOSTS, SWEEP, NOT_KNOWING = "optimal hosts", "Figs 9-11", "not knowing"
+REFERENCES, BUDGET = "reference lines", "budget factor"
 SPEEDUPS, BY_HOSTS = "Fig. 12", "Fig. 12, by hosts"
 
 
@@ -68,10 +70,12 @@ def bench_a2ha(options: A2haOptions, on_runs: OnDays = lambda runs, label: None)
         plans=(),
         rows=(
             *_optimal_hosts(figures, runs),
+            *_references(runs),
             *_table_1(figures, runs),
             *_table_2(figures, runs),
             *_sweep(runs),
             *_speedups(runs),
+            *_budget(runs),
             *_not_knowing(runs),
         ),
         claims=tuple(a2ha_claims(figures, runs)),
@@ -94,6 +98,20 @@ def _optimal_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonR
             off = cell.mean(lambda run, hosts=hosts: 100 * (run.hosts / hosts - 1))  # type: ignore[misc]
             yield ComparisonRow(OPTIMAL_HOSTS, job, "", style, "hosts", None, cell.mean(METRICS["hosts"]))
             yield ComparisonRow(OPTIMAL_HOSTS, job, "", style, "above_optimal_percent", None, off)
+
+
+def _references(runs: A2haRuns) -> Iterator[ComparisonRow]:
+    """One host for all tasks and one for each, with boot time: between them lies the heuristic."""
+    lines_of: dict[str, Callable[[LongLines], dict[str, float]]] = {
+        "serial": lambda of: line_values(of.serial),
+        "1 per task": lambda of: line_values(of.alone),
+    }
+    for job, lines in runs.short_lines.items():
+        for name, values_of in lines_of.items():
+            found = [values_of(one) for one in lines]
+            for quantity in METRICS:
+                ours = estimate([values[quantity] for values in found])
+                yield ComparisonRow(REFERENCES, job, "", name, quantity, None, ours)
 
 
 def _table_1(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
@@ -171,8 +189,10 @@ def _true_optimum(style: str, runs: A2haRuns) -> Iterator[ComparisonRow]:
         "speedup": [pair.run.serial_s / pair.wall_s for pair in pairs],
         "payment_h": [float(pair.run.paid_units) for pair in pairs],
     }
+    # The mean of what each ordering could be better by at most: 0 if all are proved.
+    gap = sum(pair.gap_percent for pair in pairs) / len(pairs)
+    scenario = f"pays as 1 initial, {style}" + (f"; at most {gap:.1f} % better" if gap else "")
     for quantity, numbers in values.items():
-        scenario = f"pays as 1 initial, {style}"
         yield ComparisonRow("Table 2", LONG_JOB, scenario, "true optimum", quantity, None, estimate(numbers))
 
 
@@ -187,7 +207,7 @@ def sweep_name(ratios: Ratios) -> str:
 def _sweep(runs: A2haRuns) -> Iterator[ComparisonRow]:
     for job in SHORT_JOBS:
         for ratios, cell in runs.sweep[job].items():
-            for quantity in ("wall_h", "hosts", "payment_h"):
+            for quantity in ("wall_h", "hosts", "speedup", "payment_h"):
                 metric, scenario = METRICS[quantity], sweep_name(ratios)
                 yield ComparisonRow(SWEEP, job, scenario, "", quantity, None, cell.mean(metric))
                 yield ComparisonRow(SWEEP, job, scenario, "", f"{quantity}_sd", None, _maybe(cell.sd(metric)))
@@ -215,18 +235,28 @@ def _speedup(found: Sequence[A2haRun], cell: A2haCell) -> dict[str, Estimate]:
     }
 
 
+def _budget(runs: A2haRuns) -> Iterator[ComparisonRow]:
+    """The conservative style for a user who pays the least, and for one who pays twice that."""
+    for job, twice in runs.twice.items():
+        for factor, cell in ((1.0, runs.short(job, "conservative")), (TWICE, twice)):
+            for quantity, metric in METRICS.items():
+                yield ComparisonRow(BUDGET, job, f"{factor:g}", "", quantity, None, cell.mean(metric))
+
+
 def _not_knowing(runs: A2haRuns) -> Iterator[ComparisonRow]:
     for (job, style), pairs in runs.not_knowing.items():
         metrics: dict[str, Callable[[NotKnowing], float]] = {
             "payment_h": lambda pair: pair.run.paid_units,
             "fewest_h": lambda pair: pair.fewest_units,
-            "payment_above_percent": lambda pair: 100 * (pair.run.paid_units / pair.fewest_units - 1),
+            "least_h": lambda pair: pair.least_units,
+            "payment_above_percent": lambda pair: 100 * (pair.run.paid_units / pair.least_units - 1),
+            "payment_gap_percent": lambda pair: 100 * (1 - pair.least_units_bound / pair.least_units),
             "hosts": lambda pair: pair.run.hosts,
             "best_hosts": lambda pair: pair.hosts,
             "wall_h": lambda pair: pair.run.wall_h,
             "best_wall_h": lambda pair: pair.wall_s / SECONDS_PER_HOUR,
             "wall_above_percent": lambda pair: 100 * (pair.run.wall_s / pair.wall_s - 1),
-            "gap_percent": lambda pair: 100 * (1 - pair.bound_s / pair.wall_s),
+            "gap_percent": lambda pair: pair.gap_percent,
         }
         for quantity, metric in metrics.items():
             ours = estimate([metric(pair) for pair in pairs])

@@ -22,7 +22,7 @@ _DODGE = 0.016
 """How far apart the lines of a sweep are, so that their deviations can be told apart."""
 
 _LEAST_SHARE_PERCENT = 1.5
-"""Numbers of hosts that fewer orderings have are not drawn: the test suite has up to 200."""
+"""Numbers of hosts that fewer orderings have are not drawn: the panel says how many orderings that are."""
 
 _USABLE = 55 / 60
 
@@ -33,10 +33,10 @@ def _by(rows: Rows, table: str, quantity: str) -> dict[tuple[str, str, str], Com
 
 
 def _sweep(job: str, number: int, rows: Rows) -> Figure:
-    """Time and hosts over creationRatio, a line for each increaseRatio."""
-    figure = new_figure(11, 4.8, f"Fig. {number}: {_TITLES[job]}, by creationRatio and increaseRatio")
-    left, right = figure.subplots(1, 2)
-    for axes, quantity in ((left, "wall_h"), (right, "hosts")):
+    """Time, speedup and hosts over creationRatio, a line for each increaseRatio."""
+    figure = new_figure(14, 4.8, f"Fig. {number}: {_TITLES[job]}, by creationRatio and increaseRatio")
+    left, middle, right = figure.subplots(1, 3)
+    for axes, quantity in ((left, "wall_h"), (middle, "speedup"), (right, "hosts")):
         means, deviations = _by(rows, SWEEP, quantity), _by(rows, SWEEP, f"{quantity}_sd")
         for place, increase in enumerate(RATIOS):
             # With both at 0, no host is ever created: as long as the serial run.
@@ -60,10 +60,11 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
     if ours != printed:
         right.axhline(ours, color=PRINTED, linestyle=":", linewidth=1.4, label=f"... by the formula: {ours:g}")
     serial = mean_or_nan(_by(rows, SWEEP, "wall_h")[job, sweep_name((0.0, 0.0)), ""].ours)
-    bare_frame(left, f"time to completion (both ratios 0, not drawn: one host, {serial:.1f} h)", "time (h)")
+    bare_frame(left, f"time (both ratios 0, not drawn: one host, {serial:.1f} h)", "time (h)")
+    bare_frame(middle, "speedup", "speedup")
     bare_frame(right, "hosts created", "hosts")
     right.margins(y=0.1)
-    for axes in (left, right):
+    for axes in (left, middle, right):
         axes.set_xlabel("initial creationRatio")
         axes.set_xticks(RATIOS)
     handles, labels = right.get_legend_handles_labels()
@@ -74,7 +75,7 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
         title=f"mean of {_n_orderings(rows, job)} orderings, lines: ± one standard deviation",
         title_fontsize=8.5,
         loc="outside lower center",
-        ncols=4,
+        ncols=7,
         fontsize=8.5,
         frameon=False,
     )
@@ -98,13 +99,17 @@ def _speedup(rows: Rows) -> Figure:
     panels: Sequence[Axes] = figure.subplots(1, len(SHORT_JOBS))
     for axes, job in zip(panels, SHORT_JOBS, strict=True):
         seen: list[int] = []
+        hidden: dict[str, str] = {}
         for style, shift in zip(STYLES, (-0.12, 0.12), strict=True):
-            keys = [
-                key
-                for key, share in found["share_percent"].items()
-                if key[::2] == (job, style) and (share.ours.mean or 0.0) >= _LEAST_SHARE_PERCENT
-            ]
-            hosts = [int(key[1].split()[0]) for key in keys]
+            percent = {
+                key: share.ours.mean or 0.0 for key, share in found["share_percent"].items() if key[::2] == (job, style)
+            }
+            keys = [key for key, share in percent.items() if share >= _LEAST_SHARE_PERCENT]
+            rest = [key for key in percent if key not in keys]
+            if rest:
+                most = max(map(_hosts, rest))
+                hidden[style] = f"{style} {sum(percent[key] for key in rest):.1f} % (up to {most} hosts)"
+            hosts = [_hosts(key) for key in keys]
             seen += hosts
             axes.errorbar(
                 [number + shift for number in hosts],
@@ -115,11 +120,10 @@ def _speedup(rows: Rows) -> Figure:
                 capsize=2.5,
                 elinewidth=0.9,
             )
-            shares = [found["share_percent"][key].ours.mean or 0.0 for key in keys]
             axes.scatter(
                 [number + shift for number in hosts],
                 [mean_or_nan(found["speedup"][key].ours) for key in keys],
-                s=[10 + 3 * share for share in shares],
+                s=[10 + 3 * percent[key] for key in keys],
                 color=_STYLE_COLOURS[style],
                 zorder=4,
                 label=f"{style} ({STYLES[style][0]:g} / {STYLES[style][1]:g})",
@@ -132,7 +136,8 @@ def _speedup(rows: Rows) -> Figure:
         axes.axvline(optimal, color=PRINTED, linestyle="--", linewidth=1, label="optimal hosts, printed")
         axes.set_xlim(min(low, optimal - 1), high)
         bare_frame(axes, _TITLES[job], "speedup")
-        axes.set_xlabel("hosts created")
+        not_drawn = "\nnot drawn: " + ",\n".join(hidden.values()) if hidden else ""
+        axes.set_xlabel(f"hosts created{not_drawn}", fontsize=9)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()
@@ -140,7 +145,8 @@ def _speedup(rows: Rows) -> Figure:
     figure.legend(
         handles,
         [names.get(label, label) for label in labels],
-        title="larger points: more orderings (less than 1.5 % are not drawn); lines: ± one standard deviation",
+        title="larger points: more orderings; a number of hosts that less than "
+        f"{_LEAST_SHARE_PERCENT:g} % have is not drawn; lines: ± one standard deviation",
         title_fontsize=8.5,
         loc="outside lower center",
         ncols=5,
@@ -148,6 +154,11 @@ def _speedup(rows: Rows) -> Figure:
         frameon=False,
     )
     return figure
+
+
+def _hosts(key: tuple[str, str, str]) -> int:
+    """Hosts of a row of `BY_HOSTS`."""
+    return int(key[1].split()[0])
 
 
 _QUANTITIES = {"hosts": "hosts", "wall_h": "time (h)", "payment_h": "payment (h)"}
@@ -219,7 +230,7 @@ def _price(rows: Rows) -> Figure:
     left, right = figure.subplots(1, 2)
     panels = (
         (left, "wall_above_percent", "time above the least for the same payment", "later by (%)"),
-        (right, "payment_above_percent", "payment above the least of any plan", "dearer by (%)"),
+        (right, "payment_above_percent", "payment above the least for the same time", "dearer by (%)"),
     )
     for axes, quantity, title, label in panels:
         found = _by(rows, NOT_KNOWING, quantity)

@@ -12,13 +12,13 @@ from ...instances.job_draws import DrawnJobs, draws
 from ...instances.job_stream import JobStream
 from ...instances.job_stream_files import library_job_stream
 from ...models.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
-from ...replay.jobs.a2ha import A2ha, A2haSettings
+from ...replay.jobs.a2ha import A2ha, A2haSettings, LongTasks
 from ...replay.jobs.engine import JobReplay
 from ...replay.jobs.fixed_fleet import FixedFleet
 from ...replay.jobs.policy import JobPolicy
 from ...replay.jobs.vm import JobVm
 from ...replay.summary import Estimate
-from ...solvers.paid_units import least_makespan_within
+from ...solvers.paid_units import least_makespan_within, least_units_by
 from ...solvers.processes import in_processes
 from .day_statistics import Statistic, mean_of, sd_of
 from .published_days import OnDays
@@ -41,6 +41,12 @@ CONSERVATIVE: Ratios = (0.5, 0.5)
 AGGRESSIVE: Ratios = (0.75, 0.75)
 STYLES: dict[str, Ratios] = {"conservative": CONSERVATIVE, "aggressive": AGGRESSIVE}
 """creationRatio and increaseRatio of section 4.2."""
+
+READINGS: tuple[LongTasks, ...] = ("new", "total")
+"""Rules for long tasks that Table 2 is also replayed with, in the conservative style."""
+
+TWICE = 2.0
+"""The budget factor of the user of section 3.1."""
 
 AT_THE_START = "all at the start"
 """What Table 2 shows if no host has to be found necessary: the printed number of hosts from the start on."""
@@ -199,15 +205,24 @@ class NotKnowing:
         The heuristic.
     fewest_units : int
         What any plan pays at least.
+    least_units, least_units_bound : int
+        The least payment of a plan that was found to end as early as the heuristic, and what none does it for less.
     hosts, wall_s, bound_s : int
         The best plan that was found within the payment of the heuristic, and what none within it beats.
     """
 
     run: A2haRun
     fewest_units: int
+    least_units: int
+    least_units_bound: int
     hosts: int
     wall_s: int
     bound_s: int
+
+    @property
+    def gap_percent(self) -> float:
+        """How much less the wall time could be at most."""
+        return 100 * (1 - self.bound_s / self.wall_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +234,17 @@ class A2haRuns:
     sweep : dict of str to dict of (float, float) to A2haCell
         Of the jobs of short tasks: by job, then by creationRatio and increaseRatio.
     long : dict of (str, int) to A2haCell
-        Table 2: by style and number of initial hosts.
+        Table 2: by style, or `reading`, and number of initial hosts.
     long_at_once : dict of (str, int) to A2haCell
         The same if hosts are ready at once; also `AT_THE_START`.
     lines : tuple of LongLines
         One for each ordering of the long tasks.
     not_knowing : dict of (str, str) to tuple of NotKnowing
         By job and style; of the first orderings only.
+    short_lines : dict of str to tuple of LongLines
+        The same lines of the jobs of short tasks.
+    twice : dict of str to A2haCell
+        Jobs of short tasks in the conservative style for a user who pays `TWICE` the least.
     """
 
     sweep: dict[str, dict[Ratios, A2haCell]]
@@ -233,10 +252,17 @@ class A2haRuns:
     long_at_once: dict[tuple[str, int], A2haCell]
     lines: tuple[LongLines, ...]
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = field(default_factory=dict)
+    short_lines: dict[str, tuple[LongLines, ...]] = field(default_factory=dict)
+    twice: dict[str, A2haCell] = field(default_factory=dict)
 
     def short(self, job: str, style: str) -> A2haCell:
         """A job of short tasks in one of the styles."""
         return self.sweep[job][STYLES[style]]
+
+
+def reading(rule: LongTasks) -> str:
+    """What the conservative style is called with another rule for long tasks."""
+    return f'conservative, rule "{rule}"'
 
 
 def sweep_ratios() -> Iterator[Ratios]:
@@ -248,7 +274,7 @@ def sweep_ratios() -> Iterator[Ratios]:
 
 def n_a2ha_runs(options: A2haOptions) -> int:
     """How many orderings `a2ha_runs` works on: once for each job and way to look at it."""
-    return (len(SHORT_JOBS) + 2) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
+    return (2 * len(SHORT_JOBS) + 2) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
 def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDays) -> A2haRuns:
@@ -276,25 +302,36 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDa
     streams = {job: library_job_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
     swept: dict[Ratios, _Maker] = {ratios: partial(A2ha, A2haSettings(*ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
+    generous: dict[float, _Maker] = {TWICE: partial(A2ha, A2haSettings(*CONSERVATIVE, budget_factor=TWICE))}
+    twice = {
+        job: _replayed(streams[job], generous, options, partial(_tell, on_runs, f"{job}, twice the budget"))[TWICE]
+        for job in SHORT_JOBS
+    }
     cases: dict[tuple[str, int], _Maker] = {
         (style, initial): partial(A2ha, A2haSettings(*ratios, initial_hosts=initial))
         for initial in long_cases
         for style, ratios in STYLES.items()
     }
+    readings: dict[tuple[str, int], _Maker] = {
+        (reading(rule), initial): partial(A2ha, A2haSettings(*CONSERVATIVE, initial_hosts=initial, long_tasks=rule))
+        for initial in long_cases
+        for rule in READINGS
+    }
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
-    long = _replayed(streams[LONG_JOB], cases, options, partial(_tell, on_runs, LONG_JOB))
+    long = _replayed(streams[LONG_JOB], cases | readings, options, partial(_tell, on_runs, LONG_JOB))
     start = {
         (AT_THE_START, initial): partial(_AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
     long_at_once = _replayed(at_once, cases | start, options, partial(_tell, on_runs, "long, hosts ready at once"))
-    lines = tuple(_lines(drawn) for drawn in draws(streams[LONG_JOB], options.seeds))
+    lines = {job: tuple(_lines(drawn) for drawn in draws(stream, options.seeds)) for job, stream in streams.items()}
+    short_lines = {job: lines[job] for job in SHORT_JOBS}
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
     for job, stream in streams.items():
         cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
         found = _not_knowing(stream, list(cells.values()), options, partial(_tell, on_runs, f"{job}, least wall time"))
         not_knowing |= {(job, style): pairs for style, pairs in zip(cells, found, strict=True)}
-    return A2haRuns(sweep, long, long_at_once, lines, not_knowing)
+    return A2haRuns(sweep, long, long_at_once, lines[LONG_JOB], not_knowing, short_lines, twice)
 
 
 def _tell(on_runs: OnDays, label: str, done: int) -> None:
@@ -387,7 +424,8 @@ def _best_plans(stream: JobStream, time_limit_s: float, case: tuple[int, Sequenc
         assert best.lower_bound_s is not None
         # What the heuristic does is a plan within its payment, too, should time have run out.
         hosts, wall_s = min((len(best.hosts), best.wall_s), (run.hosts, run.wall_s), key=lambda plan: plan[1])
-        found.append(NotKnowing(run, fewest, hosts, wall_s, best.lower_bound_s))
+        least_units = least_units_by(seconds, unit_s, boot_s, run.wall_s, run.paid_units)
+        found.append(NotKnowing(run, fewest, *least_units, hosts, wall_s, best.lower_bound_s))
     return found
 
 

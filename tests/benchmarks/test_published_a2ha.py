@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
-from spotbag.benchmarks.published.a2ha import bench_a2ha
+from spotbag.benchmarks.published.a2ha import _true_optimum, bench_a2ha
 from spotbag.benchmarks.published.a2ha_claims import a2ha_claims, same_hosts_difference
 from spotbag.benchmarks.published.a2ha_docs import BEGIN, END, section
 from spotbag.benchmarks.published.a2ha_figures import LONG_QUANTITIES, a2ha_figures
@@ -26,6 +27,7 @@ from spotbag.benchmarks.published.a2ha_runs import (
     A2haRun,
     A2haRuns,
     LongLines,
+    NotKnowing,
     Ratios,
     a2ha_runs,
     line_values,
@@ -37,6 +39,7 @@ from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.published.day_statistics import sd_of
 from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
+from spotbag.cli.bench import app
 from spotbag.instances.job_draws import draws
 from spotbag.instances.job_stream_files import library_job_stream
 from spotbag.models.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
@@ -238,6 +241,8 @@ def changed(runs: A2haRuns, job: str, ratios: Ratios, **changes: Any) -> A2haRun
         ("synthetic", (0.0, 1.0), {"wall_s": 3600}, "... and the larger the standard deviations"),
         ("synthetic", (0.75, 0.75), {"serial_s": 90_000}, "speedup by hosts is from 46 to 61 %"),
         ("synthetic", (0.75, 0.75), {"serial_s": 3600}, "speedup by hosts is always more than 50 %"),
+        ("test-suite", (1.0, 1.0), {"hosts": 36}, "of the test suite, combinations of ratios"),
+        ("image", (0.75, 0.5), {"hosts": 30}, "with ratios from 0.5 to 0.75, hosts are within 20 %"),
         ("image", (0.5, 0.5), {"continued_hosts": 9}, "continued hosts are 15 %"),
         ("test-suite", (0.5, 0.5), {"continued_hosts": 0}, "continued hosts are 20 %"),
         ("image", (0.75, 0.75), {"hosts": 18}, "the aggressive style creates more hosts"),
@@ -291,15 +296,27 @@ def test_hosts_that_are_too_many_by_the_printed_share_are_against_it() -> None:
 
 def test_every_printed_number_has_ours_beside_it(result: PublishedComparisonResult) -> None:
     tables = {row.table for row in result.rows}
-    assert tables == {"optimal hosts", "Table 1", "Table 2", "Figs 9-11", "Fig. 12", "Fig. 12, by hosts", "not knowing"}
+    assert tables == {
+        "optimal hosts",
+        "reference lines",
+        "Table 1",
+        "Table 2",
+        "Figs 9-11",
+        "Fig. 12",
+        "Fig. 12, by hosts",
+        "budget factor",
+        "not knowing",
+    }
     counts = {table: sum(row.table == table for row in result.rows) for table in tables - {"Fig. 12, by hosts"}}
     assert counts == {
         "optimal hosts": 3 * 5,
         "Table 1": 3 * 2 * 5,
-        "Table 2": 5 * 12 + 2 * 4 + 3 * 5 * 12,
-        "Figs 9-11": 3 * 21 * 6,
+        "reference lines": 3 * 2 * 4,
+        "Table 2": 5 * 12 + 2 * 4 + 3 * 7 * 12,
+        "Figs 9-11": 3 * 21 * 8,
+        "budget factor": 3 * 2 * 4,
         "Fig. 12": 3 * 2 * 5,
-        "not knowing": 4 * 2 * 9,
+        "not knowing": 4 * 2 * 11,
     }
     assert quantity(result, "Table 1", "test-suite", "aggressive", "wasted_min").printed == 12
     found = quantity(result, "Table 2", LONG_JOB, "50 initial", "wall_h", "aggressive, 5 min boot")
@@ -347,14 +364,64 @@ def test_lines_to_compare_with_are_those_of_the_run_times(result: PublishedCompa
     best = [least_makespan_within(image, budget_units=round(outcome.cost_usd)).wall_s or 0 for outcome in outcomes]
     found = quantity(result, "not knowing", "image", "conservative", "best_wall_h").ours.mean
     assert found == pytest.approx(np.mean(best) / 3600)
+    # The least payment for the same time: what least_makespan_within needs to end as early.
+    least = quantity(result, "not knowing", "image", "conservative", "least_h").ours.mean
+    assert quantity(result, "not knowing", "image", "conservative", "payment_gap_percent").ours.mean == 0
+
+    def in_time(units: int, makespan_s: int | None) -> bool:
+        return (least_makespan_within(image, budget_units=units).wall_s or 0) <= (makespan_s or 0)
+
+    units = [
+        next(units for units in range(fewest_paid_units(image), 99) if in_time(units, outcome.makespan_s))
+        for outcome in outcomes
+    ]
+    assert least == np.mean(units)
     above = quantity(result, "not knowing", "image", "conservative", "wall_above_percent").ours.mean
     ratios = [100 * ((outcome.makespan_s or 0) / wall - 1) for outcome, wall in zip(outcomes, best, strict=True)]
     assert above == pytest.approx(np.mean(ratios))
 
 
+def test_readings_of_the_long_task_rule_have_their_own_lines(result: PublishedComparisonResult) -> None:
+    for rule in ("new", "total"):
+        settings = A2haSettings(0.5, 0.5, 50, long_tasks=rule)
+        [outcomes] = replay_jobs(library_job_stream("a2ha/long"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
+        hosts = np.mean([len(outcome.bills) for outcome in outcomes])
+        scenario = f'conservative, rule "{rule}", 5 min boot'
+        assert quantity(result, "Table 2", LONG_JOB, "50 initial", "hosts", scenario).ours.mean == hosts
+
+
+def test_a_user_who_pays_twice_as_much_has_more_hosts_and_waits_less(result: PublishedComparisonResult) -> None:
+    settings = A2haSettings(0.5, 0.5, budget_factor=2)
+    [outcomes] = replay_jobs(library_job_stream("a2ha/image"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
+    hosts = np.mean([len(outcome.bills) for outcome in outcomes])
+    assert quantity(result, "budget factor", "image", "", "hosts", "2").ours.mean == hosts
+    for job in SHORT_JOBS:
+        more, less = (
+            [quantity(result, "budget factor", job, "", name, factor).ours.mean or 0 for factor in ("1", "2")]
+            for name in ("hosts", "wall_h")
+        )
+        assert more[0] < more[1]
+        assert less[0] > less[1]
+
+
+def test_the_true_optimum_says_how_far_it_is_proved() -> None:
+    def scenarios(bound_s: int) -> set[str]:
+        one = NotKnowing(run(), 12, 15, 15, 18, 3000, bound_s)
+        runs = dataclasses.replace(as_the_paper_says(), not_knowing={(LONG_JOB, style): (one, one) for style in STYLES})
+        return {row.scenario for row in _true_optimum("aggressive", runs)}
+
+    assert scenarios(3000) == {"pays as 1 initial, aggressive"}
+    assert scenarios(2940) == {"pays as 1 initial, aggressive; at most 2.0 % better"}
+
+
+def test_the_default_time_for_the_optimum_is_that_of_the_docs() -> None:
+    options = {option.name: option.default for option in get_command(app).commands["a2ha"].params}  # type: ignore[attr-defined]
+    assert options["optimum_time"] == A2haOptions().optimum_s == 20
+
+
 def test_no_plan_beats_the_bound_and_no_heuristic_the_plan(result: PublishedComparisonResult) -> None:
     for row in result.rows:
-        if row.quantity in {"gap_percent", "wall_above_percent", "payment_above_percent"}:
+        if row.quantity in {"gap_percent", "payment_gap_percent", "wall_above_percent", "payment_above_percent"}:
             assert row.ours.mean is not None
             assert row.ours.mean >= 0
 
@@ -422,6 +489,21 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
 # ---------------------------------------------------------------------------- pictures and docs
 
 
+def test_fig_12_says_what_it_does_not_draw(result: PublishedComparisonResult) -> None:
+    def of_image(row: ComparisonRow) -> bool:
+        return (row.table, row.job, row.policy) == ("Fig. 12, by hosts", "image", "aggressive")
+
+    first = next(row for row in result.rows if of_image(row))
+    rare = [
+        dataclasses.replace(row, scenario="99 hosts", ours=dataclasses.replace(row.ours, mean=1.25))
+        for row in result.rows
+        if of_image(row) and row.scenario == first.scenario
+    ]
+    assert "not drawn" not in " ".join(texts("a2ha-fig-12-speedup", result.rows))
+    words = texts("a2ha-fig-12-speedup", [*result.rows, *rare])
+    assert "hosts created\nnot drawn: aggressive 1.2 % (up to 99 hosts)" in words
+
+
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "folder")
     prepare_pictures(folder)
@@ -444,6 +526,9 @@ def test_pictures_have_units_legends_and_what_is_printed(result: PublishedCompar
     assert {"optimal hosts, printed: 29", "... by the formula: 27", "time (h)", "initial creationRatio"} <= suite
     assert {f"increaseRatio {ratio}" for ratio in ("0", "0.25", "0.5", "0.75", "1")} <= suite
     assert "... by the formula: 18" not in texts("a2ha-fig-9-image", result.rows)
+    assert {"speedup", "hosts created", "time (both ratios 0, not drawn: one host, 15.7 h)"} <= texts(
+        "a2ha-fig-9-image", result.rows
+    )
     assert {"speedup", "aggressive (0.75 / 0.75)", "hosts created"} <= texts("a2ha-fig-12-speedup", result.rows)
     assert {"printed", "conservative, no boot", "payment (h)"} <= texts("a2ha-table-2", result.rows)
     assert {"later by (%)", "dearer by (%)", "long"} <= texts("a2ha-not-knowing", result.rows)

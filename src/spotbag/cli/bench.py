@@ -123,7 +123,7 @@ def a2ha_command(
         typer.Option(
             "--optimum-time", metavar="S", min=0.1, help="Seconds for the least wall time of an ordering, at most."
         ),
-    ] = 4.0,
+    ] = 20.0,
     plots: Annotated[
         str | None, typer.Option("--plots", metavar="FOLDER", help="Draw Figs 9 to 12, Table 2 and more there.")
     ] = None,

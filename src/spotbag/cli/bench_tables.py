@@ -247,6 +247,17 @@ TABLES = {
             leads=("job",),
         ),
         Table(
+            "reference lines",
+            "One host for all tasks, and one for each, with 5 minutes to boot",
+            (
+                Column("hosts", "", "hosts", 0, False),
+                Column("wall (h)", "", "wall_h", 2, False),
+                Column("speedup", "", "speedup", 1, False),
+                Column("payment (h)", "", "payment_h", 1, False),
+            ),
+            leads=("job", "policy"),
+        ),
+        Table(
             "Table 1",
             "Table 1: hosts that end with their hour (the paper does not say with which ratios)",
             (
@@ -296,6 +307,8 @@ TABLES = {
             (
                 Column("wall (h)", "", "wall_h", 3, False),
                 Column("sd", "", "wall_h_sd", 3, False),
+                Column("speedup", "", "speedup", 2, False),
+                Column("sd", "", "speedup_sd", 2, False),
                 Column("hosts", "", "hosts", 2, False),
                 Column("sd", "", "hosts_sd", 2, False),
                 Column("payment (h)", "", "payment_h", 2, False),
@@ -314,12 +327,24 @@ TABLES = {
             leads=("job", "policy"),
         ),
         Table(
+            "budget factor",
+            "A user who pays twice the least: hosts work in the first half of each paid hour (both ratios 0.5)",
+            (
+                Column("hosts", "", "hosts", 2, False),
+                Column("wall (h)", "", "wall_h", 3, False),
+                Column("speedup", "", "speedup", 2, False),
+                Column("payment (h)", "", "payment_h", 2, False),
+            ),
+        ),
+        Table(
             "not knowing",
-            "What not knowing the run times costs: payment against the least of any plan",
+            "What not knowing the run times costs: payment against the least for the same time; gap: how much less "
+            "that could be at most",
             (
                 Column("payment (h)", "", "payment_h", 1, False),
-                Column("least (h)", "", "fewest_h", 1, False),
+                Column("least (h)", "", "least_h", 1, False),
                 Column("above (%)", "", "payment_above_percent", 1, False),
+                Column("gap (%)", "", "payment_gap_percent", 2, False),
             ),
             leads=("job", "policy"),
         ),
