@@ -119,7 +119,10 @@ class A2ha(JobPolicy):
       any task if an average one does not fit into the first unit of a host, or if section 3.6 refuses more hosts. Then
       the others also stay for two units at least, as long as they find work. A host without work stops with its unit.
     - The last host does not stop while there are tasks: nobody would be left to finish them, and to predict.
-    - There are never more hosts than tasks, the "upper limit of the interval" of section 1.
+    - Hosts are created only for tasks that wait, one each at most, and hosts that boot or are free have theirs already:
+      so never more are created than there are unfinished tasks, the "upper limit of the interval" of section 1.
+      Without that, hosts whose units end soon count for no task (line 8 of Fig. 3), and when the bag is empty, others
+      are created for what they run. A task may still be gone when its host is ready: such hosts never run any.
     - Where booting takes longer than a unit, the first unit of a host is so many that some of it is left.
 
     Parameters
@@ -152,9 +155,10 @@ class A2ha(JobPolicy):
         self._usable_s = self._first_unit_s - stream.creation_overhead_s
 
     def counts(self, replay: JobReplay) -> dict[str, int]:
-        """Hosts in all, and what Table 1 counts."""
+        """Hosts in all, those that never ran a task, and what Table 1 counts."""
         return {
             "hosts": len(replay.vms),
+            "unused_hosts": sum(vm.busy_s == 0 for vm in replay.vms),
             "interrupted_tasks": self._interrupted,
             "wasted_s": self._wasted_s,
             "continued_hosts": sum(vm.terminated_s - vm.requested_s > self._first_unit_s for vm in replay.vms),
@@ -223,14 +227,19 @@ class A2ha(JobPolicy):
                 possible += left_s * count // total_s
         missing = self._n_tasks - self._finished - possible
         necessary = math.floor(missing * total_s * settings.budget_factor / (count * self._usable_s) + 0.5)
+        self._refused = False
         if necessary < 0:  # line 12
             return
         create = necessary if self._ratio == 1.0 else math.ceil(necessary * self._ratio - _NOISE)
         self._ratio += (1.0 - self._ratio) * settings.increase_ratio  # line 16
-        self._refused = create > 0 and self._too_many(replay, create)
-        if not self._refused:
-            self._create(replay, min(create, self._n_tasks - len(self._hosts)))
+        # Hosts whose unit ends soon count for nothing above, though they end what they run: no more than tasks wait.
+        create = min(create, self._n_tasks - self._finished - len(self._hosts))
+        if create <= 0:
             return
+        if not self._too_many(replay, create):
+            self._create(replay, create)
+            return
+        self._refused = True
         for host in self._hosts.values():
             self._let_stay(replay, host, host.vm.requested_s + self._first_unit_s + replay.stream.block_s)
 
@@ -259,7 +268,9 @@ class A2ha(JobPolicy):
         """Let a host stay until a time, if it does not anyway; the first part of what that adds is for work."""
         if until_s > host.stays_until_s:
             added_s = until_s - host.stays_until_s
-            host.works_until_s = host.stays_until_s + int(added_s / self.settings.budget_factor)
+            # What is added inside a unit joins on the work in it, not on the rest in which the host may be idle.
+            work_from_s = max(host.works_until_s, replay.now_s)
+            host.works_until_s = work_from_s + int(added_s / self.settings.budget_factor)
             host.stays_until_s = until_s
             replay.wake_at(until_s, host.vm.index)
 
