@@ -229,8 +229,8 @@ def _price(rows: Rows) -> Figure:
     figure = new_figure(10, 4.6, "What not knowing the run times costs")
     left, right = figure.subplots(1, 2)
     panels = (
-        (left, "wall_above_percent", "time above the least for the same payment", "later by (%)"),
-        (right, "payment_above_percent", "payment above the least for the same time", "dearer by (%)"),
+        (left, "wall_above_percent", "time above the least found for the same payment", "later by (%)"),
+        (right, "payment_above_percent", "payment above the least found for the same time", "dearer by (%)"),
     )
     for axes, quantity, title, label in panels:
         found = _by(rows, NOT_KNOWING, quantity)
