@@ -48,17 +48,17 @@ class A2haSettings:
 
     Notes
     -----
-    ``untaken`` is a reading of Table 2, not of the text, which the table contradicts: more than 128 hosts do 256 tasks.
-    For 1, 50 and 100 initial hosts it prints 129, 154 and 179 hosts, so 128, 104 and 79 are created later, which is
-    ``floor((256 - initial) / 2) + 1``. Then each of them has two tasks to do, as section 3.6 wants it: "guaranteeing
-    that the already allocated hosts will execute (at least) twice the charging unit". As in the text, all hosts of a
-    prediction are refused or none; smaller predictions may follow, so that one or two are missing up to the bound.
+    ``untaken``, the default, is a reading of Table 2, not of the text, which the table contradicts: more than 128 hosts
+    do 256 tasks. For 1, 50 and 100 initial hosts it prints 129, 154 and 179 hosts, so 128, 104 and 79 are created
+    later, which is ``floor((256 - initial) / 2) + 1``. Then each of them has two tasks to do, as section 3.6 wants it:
+    "guaranteeing that the already allocated hosts will execute (at least) twice the charging unit". The simpler reading
+    of the printed hosts, at most half of all tasks later (``new``), leads to 129, 178 and 228; that of the text to 128
+    each time. As in the text, all hosts of a prediction are refused or none; smaller predictions may follow.
 
     The printed hours are not reached. The rows without the heuristic are of hosts that are ready at once: 256 hosts pay
-    512 hours; with 5 minutes to boot they would pay 529. Those of the heuristic (4.14, 3.90 and 3.70 h; 450, 452 and
-    463 h paid) are near those of as many hosts that are all created at the start and ready at once (4.13, 3.80 and
-    3.60 h; 450, 452 and 460 h). Here they are created over the first hour, by predictions that grow with the age of the
-    tasks that run (section 3.4), and a few only when the last tasks run.
+    512 hours; with 5 minutes to boot they would pay more. The printed hours of the heuristic are near those of as many
+    hosts that are all created at the start and ready at once. Here most are created over the first hour, by predictions
+    that grow with the age of the tasks that run (section 3.4), and the rest mostly when the last tasks begin.
     """
 
     creation_ratio: float = 0.5
@@ -114,10 +114,11 @@ class A2ha(JobPolicy):
     - A host counts on as many average tasks as fit from now to the end of what it is paid for, as if the one that it
       runs had just begun; one that boots, from when it is ready.
     - With a budget factor of 2, a host counts on work in the first half of what it is paid for ("processing tasks only
-      during 30 minutes"), but still takes tasks in the second.
-    - A host that takes on another unit does so when one ends: for a task older than the average (section 3.5), and for
-      any task if an average one does not fit into the first unit of a host, or if section 3.6 refuses more hosts. Then
-      the others also stay for two units at least, as long as they find work. A host without work stops with its unit.
+      during 30 minutes"), but still takes tasks in the second. What it stays longer is for work by half, too.
+    - A host that takes on another unit does so when one ends: for a task as old as the average or older (section 3.5),
+      and for any task if none has finished yet, if an average one does not fit into the first unit of a host, or if the
+      last prediction was refused by section 3.6. With the refusal, the hosts also stay for two units at least, as long
+      as they find work. A host without work stops with its unit.
     - The last host does not stop while there are tasks: nobody would be left to finish them, and to predict.
     - Hosts are created only for tasks that wait, one each at most, and hosts that boot or are free have theirs already:
       so never more are created than there are unfinished tasks, the "upper limit of the interval" of section 1.
