@@ -104,6 +104,8 @@ class A2haRun:
         Run time of all tasks.
     interrupted_tasks, wasted_s, continued_hosts : int
         What Table 1 counts: tasks that lost their host, the time that they had run, hosts of more than a unit.
+    unused_hosts : int
+        Hosts that never ran a task: it was gone when they were ready.
     """
 
     hosts: int
@@ -113,6 +115,7 @@ class A2haRun:
     interrupted_tasks: int
     wasted_s: int
     continued_hosts: int
+    unused_hosts: int = 0
 
     @property
     def wall_h(self) -> float:
@@ -376,6 +379,7 @@ def _run(drawn: DrawnJobs, policy: JobPolicy) -> A2haRun:
         interrupted_tasks=counts.get("interrupted_tasks", 0),
         wasted_s=counts.get("wasted_s", 0),
         continued_hosts=counts.get("continued_hosts", 0),
+        unused_hosts=counts.get("unused_hosts", 0),
     )
 
 
