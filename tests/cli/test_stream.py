@@ -243,8 +243,8 @@ def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
     (shell.folder / "seconds.txt").write_text("100\n200 # the second\n\n300\n")
     words = ("stream", "--run-times", "seconds.txt", "-p", "a2ha", "--once")
     # One host: 300 s to launch, 600 s of work. Two from the start: it ends with the last of 300, or of 100 + 200.
-    assert shell.json(*words)["outcomes"][0][0]["makespan_s"] == 900
-    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0][0]
+    assert shell.json(*words)["outcomes"][0]["policies"]["a2ha"]["makespan_s"] == 900
+    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0]["policies"]["a2ha"]
     assert (two["cost_usd"], two["makespan_s"]) == (2.0, pytest.approx(700, abs=100))
     for more, said in (
         (("-o", "initial_host=2"), "did you mean initial_hosts?"),
