@@ -221,12 +221,30 @@ def test_a_job_that_cannot_be_in_time_is_told_of(shell: Shell) -> None:
     assert "second" not in shell.err
 
 
+def test_what_a_policy_counts_is_shown(shell: Shell) -> None:
+    words = ("stream", "a2ha/image", "--runs", "2", "-p", "a2ha", "-p", "known")
+    found = shell.json(*words)
+    ours, other = (entry["policy_counts"] for entry in found["policies"])
+    assert other == {}
+    assert list(ours) == ["hosts", "unused_hosts", "interrupted_tasks", "wasted_s", "continued_hosts"]
+    runs = [run["policies"]["a2ha"]["policy_counts"] for run in found["outcomes"]]
+    for name, value in ours.items():
+        assert value["mean"] == pytest.approx(sum(run[name] for run in runs) / 2), name
+    out = shell.run("stream", "a2ha/image", "--once", "-p", "a2ha", "-p", "known")
+    lines = [line.split() for line in out.splitlines()]
+    first = lines.index(["counted", "hosts", "hosts", "tasks", "(s)", "hosts"])
+    assert lines[first - 1] == ["unused", "interrupted", "wasted", "continued"]
+    assert lines[first + 2] == ["a2ha", *(f"{count:,}" for count in runs[0].values())]
+    assert lines[first + 3] == []  # the other policy counts nothing
+    assert "counted" not in shell.run(*TINY, "--once", "-p", "known")
+
+
 def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
     (shell.folder / "seconds.txt").write_text("100\n200 # the second\n\n300\n")
     words = ("stream", "--run-times", "seconds.txt", "-p", "a2ha", "--once")
     # One host: 300 s to launch, 600 s of work. Two from the start: it ends with the last of 300, or of 100 + 200.
-    assert shell.json(*words)["outcomes"][0][0]["makespan_s"] == 900
-    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0][0]
+    assert shell.json(*words)["outcomes"][0]["policies"]["a2ha"]["makespan_s"] == 900
+    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0]["policies"]["a2ha"]
     assert (two["cost_usd"], two["makespan_s"]) == (2.0, pytest.approx(700, abs=100))
     for more, said in (
         (("-o", "initial_host=2"), "did you mean initial_hosts?"),

@@ -124,17 +124,17 @@ def stream_command(
     from ..solvers.pictures import still_format
 
     _check_options(stream, run_times, runs, once, trace)
-    loaded = _load(stream, run_times)
     if write is not None:
         if trace is not None or gantt is not None:
             raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
         check_output(write, stream or run_times)
-        _write_stream(loaded, write, as_json)
+        _write_stream(_load(stream, run_times), write, as_json)
         return
     if gantt is not None:
         still_format(gantt, PICTURE)
     check_output(trace, stream or run_times, gantt)
     check_output(gantt, stream or run_times)
+    loaded = _load(stream, run_times)
     sampling = _sampling(sampling_fraction, samples)
     a2ha = a2ha_settings(parse_options(option or []))
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))

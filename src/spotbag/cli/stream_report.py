@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
     summaries = runs.summaries()
     _print_policies(summaries, single)
     _print_blocks(stream, summaries, single)
+    _print_counts(summaries, single)
     if single:
         _print_jobs(runs)
     print("violation cost: what a task in time costs, once for each that is late")
@@ -80,6 +82,29 @@ def _print_blocks(stream: JobStream, summaries: Sequence[JobSummary], single: bo
     columns = [("paid blocks", False), *((name, True) for name in used)]
     rows = [
         [summary.policy, *(_cell(summary.blocks[name], 0 if single else 1) for name in used)] for summary in summaries
+    ]
+    print_table(make_table(columns, rows))
+
+
+def _print_counts(summaries: Sequence[JobSummary], single: bool) -> None:
+    """Print what policies count of their own, such as hosts and interrupted tasks of ``a2ha``."""
+    names = list(dict.fromkeys(name for summary in summaries for name in summary.policy_counts))
+    if not names:
+        return
+    headings = [re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n") for name in names]
+    columns = [("counted", False), *((heading, True) for heading in headings)]
+    rows = [
+        [
+            summary.policy,
+            *(
+                _cell(summary.policy_counts[name], 0 if single or name.endswith("_s") else 1)
+                if name in summary.policy_counts
+                else "-"
+                for name in names
+            ),
+        ]
+        for summary in summaries
+        if summary.policy_counts
     ]
     print_table(make_table(columns, rows))
 
@@ -156,6 +181,7 @@ def _summary_object(summary: JobSummary) -> dict[str, Any]:
         "makespan_s": summary.makespan_s.to_dict(),
         "violation_cost_usd": summary.violation_cost_usd,
         "blocks": {name: value.to_dict() for name, value in summary.blocks.items()},
+        "policy_counts": {name: value.to_dict() for name, value in summary.policy_counts.items()},
     }
 
 
