@@ -135,7 +135,9 @@ _SPEEDUP_TEXT = """### Fig. 12: speedup and hosts
 _BUDGET_TEXT = """### Twice the least payment
 
 A user who will pay twice the least lets hosts work for half of each hour only (section 3.1; `budget_factor`,
-conservative style). {learnt_budget}"""
+conservative style).
+
+{learnt_budget}"""
 
 _PRICE_TEXT = """### What not knowing the run times costs
 
