@@ -1,4 +1,7 @@
-"""Hypothesis looks for new examples on a developer's machine, and for the same ones where changes are judged."""
+"""Hypothesis looks for new examples on a developer's machine, and for the same ones where changes are judged.
+
+How long an example takes decides nothing: machines differ.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,6 @@ import os
 
 from hypothesis import settings
 
-settings.register_profile("same-examples", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("same-examples")
+settings.register_profile("new-examples", deadline=None)
+settings.register_profile("same-examples", deadline=None, derandomize=True)
+settings.load_profile("same-examples" if os.environ.get("CI") else "new-examples")

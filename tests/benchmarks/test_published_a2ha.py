@@ -457,6 +457,7 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
     assert "are 128, 104, 79, which is half" in text
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_runs_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.published.a2ha_runs.RATIOS", (0.5, 0.75, 1.0))
     monkeypatch.setattr("spotbag.benchmarks.published.a2ha_runs.SHORT_JOBS", ("image", "synthetic"))
@@ -504,6 +505,7 @@ def test_fig_12_says_what_it_does_not_draw(result: PublishedComparisonResult) ->
     assert "hosts created\nnot drawn: aggressive 1.2 % (up to 99 hosts)" in words
 
 
+@pytest.mark.slow
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "folder")
     prepare_pictures(folder)
@@ -534,6 +536,7 @@ def test_pictures_have_units_legends_and_what_is_printed(result: PublishedCompar
     assert {"later by (%)", "dearer by (%)", "long"} <= texts("a2ha-not-knowing", result.rows)
 
 
+@pytest.mark.slow
 def test_pictures_of_a_single_ordering_have_no_lines(
     monkeypatch: pytest.MonkeyPatch, result: PublishedComparisonResult
 ) -> None:

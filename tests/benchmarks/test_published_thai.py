@@ -344,6 +344,7 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
 # ---------------------------------------------------------------------------- pictures and docs
 
 
+@pytest.mark.slow
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "folder")
     prepare_pictures(folder)
@@ -374,6 +375,7 @@ def test_pictures_name_approaches_units_and_what_is_printed(result: PublishedCom
     assert any(text.startswith("known") for text in swept)
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn_where_nothing_is_late(result: PublishedComparisonResult) -> None:
     nothing = dataclasses.replace(result.rows[0].ours, mean=0.0, half_width=0.0)
     rows = [dataclasses.replace(row, ours=nothing) if row.policy == KNOWN else row for row in result.rows]

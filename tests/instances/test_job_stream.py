@@ -215,7 +215,7 @@ def test_python_callers_get_the_same_errors() -> None:
 
 
 @given(job_stream_documents())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_writing_and_reading_gives_the_same_stream_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
     stream = JobStream.from_document(valid, "random")
     text = format_job_stream(stream)
@@ -397,7 +397,7 @@ def by_job(drawn: DrawnJobs) -> dict[str, list[list[int | None]]]:
 
 
 @given(random_job_streams(), st.integers(0, 2**64 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int) -> None:
     drawn = draw_jobs(stream, seed)
     instance = drawn.instance
@@ -416,7 +416,7 @@ def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int
 
 
 @given(random_job_streams(), st.integers(0, 100))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed: int) -> None:
     for name, rows in by_job(draw_jobs(stream, seed)).items():
         by_level = [
@@ -433,7 +433,7 @@ def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed:
 
 
 @given(random_job_streams(), st.integers(0, 1000), st.integers(0, 100))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_other_jobs_leave_the_tasks_of_a_job_alone(stream: JobStream, submitted_s: int, seed: int) -> None:
     added = stream.jobs[0].model_dump() | {"id": "new", "submitted_s": submitted_s, "deadline_s": 5000}
     more = JobStream.from_document(stream.to_document() | {"jobs": [added, *stream.to_document()["jobs"]]}, "more")
