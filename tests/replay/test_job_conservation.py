@@ -95,5 +95,5 @@ def test_random_streams(seed: int, policy: str) -> None:
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 @pytest.mark.parametrize("block", range(2))
 def test_soak_of_random_streams(block: int, policy: str) -> None:
-    for seed in range(10**6 + 250 * block, 10**6 + 250 * (block + 1)):
+    for seed in range(10**6 + 100 * block, 10**6 + 100 * (block + 1)):
         demand_sound_stream(seed, policy)
