@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field
@@ -117,7 +118,7 @@ class AllocatedCluster(Record):
                     steps[0].from_s,
                 )
             )
-        for number, (before, step) in enumerate(zip(steps, steps[1:], strict=False), 1):
+        for number, (before, step) in enumerate(pairwise(steps), 1):
             if step.from_s <= before.from_s:
                 rule = f"must be after that of the step before it ({before.from_s})"
                 issues.append(Issue("", rule, f"availability[{number}].from_s", step.from_s))
