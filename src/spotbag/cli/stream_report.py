@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..replay import Estimate
     from ..replay.jobs.front_door import JobRuns
     from ..replay.jobs.outcome import JobOutcome
-    from ..replay.jobs.policies import Sampling
+    from ..replay.jobs.unknown import Sampling
     from ..replay.jobs.summary import JobSummary
 
 
