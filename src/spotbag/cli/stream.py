@@ -157,7 +157,7 @@ def stream_command(
     if trace is not None or gantt is not None:
         _write([replay_jobs_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
     if as_json:
-        print_json(runs_object(loaded, done, seed, sampling))
+        print_json(runs_object(loaded, done, seed, sampling, a2ha))
     else:
         print_runs(loaded, done, seed)
     if done.interrupted:
