@@ -29,11 +29,16 @@ class ClusterScheduler(LocalScheduler):
         Index of the resource.
     cluster : DedicatedCluster or AllocatedCluster
         The resource.
+    late_jobs_stay : bool
+        Whether jobs that are late anyhow let others before them: they are not displaced. By Algorithms 1 and 2 they are.
     """
 
-    def __init__(self, index: int, cluster: DedicatedCluster | AllocatedCluster) -> None:
+    def __init__(
+        self, index: int, cluster: DedicatedCluster | AllocatedCluster, late_jobs_stay: bool = False
+    ) -> None:
         self.index = index
         self.id = cluster.id
+        self._late_jobs_stay = late_jobs_stay
         self.epoch = 0  # a planned start counts only if the queue has not changed since
         self._price = cluster.cost_per_processor_minute if isinstance(cluster, AllocatedCluster) else 0.0
         self._capacity = Capacity(cluster)
@@ -89,7 +94,8 @@ class ClusterScheduler(LocalScheduler):
         work = 0
         for position in range(place, len(self._jobs)):
             job = self._jobs[position]
-            if end + job.size <= self._latest[position]:
+            late_anyhow = self._ends[position] > self._latest[position]
+            if end + job.size <= self._latest[position] or (late_anyhow and self._late_jobs_stay):
                 end += job.size
                 continue
             displaced.append(job.index)

@@ -39,6 +39,8 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         Of the jobs and of what the policy draws; for the record.
     record : bool
         Whether to keep a record of every event and decision in `records`.
+    late_jobs_stay : bool
+        Whether clusters keep jobs that are late anyhow; not in the paper, see `ClusterScheduler`.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         estimates: CloudEstimates = "printed",
         seed: int = 0,
         record: bool = False,
+        late_jobs_stay: bool = False,
     ) -> None:
         super().__init__(policy.name, record)
         if not platform.jobs:
@@ -76,7 +79,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         self.schedulers: list[ClusterScheduler | CloudScheduler] = [
             CloudScheduler(index, resource, estimates)
             if isinstance(resource, Cloud)
-            else ClusterScheduler(index, resource)
+            else ClusterScheduler(index, resource, late_jobs_stay)
             for index, resource in enumerate(platform.resources)
         ]
         self.tree = AgentTree(platform, self.schedulers)
