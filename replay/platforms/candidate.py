@@ -56,19 +56,23 @@ def delay_s(candidate: Candidate, job: PlatformJob) -> int:
     return max(candidate.end_s - job.deadline_s, 0)
 
 
+# The paper does not say which of several candidates it is that are alike in what it asks for: the one that is better in
+# the other respect, then the one that displaces fewer jobs, then that of the first resource.
+
+
 def cheapest(candidate: Candidate, job: PlatformJob) -> Order:
-    """Least cost; at equal cost the earliest end, then the first resource."""
-    return candidate.cost, candidate.end_s, candidate.resource
+    """Least cost, then earliest end: line 7 of Algorithm 4, and policy A."""
+    return candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
 
 
 def fastest(candidate: Candidate, job: PlatformJob) -> Order:
-    """Earliest end; at equal ends the least cost, then the first resource."""
-    return candidate.end_s, candidate.cost, candidate.resource
+    """Earliest end, then least cost: policy B."""
+    return candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
 
 
 def least_delay(candidate: Candidate, job: PlatformJob) -> Order:
     """Least delay, then least cost: strategy 1 of step 4, and candidate 2 of Algorithm 4 (lines 16-20)."""
-    return delay_s(candidate, job), candidate.cost, candidate.resource
+    return delay_s(candidate, job), candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
 
 
 def least_overspend(candidate: Candidate, job: PlatformJob) -> Order:
@@ -77,7 +81,8 @@ def least_overspend(candidate: Candidate, job: PlatformJob) -> Order:
     The paper's strategy 2 has ``P.budget - C.T.cost`` and minimises ``C.deadline``: cost and budget are swapped there,
     and the end is meant.
     """
-    return overspend(candidate, job), candidate.end_s, candidate.resource
+    over = overspend(candidate, job)
+    return over, candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
 
 
 def best(candidates: Sequence[Candidate], job: PlatformJob, preference: Preference) -> Candidate:

@@ -101,9 +101,11 @@ class CloudScheduler(LocalScheduler):
 
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
-        new = max(machines - len(self._idle), 0)
-        hours = sum(_hours(until_s - machine.paid_until_s) for machine in self._idle[:machines])
-        return self.cost_per_vm_hour * (hours + new * _hours(until_s - now_s))
+        idle = self._idle[:machines]
+        hours = (machines - len(idle)) * _hours(until_s - now_s)
+        for machine in idle:
+            hours += _hours(until_s - machine.paid_until_s)
+        return self.cost_per_vm_hour * hours
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""

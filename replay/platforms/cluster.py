@@ -20,8 +20,9 @@ class ClusterScheduler(LocalScheduler):
 
     Jobs take the processor-minutes of the cluster one after the other: what a job leaves of its last minute belongs to
     the next one. A job that has begun is not interrupted, and stands before all that wait: Algorithm 1 counts the jobs
-    of the queue only, as if none were running. Dedicated clusters differ from allocated ones in that they are free of
-    charge, and always there.
+    of the queue only, as if none were running. Jobs of the same priority stand in the order of their arrival on the
+    platform, so that one that comes from another queue goes before some of them, which then count as scheduled after
+    it. Dedicated clusters differ from allocated ones in that they are free of charge, and always there.
 
     Parameters
     ----------
