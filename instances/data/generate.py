@@ -29,9 +29,7 @@ from ..problem import (
     Task,
     VmType,
 )
-from .generate_jobs import job_streams
-
-GENERATOR = "python -m spotbag.instances.data.generate"
+from .generate_jobs import GENERATOR, job_streams
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5
