@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from spotbag.instances import (
     read_job_stream,
 )
 from spotbag.replay.jobs import front_door
+from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 
 TINY = ("stream", "tiny/two-jobs")
@@ -50,7 +52,7 @@ def test_known_and_unknown_if_no_policy_is_named(shell: Shell) -> None:
 
 def test_json_has_the_means_and_every_run(shell: Shell) -> None:
     found = shell.json(*THAI, "--policy", "unknown", "--policy", "large.4", "--seed", "5")
-    assert {"stream", "seed", "runs", "interrupted", "sampling", "policies", "outcomes"} <= found.keys()
+    assert {"stream", "seed", "runs", "interrupted", "sampling", "a2ha", "policies", "outcomes"} <= found.keys()
     assert [run["seed"] for run in found["outcomes"]] == [5, 6, 7, 8]
     unknown = found["policies"][0]
     runs = [run["policies"]["unknown"] for run in found["outcomes"]]
@@ -256,7 +258,10 @@ def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
     words = ("stream", "--run-times", "seconds.txt", "-p", "a2ha", "--once")
     # One host: 300 s to launch, 600 s of work. Two from the start: it ends with the last of 300, or of 100 + 200.
     assert shell.json(*words)["outcomes"][0]["policies"]["a2ha"]["makespan_s"] == 900
-    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0]["policies"]["a2ha"]
+    assert shell.json(*words)["a2ha"]["initial_hosts"] == 1
+    found = shell.json(*words, "-o", "initial_hosts=2", "-o", "creation_ratio=0.75")
+    assert found["a2ha"] == asdict(A2haSettings(initial_hosts=2, creation_ratio=0.75))
+    two = found["outcomes"][0]["policies"]["a2ha"]
     assert (two["cost_usd"], two["makespan_s"]) == (2.0, pytest.approx(700, abs=100))
     for more, said in (
         (("-o", "initial_host=2"), "did you mean initial_hosts?"),

@@ -14,7 +14,7 @@ from .stream_report import library_streams, print_runs, print_streams, runs_obje
 if TYPE_CHECKING:
     from ..instances import JobStream
     from ..replay import Trace
-    from ..replay.jobs.policies import Sampling
+    from ..replay.jobs.unknown import Sampling
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
@@ -157,7 +157,7 @@ def stream_command(
     if trace is not None or gantt is not None:
         _write([replay_jobs_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
     if as_json:
-        print_json(runs_object(loaded, done, seed, sampling))
+        print_json(runs_object(loaded, done, seed, sampling, a2ha))
     else:
         print_runs(loaded, done, seed)
     if done.interrupted:
@@ -220,7 +220,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _sampling(fraction: float | None, samples: int | None) -> Sampling:
-    from ..replay.jobs.policies import Sampling
+    from ..replay.jobs.unknown import Sampling
 
     usual = Sampling()
     return Sampling(
