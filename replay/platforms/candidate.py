@@ -16,8 +16,7 @@ class Candidate(NamedTuple):
     resource : int
         Who offers it: index of the resource.
     good : bool
-        Whether deadline and budget are kept. That no more work is displaced than the job has is a condition of every
-        candidate: Algorithms 1 and 2 ask for strictly less, where `IsGood` would allow as much.
+        Whether deadline and budget are kept; see `is_good`.
     end_s : int
         When the job would end.
     cost : float
@@ -37,6 +36,15 @@ class Candidate(NamedTuple):
     displaced: tuple[int, ...] = ()
     machines: int = 0
     last: bool = False
+
+
+def is_good(end_s: int, cost: float, job: PlatformJob) -> bool:
+    """Whether an end and a cost keep deadline and budget of a job: ``IsGood`` of section III.
+
+    Its third condition, that no more work is displaced than the job has, holds for all candidates: Algorithms 1 (line
+    21) and 2 (line 32) offer none otherwise, and ask for strictly less there, where ``IsGood`` would allow as much.
+    """
+    return end_s <= job.deadline_s and cost <= job.budget
 
 
 Order: TypeAlias = tuple[float, ...]
