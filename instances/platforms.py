@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, ValidationError
@@ -119,7 +119,7 @@ class AllocatedCluster(Record):
                     steps[0].from_s,
                 )
             )
-        for number, (before, step) in enumerate(itertools.pairwise(steps), 1):
+        for number, (before, step) in enumerate(pairwise(steps), 1):
             if step.from_s <= before.from_s:
                 rule = f"must be after that of the step before it ({before.from_s})"
                 issues.append(Issue("", rule, f"availability[{number}].from_s", step.from_s))
