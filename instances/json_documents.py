@@ -6,7 +6,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -62,6 +62,53 @@ class Record(BaseModel, metaclass=_RecordType):
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between fields that are valid on their own."""
         return []
+
+
+class WholeDocument(Record):
+    """Base of the records that are a JSON document of their own.
+
+    Attributes
+    ----------
+    format : str
+        Name and version, e.g. ``spotbag.instance/1``; narrowed to that by each class.
+    most_entries : int
+        Most entries of a list of the document.
+    """
+
+    most_entries: ClassVar[int]
+    format: str
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a record of a parsed JSON document.
+
+        Parameters
+        ----------
+        document : mapping
+            Of the format of the class.
+        source : str
+            Name of the document in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        lists = {
+            name: record
+            for name, field in cls.model_fields.items()
+            if get_origin(field.annotation) is tuple
+            for record in _records_inside(field.annotation)
+        }
+        refuse_nonsense(document, source, cls.most_entries, **lists)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document, with the keys that were given."""
+        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
 
 def _integral(value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
-from .candidate import Candidate
+from .candidate import Candidate, is_good
 from .job import PlatformJob
 from .local_scheduler import LocalScheduler
 
@@ -85,7 +85,7 @@ class CloudScheduler(LocalScheduler):
             return (first,)
         end_s = now_s + self.run_s(job, machines)
         cost = self.price(machines, end_s, now_s) if self._exact else job.budget  # line 18
-        return first, Candidate(self.index, end_s <= job.deadline_s and cost <= job.budget, end_s, cost, (), machines)
+        return first, Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to end a job at its deadline: nothing waits for a cloud, and nothing is displaced."""
@@ -93,7 +93,7 @@ class CloudScheduler(LocalScheduler):
         machines = -(-job.size * SLOT_S // (self._processors * time_s))  # line 3
         end_s = now_s + (self.run_s(job, machines) if self._exact else time_s)
         cost = self.price(machines, end_s, now_s)
-        return Candidate(self.index, end_s <= job.deadline_s and cost <= job.budget, end_s, cost, (), machines)
+        return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
         """How long a job runs on so many machines."""
@@ -101,9 +101,11 @@ class CloudScheduler(LocalScheduler):
 
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
-        new = max(machines - len(self._idle), 0)
-        hours = sum(_hours(until_s - machine.paid_until_s) for machine in self._idle[:machines])
-        return self.cost_per_vm_hour * (hours + new * _hours(until_s - now_s))
+        idle = self._idle[:machines]
+        hours = (machines - len(idle)) * _hours(until_s - now_s)
+        for machine in idle:
+            hours += _hours(until_s - machine.paid_until_s)
+        return self.cost_per_vm_hour * hours
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Sequence
 
 from ...instances.platforms import SLOT_S, AllocatedCluster, DedicatedCluster
-from .candidate import Candidate
+from .candidate import Candidate, is_good
 from .capacity import Capacity
 from .job import PlatformJob
 from .local_scheduler import LocalScheduler
@@ -20,8 +20,9 @@ class ClusterScheduler(LocalScheduler):
 
     Jobs take the processor-minutes of the cluster one after the other: what a job leaves of its last minute belongs to
     the next one. A job that has begun is not interrupted, and stands before all that wait: Algorithm 1 counts the jobs
-    of the queue only, as if none were running. Dedicated clusters differ from allocated ones in that they are free of
-    charge, and always there.
+    of the queue only, as if none were running. Jobs of the same priority stand in the order of their arrival on the
+    platform, so that one that comes from another queue goes before some of them, which then count as scheduled after
+    it. Dedicated clusters differ from allocated ones in that they are free of charge, and always there.
 
     Parameters
     ----------
@@ -77,8 +78,7 @@ class ClusterScheduler(LocalScheduler):
     def _offer(self, job: PlatformJob, end: int, displaced: tuple[int, ...]) -> Candidate:
         end_s = self._capacity.slots_for(end) * SLOT_S
         cost = self._price * job.size
-        good = end_s <= job.deadline_s and cost <= job.budget
-        return Candidate(self.index, good, end_s, cost, displaced)
+        return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, displaced)
 
     def _displaced(self, place: int, end: int, size: int) -> tuple[int, ...] | None:
         """Jobs from a place on that would be late behind another one; None if they have as much work as that one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from spotbag.instances import (
     write_platform,
 )
 
+ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {
     "format": "spotbag.platform/1",
     "name": "demo",
@@ -324,3 +326,19 @@ def test_the_platforms_of_caron_have_the_printed_figures() -> None:
             elif isinstance(node, AllocatedCluster):
                 assert node.cost_per_processor_minute == 1
     assert [node.kind for node in library_platform("caron/hybrid").resources] == ["dedicated", "allocated", "cloud"]
+
+
+def test_the_platform_in_formats_md_is_read_and_its_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    (text,) = re.findall(r"```json platform\n(.*?)```", page, re.DOTALL)
+    platform = parse_platform(text)
+    assert format_platform(platform) == text
+    assert (platform.root, len(platform.resources), len(platform.jobs)) == ("root", 3, 2)
+    (code,) = re.findall(r"```python\n(from spotbag.instances import draw_malleable_jobs.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    mixed = read_platform("mixed.json")
+    assert mixed.with_jobs(()).resources == library_platform("caron/hybrid").resources
+    assert len(mixed.jobs) == 100
