@@ -257,7 +257,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
             raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
         beginning = entries[:_PROBED_ENTRIES]
         try:
-            TypeAdapter(list[model]).validate_python(beginning)
+            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
         except ValidationError as error:
             if error.error_count() >= _NONSENSE_ISSUES:
                 rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)
