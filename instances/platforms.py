@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from .errors import Issue
-from .json_documents import INTEGRAL, Record, Text
+from .errors import InputError, Issue
+from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
 from .problem import MAX_SECONDS, Name, Provenance, Seconds
 
 PLATFORM_FORMAT: Literal["spotbag.platform/1"] = "spotbag.platform/1"
@@ -226,6 +227,45 @@ class Platform(Record):
     resources: Annotated[tuple[Resource, ...], Field(strict=False, min_length=1, max_length=MAX_NODES)]
     jobs: Annotated[tuple[MalleableJob, ...], Field(strict=False, max_length=MAX_PLATFORM_JOBS)] = ()
 
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        from .platform_cross_checks import cross_issues_of_parts
+
+        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parts."""
+        from .platform_cross_checks import cross_issues
+
+        return cross_issues(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a platform of a parsed JSON document.
+
+        Parameters
+        ----------
+        document : mapping
+            Of the format ``spotbag.platform/1``.
+        source : str
+            Name of the document in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        refuse_nonsense(document, source, MAX_PLATFORM_JOBS, agents=Agent, resources=Resource, jobs=MalleableJob)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document, with the keys that were given."""
+        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:
         """The jobs in the order in which they arrive; at the same second, in that of the file."""
@@ -245,6 +285,11 @@ class Platform(Record):
                 below[node.parent].append(node.id)
         return below
 
-    def with_jobs(self, jobs: tuple[MalleableJob, ...]) -> Self:
-        """Return the platform with other jobs; it is not checked again what it consists of."""
-        return type(self)(**{name: getattr(self, name) for name in self.model_fields_set | {"jobs"}} | {"jobs": jobs})
+    def with_jobs(self, jobs: Sequence[MalleableJob]) -> Self:
+        """Return the platform with other jobs."""
+        return self.replace(jobs=tuple(jobs))
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; it is checked as a whole again."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
+        return type(self)(**(fields | changes))

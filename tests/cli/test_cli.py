@@ -107,6 +107,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     [
         (["solve", "none.json"], "none.json: no such file"),
         (["solve", "thai/table2"], "thai/table2: this is a stream of jobs: use 'spotbag stream' or 'spotbag size'"),
+        (["solve", "caron/hybrid"], "caron/hybrid: this is a hybrid platform: use 'spotbag platform'"),
         (["solve", "hads/J61"], "did you mean hads/J60"),
         (["solve", ".", "-m", "greedy"], "is a folder"),
         (["solve", "hads/J60", "--method", "magic"], "is unknown (known: auto"),
@@ -221,6 +222,7 @@ def test_list_generate_and_schema(shell: Shell) -> None:
     assert json.loads(shell.run("instance", "schema", "--of", "schedule"))["title"] == "ScheduleDocument"
     assert json.loads(shell.run("instance", "schema", "--of", "timeline"))["title"] == "TimelineDocument"
     assert json.loads(shell.run("instance", "schema", "--of", "jobs"))["title"] == "JobStream"
+    assert json.loads(shell.run("instance", "schema", "--of", "platform"))["title"] == "Platform"
 
 
 def test_export_and_import_hads_files(shell: Shell) -> None:
