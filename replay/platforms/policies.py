@@ -22,9 +22,12 @@ class PlatformPolicy(ABC):
     ----------
     name : str
         What users call it.
+    displaces : bool
+        Whether it places jobs where they displace others, as local schedulers offer it; for the record.
     """
 
     name: str
+    displaces: bool = True
 
     @abstractmethod
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -103,6 +106,7 @@ class RoundRobin(PlatformPolicy):
     """
 
     name = "round-robin"
+    displaces = False
 
     def __init__(self, seed: int) -> None:
         import numpy as np

@@ -17,6 +17,7 @@ def platform_trace(replay: PlatformReplay, outcome: PlatformOutcome) -> Trace:
         "policy": replay.policy.name,
         "seed": replay.seed,
         "estimates": replay.estimates,
+        "displaces": replay.policy.displaces,
     }
     end: dict[str, Any] = {
         "record": "end",
