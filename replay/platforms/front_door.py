@@ -98,8 +98,7 @@ def replay_platform(
     if seed < 0 or seed + runs > 2**64:
         rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
         raise InputError("replay", [Issue("", rule, "seed", seed)])
-    if estimates not in ("printed", "exact"):
-        raise InputError("replay", [Issue("", "must be 'printed' or 'exact'", "estimates", estimates)])
+    _check_estimates(estimates)
     for policy in policies:
         platform_policy(policy)
     platform_with_jobs(platform, job_set, seed)
@@ -129,6 +128,7 @@ def replay_platform_once(
     estimates: CloudEstimates = "printed",
 ) -> tuple[PlatformOutcome, Trace]:
     """Replay jobs on a hybrid platform once, and keep a record of all that happens; see `replay_platform`."""
+    _check_estimates(estimates)
     make = platform_policy(policy)
     with_jobs = platform_with_jobs(platform, job_set, seed)
     replay = PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed, record=True)
@@ -149,6 +149,11 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
     if not platform.jobs:
         raise InputError(platform.name, [Issue("", "are none: give it some, or have a set of jobs drawn", "jobs")])
     return platform
+
+
+def _check_estimates(estimates: str) -> None:
+    if estimates not in ("printed", "exact"):
+        raise InputError("replay", [Issue("", "must be 'printed' or 'exact'", "estimates", estimates)])
 
 
 def _rows(

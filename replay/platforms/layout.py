@@ -201,7 +201,7 @@ class _Reader:
             if not isinstance(resource, Cloud)
         }
         self.bars: list[PlatformBar] = []
-        self.running: dict[int, list[PlatformBar]] = {}
+        self.running: dict[str, list[PlatformBar]] = {}
         self.machine_of: dict[str, tuple[int, MachineSpan]] = {}
         self.free_rows: dict[int, list[int]] = {index: [] for index in range(len(self.lanes))}
         self.pushed_out: dict[int, int] = {}
@@ -219,7 +219,9 @@ class _Reader:
         last_s = max((bar.end_s for bar in self.bars), default=0)
         for lane in self.lanes:
             if lane.cloud:
-                lane.what = f"{counted(len(lane.machines), 'machine')} of {lane.what}"
+                lane.what = (
+                    f"{counted(len(lane.machines), 'machine')} of {lane.what}" if lane.machines else "no machines"
+                )
         return PlatformPanel(_title(self.trace), self.lanes, self.bars, self.moves, max(self.end_s, last_s))
 
     def _take(self, event: Mapping[str, Any]) -> None:
@@ -235,7 +237,7 @@ class _Reader:
         elif kind == "start":
             self._start(event, self.job_of[event["job"]], self.lane_of[event["resource"]])
         elif kind == "finish":
-            self._finish(self.job_of[event["job"]], time_s)
+            self._finish(event["job"], time_s)
 
     def _place(self, job: int, lane: int, time_s: int) -> None:
         origin = self.pushed_out.pop(job, lane)
@@ -265,16 +267,16 @@ class _Reader:
         else:
             rows = [self.machine_of[name][1].row for name in event.get("vms", ())]
             bars = [PlatformBar(job, lane, [(event["t"], 1.0), (self.end_s, 0.0)], row) for row in rows]
-        self.running[job] = bars
+        self.running[event["job"]] = bars
         self.bars += bars
 
-    def _finish(self, job: int, time_s: int) -> None:
-        for bar in self.running.pop(job):
-            bar.late = time_s > self.jobs[job].deadline_s
+    def _finish(self, name: str, time_s: int) -> None:
+        for bar in self.running.pop(name):
+            bar.late = time_s > self.jobs[bar.job].deadline_s
             if self.lanes[bar.lane].cloud:
                 bar.profile[-1] = (time_s, 0.0)
             elif not time_s - SLOT_S < bar.end_s <= time_s:
-                raise KeyError(self.jobs[job].id)
+                raise KeyError(name)
 
 
 class _Queue:

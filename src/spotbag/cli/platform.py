@@ -138,6 +138,10 @@ def platform_command(
         raise SpotbagError(f"{loaded.name}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
     chosen = cast("CloudEstimates", estimates)
+    if trace is not None or gantt is not None:
+        # Before the other runs: a picture of too much is refused at once.
+        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed, estimates=chosen)[1] for name in names]
+        _write(traces, trace, gantt)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
         done = replay_platform(
@@ -153,9 +157,6 @@ def platform_command(
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
     bounds = _bounds(loaded, done, job_set, seed, jobs) if bound and not done.interrupted else None
-    if trace is not None or gantt is not None:
-        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed, estimates=chosen)[1] for name in names]
-        _write(traces, trace, gantt)
     if as_json:
         print_json(runs_object(loaded, job_set, done, seed, chosen, bounds))
     else:
