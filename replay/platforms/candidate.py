@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 
 
 class Candidate(NamedTuple):
@@ -48,7 +48,7 @@ Preference: TypeAlias = Callable[[Candidate, PlatformJob], Order]
 
 def overspend(candidate: Candidate, job: PlatformJob) -> float:
     """``(cost - budget)+``."""
-    return max(candidate.cost - job.budget, 0.0)
+    return over_budget(candidate.cost, job.budget)
 
 
 def delay_s(candidate: Candidate, job: PlatformJob) -> int:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
 
 CloudEstimates: TypeAlias = Literal["printed", "exact"]
@@ -78,14 +78,14 @@ class CloudScheduler(LocalScheduler):
         of machines would end it in time.
         """
         first = self.offer_without_displacement(job, now_s)
-        if first.good or first.cost <= job.budget:
+        if not over_budget(first.cost, job.budget):
             return (first,)
         machines = self.machines_within(job, now_s)
         if machines == 0:
             return (first,)
         end_s = now_s + self.run_s(job, machines)
         cost = self.price(machines, end_s, now_s) if self._exact else job.budget  # line 18
-        return first, Candidate(self.index, end_s <= job.deadline_s and cost <= job.budget, end_s, cost, (), machines)
+        return first, self._offer(job, machines, end_s, cost)
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to end a job at its deadline: nothing waits for a cloud, and nothing is displaced."""
@@ -93,7 +93,11 @@ class CloudScheduler(LocalScheduler):
         machines = -(-job.size * SLOT_S // (self._processors * time_s))  # line 3
         end_s = now_s + (self.run_s(job, machines) if self._exact else time_s)
         cost = self.price(machines, end_s, now_s)
-        return Candidate(self.index, end_s <= job.deadline_s and cost <= job.budget, end_s, cost, (), machines)
+        return self._offer(job, machines, end_s, cost)
+
+    def _offer(self, job: PlatformJob, machines: int, end_s: int, cost: float) -> Candidate:
+        good = end_s <= job.deadline_s and not over_budget(cost, job.budget)
+        return Candidate(self.index, good, end_s, cost, (), machines)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
         """How long a job runs on so many machines."""
@@ -109,9 +113,10 @@ class CloudScheduler(LocalScheduler):
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
         most = -(-job.size // self._processors)  # which do it in a minute
         if self.cost_per_vm_hour > 0:
-            most = min(most, len(self._idle) + int(job.budget // self.cost_per_vm_hour))
+            # One more, in case the quotient falls short of a whole number by noise.
+            most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)
         for machines in range(most, 0, -1):
-            if self.price(machines, now_s + self.run_s(job, machines), now_s) <= job.budget:
+            if not over_budget(self.price(machines, now_s + self.run_s(job, machines), now_s), job.budget):
                 return machines
         return 0
 

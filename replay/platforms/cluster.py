@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...instances.platforms import SLOT_S, AllocatedCluster, DedicatedCluster
 from .candidate import Candidate
 from .capacity import Capacity
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
 
 _BEHIND_ALL = 1
@@ -77,7 +77,7 @@ class ClusterScheduler(LocalScheduler):
     def _offer(self, job: PlatformJob, end: int, displaced: tuple[int, ...]) -> Candidate:
         end_s = self._capacity.slots_for(end) * SLOT_S
         cost = self._price * job.size
-        good = end_s <= job.deadline_s and cost <= job.budget
+        good = end_s <= job.deadline_s and not over_budget(cost, job.budget)
         return Candidate(self.index, good, end_s, cost, displaced)
 
     def _displaced(self, place: int, end: int, size: int) -> tuple[int, ...] | None:
