@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal, Self, TypeAlias
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from .errors import Issue
-from .json_documents import INTEGRAL, Record, Text
+from .json_documents import INTEGRAL, Record, Text, WholeDocument, field_issues
 from .problem import MAX_SECONDS, Name, Provenance, Seconds
 
 PLATFORM_FORMAT: Literal["spotbag.platform/1"] = "spotbag.platform/1"
@@ -117,7 +119,7 @@ class AllocatedCluster(Record):
                     steps[0].from_s,
                 )
             )
-        for number, (before, step) in enumerate(zip(steps, steps[1:], strict=False), 1):
+        for number, (before, step) in enumerate(pairwise(steps), 1):
             if step.from_s <= before.from_s:
                 rule = f"must be after that of the step before it ({before.from_s})"
                 issues.append(Issue("", rule, f"availability[{number}].from_s", step.from_s))
@@ -197,7 +199,7 @@ class MalleableJob(Record):
         return [Issue("", rule, "deadline_s", self.deadline_s)]
 
 
-class Platform(Record):
+class Platform(WholeDocument):
     """Resources, the tree of agents above them, and the jobs.
 
     Attributes
@@ -217,6 +219,7 @@ class Platform(Record):
         With everything that is wrong, each with place, value and rule.
     """
 
+    most_entries: ClassVar[int] = MAX_PLATFORM_JOBS
     format: Literal["spotbag.platform/1"] = PLATFORM_FORMAT
     name: Name
     description: Text | None = None
@@ -224,6 +227,19 @@ class Platform(Record):
     agents: Annotated[tuple[Agent, ...], Field(strict=False, min_length=1, max_length=MAX_NODES)]
     resources: Annotated[tuple[Resource, ...], Field(strict=False, min_length=1, max_length=MAX_NODES)]
     jobs: Annotated[tuple[MalleableJob, ...], Field(strict=False, max_length=MAX_PLATFORM_JOBS)] = ()
+
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        from .platform_cross_checks import cross_issues_of_parts
+
+        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parts."""
+        from .platform_cross_checks import cross_issues
+
+        return cross_issues(self)
 
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:
@@ -244,6 +260,6 @@ class Platform(Record):
                 below[node.parent].append(node.id)
         return below
 
-    def with_jobs(self, jobs: tuple[MalleableJob, ...]) -> Self:
-        """Return the platform with other jobs; it is not checked again what it consists of."""
-        return type(self)(**{name: getattr(self, name) for name in self.model_fields_set | {"jobs"}} | {"jobs": jobs})
+    def with_jobs(self, jobs: Sequence[MalleableJob]) -> Self:
+        """Return the platform with other jobs."""
+        return self.replace(jobs=tuple(jobs))

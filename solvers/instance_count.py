@@ -13,6 +13,7 @@ from ..instances.wording import counted
 from ..models.instance_count import (
     Covering,
     SizingProblem,
+    all_tasks_finish,
     covering_of,
     fastest_type,
     missing_s,
@@ -35,7 +36,6 @@ SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
 SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
 SIZING_METHODS: tuple[SizingMethod, ...] = ("milp", "dynamic-programme")
-
 
 MOST_EARLIER_ENDS = 100
 """Ends of blocks that `earlier_and_cheaper` looks at."""
@@ -256,7 +256,9 @@ def _minimise(program: InstanceCountProgram, time_limit_s: float | None) -> bool
 def _sizing(
     problem: SizingProblem, method: SizingMethod, status: SizingStatus, counts: tuple[int, ...], seconds: float
 ) -> Sizing:
-    """Sizing of counts in the order of the catalogue."""
+    """Sizing of counts in the order of the catalogue, which must satisfy eq. 3 exactly, whatever a solver tolerates."""
+    if status != "infeasible" and not all_tasks_finish(problem, counts):
+        raise SpotbagError(f"method {method} leaves tasks that do not finish by the deadline; please report this")
     names = [choice.name for choice in problem.types]
     uses = tuple(_uses(problem, counts)) if status != "infeasible" else ()
     prices = {choice.name: choice.price for choice in problem.types}

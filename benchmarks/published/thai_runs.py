@@ -13,7 +13,7 @@ from ...instances.job_stream_files import library_job_stream
 from ...replay.jobs.engine import JobReplay
 from ...replay.jobs.front_door import replay_jobs
 from ...replay.jobs.outcome import JobOutcome, violation_cost_usd
-from ...replay.jobs.unknown import Unknown
+from ...replay.jobs.unknown import Sampling, Unknown
 from ...replay.summary import Estimate
 from ...solvers.processes import in_processes
 from .comparison_rows import NOTHING
@@ -224,7 +224,7 @@ def _sampled(stream: JobStream, fraction: float, options: ThaiOptions, on_runs: 
 def _batch(stream: JobStream, fraction: float, seeds: Sequence[int]) -> list[tuple[JobOutcome, int, float | None]]:
     rows = []
     for seed in seeds:
-        policy = Unknown(fraction)
+        policy = Unknown(Sampling(fraction))
         outcome = JobReplay(draw_jobs(stream, seed), policy).run()
         rows.append((outcome, *_learnt(stream, policy)))
     return rows

@@ -4,10 +4,11 @@ from .a2ha import A2haSettings
 from .engine import JobReplay
 from .front_door import JobRuns, replay_jobs, replay_jobs_once
 from .outcome import JobOutcome, JobProgress, violation_cost_usd
-from .policies import Sampling, job_policy
+from .policies import job_policy
 from .policy import JobPolicy
 from .summary import JobSummary, summarise_jobs
 from .traces import job_trace
+from .unknown import Sampling
 from .vm import JobVm
 
 __all__ = [

@@ -174,12 +174,12 @@ class JobReplay(EventLoop[JobOutcome]):
 
     def _start(self, vm: JobVm) -> None:
         task = vm.queue.pop(0)
-        self._place[task] = vm.index
         vm.task = task
         vm.started_s = self.now_s
         vm.idle_epoch += 1
-        left_s = self._runtime_s[task][vm.type_index] - self.done_s(task, vm)
-        if left_s == self._runtime_s[task][vm.type_index]:
+        done_s = self.done_s(task, vm)
+        left_s = self._runtime_s[task][vm.type_index] - done_s
+        if done_s == 0:
             self.suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
         self._push(self.now_s + left_s, _FINISH, vm.index, 0, vm.run_epoch)
         if self.records is not None:

@@ -14,9 +14,10 @@ from ..trace_files import Trace
 from .a2ha import A2haSettings
 from .engine import JobReplay
 from .outcome import JobOutcome
-from .policies import Sampling, job_policies, job_policy
+from .policies import job_policies, job_policy
 from .summary import JobSummary, summarise_jobs
 from .traces import job_trace
+from .unknown import Sampling
 
 _SEEDS_A_BATCH = 4
 

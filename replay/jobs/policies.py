@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 
 from ...instances.errors import InputError, Issue
@@ -16,7 +16,7 @@ from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks
 from .policy import JobPolicy
-from .unknown import SAMPLES_A_VM, SAMPLING_FRACTION, Unknown, UnknownLearning, UnknownPaidBlocks
+from .unknown import Sampling, Unknown, UnknownLearning, UnknownPaidBlocks
 
 MOST_VMS = 10_000
 KNOWING_POLICIES: dict[str, type[Known]] = {policy.name: policy for policy in (Known, KnownPaidBlocks)}
@@ -25,17 +25,6 @@ SAMPLING_POLICIES: dict[str, type[Unknown]] = {
 }
 
 _FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How policies sample that know nothing at first; see `Unknown`."""
-
-    fraction: float = SAMPLING_FRACTION
-    samples_per_vm: int = SAMPLES_A_VM
-
-    def __post_init__(self) -> None:
-        Unknown(self.fraction, self.samples_per_vm)  # says what is wrong with them
 
 
 def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
@@ -116,8 +105,7 @@ def job_policy(
         _demand_type_for_all(stream, name, 0)
         return partial(A2ha, a2ha)
     if name in SAMPLING_POLICIES:
-        chosen = Sampling() if sampling is None else sampling
-        return partial(SAMPLING_POLICIES[name], chosen.fraction, chosen.samples_per_vm)
+        return partial(SAMPLING_POLICIES[name], sampling)
     fleet = _FLEET.fullmatch(name)
     types = _types_called(stream.type_names, fleet["type"]) if fleet else []
     if fleet is None or not types:

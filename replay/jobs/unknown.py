@@ -16,11 +16,30 @@ if TYPE_CHECKING:
     from .engine import JobReplay
     from .vm import JobVm
 
-SAMPLING_FRACTION = 0.1
-"""Length of the sampling phase as a fraction of the time to the deadline (section 4.1)."""
 
-SAMPLES_A_VM = 10
-"""Tasks that each VM of a sampling phase is given: "around 10 tasks should be enough" (section 4.2.2)."""
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How policies sample that know nothing at first.
+
+    Attributes
+    ----------
+    fraction : float
+        Length of the sampling phase as a fraction of the time to the deadline (section 4.1).
+    samples_per_vm : int
+        Tasks that each VM of a sampling phase is given: "around 10 tasks should be enough" (section 4.2.2).
+    """
+
+    fraction: float = 0.1
+    samples_per_vm: int = 10
+
+    def __post_init__(self) -> None:
+        issues = []
+        if not 0 < self.fraction < 1:
+            issues.append(Issue("", "must be above 0 and below 1", "sampling_fraction", self.fraction))
+        if self.samples_per_vm < 1:
+            issues.append(Issue("", "must be 1 or more", "samples_per_vm", self.samples_per_vm))
+        if issues:
+            raise InputError("unknown", issues)
 
 
 @dataclass(slots=True)
@@ -50,24 +69,15 @@ class Unknown(Known):
 
     Parameters
     ----------
-    sampling_fraction : float
-        Length of the sampling phase as a fraction of the time to the deadline.
-    samples_per_vm : int
-        Tasks that each VM of a sampling phase is given.
+    sampling : Sampling, optional
+        How long, and how many tasks.
     """
 
     name = "unknown"
 
-    def __init__(self, sampling_fraction: float = SAMPLING_FRACTION, samples_per_vm: int = SAMPLES_A_VM) -> None:
+    def __init__(self, sampling: Sampling | None = None) -> None:
         super().__init__()
-        if not 0 < sampling_fraction < 1:
-            raise InputError(
-                "unknown", [Issue("", "must be above 0 and below 1", "sampling_fraction", sampling_fraction)]
-            )
-        if samples_per_vm < 1:
-            raise InputError("unknown", [Issue("", "must be 1 or more", "samples_per_vm", samples_per_vm)])
-        self.sampling_fraction = sampling_fraction
-        self.samples_per_vm = samples_per_vm
+        self.sampling = Sampling() if sampling is None else sampling
         self._jobs: deque[int] = deque()
         self._sampled_job: int | None = None
         self._samples: dict[int, _Sample] = {}
@@ -95,12 +105,12 @@ class Unknown(Known):
         """Give tasks of a job to one VM of each type (Algorithm 2)."""
         self._sampled_job = job
         tasks = replay.drawn.tasks(job)
-        duration_s = math.ceil(self.sampling_fraction * (replay.jobs[job].deadline_s - replay.now_s))
+        duration_s = math.ceil(self.sampling.fraction * (replay.jobs[job].deadline_s - replay.now_s))
         types = self._types_to_sample(replay, tasks)
         vms = [self._instance_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
         self._samples = {vm.index: _Sample(vm, max(vm.ready_s, replay.now_s) + duration_s) for vm in vms}
         # Dealt in turns, so that a small job is sampled on every type.
-        for place, task in zip(range(self.samples_per_vm * len(vms)), tasks, strict=False):
+        for place, task in zip(range(self.sampling.samples_per_vm * len(vms)), tasks, strict=False):
             self._samples[vms[place % len(vms)].index].tasks.add(task)
         for index, sample in self._samples.items():
             if sample.vm.task is not None:

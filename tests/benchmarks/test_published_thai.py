@@ -36,7 +36,7 @@ from spotbag.instances import SpotbagError
 from spotbag.instances.job_stream_files import library_job_stream
 from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.outcome import JobOutcome
-from spotbag.replay.jobs.policies import Sampling
+from spotbag.replay.jobs.unknown import Sampling
 
 FEW = ThaiOptions(runs=2, seed=3)
 FIGURES = thai_figures()

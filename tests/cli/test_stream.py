@@ -6,13 +6,23 @@ import io
 import json
 import re
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, format_job_stream, library_instance, library_job_stream, read_job_stream
+from spotbag.instances import (
+    format_instance,
+    format_job_stream,
+    format_platform,
+    library_instance,
+    library_job_stream,
+    library_platform,
+    read_job_stream,
+)
 from spotbag.replay.jobs import front_door
+from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 
 TINY = ("stream", "tiny/two-jobs")
@@ -42,7 +52,7 @@ def test_known_and_unknown_if_no_policy_is_named(shell: Shell) -> None:
 
 def test_json_has_the_means_and_every_run(shell: Shell) -> None:
     found = shell.json(*THAI, "--policy", "unknown", "--policy", "large.4", "--seed", "5")
-    assert {"stream", "seed", "runs", "interrupted", "sampling", "policies", "outcomes"} <= found.keys()
+    assert {"stream", "seed", "runs", "interrupted", "sampling", "a2ha", "policies", "outcomes"} <= found.keys()
     assert [run["seed"] for run in found["outcomes"]] == [5, 6, 7, 8]
     unknown = found["policies"][0]
     runs = [run["policies"]["unknown"] for run in found["outcomes"]]
@@ -181,11 +191,15 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
     (shell.folder / "jobs.json").write_text(format_job_stream(library_job_stream("tiny/two-jobs")))
     (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
+    (shell.folder / "hybrid.json").write_text(format_platform(library_platform("tiny/hybrid")))
     shell.run("solve", "jobs.json", code=2)
     assert "not 'spotbag.instance/1'; this is a stream of jobs: use 'spotbag stream' or 'spotbag size'" in shell.err
     for command in ("stream", "size"):
         shell.run(command, "bag.json", code=2)
         assert "bag.json: format 'spotbag.instance/1' is not 'spotbag.jobs/1'; this is an instance: use" in shell.err
+    for command in ("solve", "stream", "size", "show"):
+        shell.run(command, "hybrid.json", code=2)
+        assert "; this is a hybrid platform: use 'spotbag platform'" in shell.err
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +258,10 @@ def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
     words = ("stream", "--run-times", "seconds.txt", "-p", "a2ha", "--once")
     # One host: 300 s to launch, 600 s of work. Two from the start: it ends with the last of 300, or of 100 + 200.
     assert shell.json(*words)["outcomes"][0]["policies"]["a2ha"]["makespan_s"] == 900
-    two = shell.json(*words, "-o", "initial_hosts=2")["outcomes"][0]["policies"]["a2ha"]
+    assert shell.json(*words)["a2ha"]["initial_hosts"] == 1
+    found = shell.json(*words, "-o", "initial_hosts=2", "-o", "creation_ratio=0.75")
+    assert found["a2ha"] == asdict(A2haSettings(initial_hosts=2, creation_ratio=0.75))
+    two = found["outcomes"][0]["policies"]["a2ha"]
     assert (two["cost_usd"], two["makespan_s"]) == (2.0, pytest.approx(700, abs=100))
     for more, said in (
         (("-o", "initial_host=2"), "did you mean initial_hosts?"),

@@ -13,9 +13,9 @@ from spotbag.replay.jobs.fixed_fleet import FixedFleet
 from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.known import Known, KnownPaidBlocks
 from spotbag.replay.jobs.outcome import violation_cost_usd
-from spotbag.replay.jobs.policies import Sampling, job_policy
+from spotbag.replay.jobs.policies import job_policy
 from spotbag.replay.jobs.policy import JobPolicy
-from spotbag.replay.jobs.unknown import Unknown, UnknownLearning
+from spotbag.replay.jobs.unknown import Sampling, Unknown, UnknownLearning
 from spotbag.replay.jobs.vm import JobVm
 
 
@@ -195,7 +195,7 @@ def test_samples_go_before_the_tasks_of_a_vm_which_then_go_on_where_they_stopped
         [("j1", "a", 0, 300, 6), ("j2", "b", 60, 460, 5), ("j3", "b", 300, 500, 2)],
         {"a": {"small": 40}, "b": {"small": 15}},
     )
-    replay, lines = told(drawn(jobs), Unknown(samples_per_vm=3))
+    replay, lines = told(drawn(jobs), Unknown(Sampling(samples_per_vm=3)))
     assert of_kind(lines, "suspend") == [(60, "suspend", "small-1", "j1#2"), (100, "suspend", "small-1", "j2#3")]
     assert starts(lines)[1:6] == [
         (50, "small-1", "j1#2"),
@@ -216,7 +216,7 @@ def test_samples_go_before_the_tasks_of_a_vm_which_then_go_on_where_they_stopped
 def test_a_vm_that_cannot_wait_so_long_takes_no_samples() -> None:
     # j1 ends at 90 for a deadline of 95: it can wait 5 s. The samples of j2 take 10 s: a new VM.
     jobs = stream([("j1", "a", 0, 95, 2), ("j2", "b", 60, 160, 1)], {"a": {"small": 40}, "b": {"small": 5}})
-    replay, lines = told(drawn(jobs), Unknown(sampling_fraction=0.1))
+    replay, lines = told(drawn(jobs), Unknown(Sampling(fraction=0.1)))
     assert [line for line in lines if line[1] == "launch"] == [(0, "launch", "small-1"), (60, "launch", "small-2")]
     assert not of_kind(lines, "suspend")
     assert replay.outcome().late_tasks == 0
@@ -234,7 +234,7 @@ def test_a_phase_without_any_finished_sample_lasts_until_the_first_and_other_job
 def test_a_sampling_phase_ends_early_when_all_samples_are_done() -> None:
     # Two samples of 10 s on the one type: done at 30, not at 10 + 50. The other three follow at once.
     jobs = stream([("j", "a", 0, 500, 5)], {"a": {"small": 10}})
-    _, lines = told(drawn(jobs), Unknown(samples_per_vm=2))
+    _, lines = told(drawn(jobs), Unknown(Sampling(samples_per_vm=2)))
     assert [line[0] for line in of_kind(lines, "start")] == [10, 20, 30, 40, 50]
     assert not of_kind(lines, "suspend", "return")
 
@@ -243,7 +243,7 @@ def test_the_average_of_the_samples_decides_and_learning_corrects_it() -> None:
     # Samples of 10 and 12 s; all others take 30.
     jobs = stream([("j1", "a", 0, 400, 4), ("j2", "a", 200, 600, 1)], {"a": {"small": 10}})
     actual = {"j1": {"small": [10, 12, 30, 30]}, "j2": {"small": [30]}}
-    plain, learning = Unknown(samples_per_vm=2), UnknownLearning(samples_per_vm=2)
+    plain, learning = Unknown(Sampling(samples_per_vm=2)), UnknownLearning(Sampling(samples_per_vm=2))
     told(drawn(jobs, actual), plain)
     told(drawn(jobs, actual), learning)
     assert plain.forecast.exact_runtime_s(0) == [11]

@@ -19,14 +19,14 @@ from spotbag.replay.jobs.fixed_fleet import FixedFleet
 from spotbag.replay.jobs.known import Known, KnownPaidBlocks
 from spotbag.replay.jobs.policy import JobPolicy
 from spotbag.replay.jobs.traces import job_trace
-from spotbag.replay.jobs.unknown import Unknown, UnknownLearning
+from spotbag.replay.jobs.unknown import Sampling, Unknown, UnknownLearning
 
 POLICIES: dict[str, Callable[[int], JobPolicy]] = {
     "known": lambda seed: Known(),
     "known-paid-blocks": lambda seed: KnownPaidBlocks(),
     "unknown": lambda seed: Unknown(),
-    "unknown, few samples": lambda seed: Unknown(0.02, 1),
-    "unknown-learning": lambda seed: UnknownLearning(0.3),
+    "unknown, few samples": lambda seed: Unknown(Sampling(0.02, 1)),
+    "unknown-learning": lambda seed: UnknownLearning(Sampling(0.3)),
     "fixed fleet": lambda seed: FixedFleet("fleet.2", 0, 2),
     "a2ha": lambda seed: A2ha(A2haSettings(period_s=15)),
     "a2ha, many hosts": lambda seed: A2ha(A2haSettings(1.0, 1.0, 7, 2.0, period_s=1, long_tasks="off")),
@@ -82,7 +82,7 @@ class Distrustful(UnknownLearning):
 @given(st.integers(0, 2**32))
 def test_a_queue_that_is_not_gone_through_has_no_late_task(seed: int) -> None:
     drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
-    JobReplay(drawn, Distrustful(0.2, 2)).run()
+    JobReplay(drawn, Distrustful(Sampling(0.2, 2))).run()
 
 
 @settings(max_examples=150, deadline=None)

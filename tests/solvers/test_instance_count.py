@@ -272,6 +272,18 @@ def test_prices_of_many_digits_and_methods_that_do_not_exist_are_refused() -> No
         size_job(problem, "simplex")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("method", SIZING_METHODS)
+def test_counts_that_do_not_finish_all_tasks_are_never_handed_out(
+    monkeypatch: pytest.MonkeyPatch, method: SizingMethod
+) -> None:
+    problem = job(50, 600, (0.073, 43), overhead_s=15)  # 13 tasks each: 4 instances
+    assert size_job(problem, method).counts == {"a": 4}
+    monkeypatch.setattr("spotbag.solvers.instance_count._solve_program", lambda *_: ((3,), True))
+    monkeypatch.setattr("spotbag.solvers.instance_count.cheapest_counts", lambda *_: (3,))
+    with pytest.raises(SpotbagError, match=f"method {method} leaves tasks that do not finish"):
+        size_job(problem, method)
+
+
 def test_types_by_the_hundred() -> None:
     types = tuple(
         TypeChoice(

@@ -14,6 +14,7 @@ from .common import JsonOption, check_output, counting, print_json
 
 if TYPE_CHECKING:
     from ..benchmarks.published.comparison_rows import PublishedComparisonResult
+    from ..benchmarks.published.pictures import Pictures
     from ..benchmarks.published.published_days import DayOptions, OnDays
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
@@ -107,10 +108,11 @@ def thai_command(
 ) -> None:
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
     from ..benchmarks.published.thai import bench_thai
+    from ..benchmarks.published.thai_pictures import PICTURES
     from ..benchmarks.published.thai_runs import ThaiOptions, n_thai_runs
 
     options = ThaiOptions(runs, seed, jobs)
-    _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots)
+    _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots, PICTURES)
 
 
 @app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --jobs 2 --plots pictures")
@@ -132,10 +134,11 @@ def a2ha_command(
 ) -> None:
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
     from ..benchmarks.published.a2ha import bench_a2ha
+    from ..benchmarks.published.a2ha_pictures import PICTURES
     from ..benchmarks.published.a2ha_runs import A2haOptions, n_a2ha_runs
 
     options = A2haOptions(runs, seed, jobs, optimum_time)
-    _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots)
+    _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots, PICTURES)
 
 
 def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
@@ -150,8 +153,9 @@ def _report(
     out: str | None,
     as_json: bool,
     plots: str | None = None,
+    pictures: Pictures | None = None,
 ) -> None:
-    """Run a comparison with a bar, write it, draw it, print it."""
+    """Run a comparison with a bar, write it, draw its pictures into a folder, print it."""
     from ..benchmarks.published.comparison_rows import RESULT_ENDINGS, format_result
     from ..instances import SpotbagError
     from ..instances.text_files import write_text
@@ -174,19 +178,16 @@ def _report(
         result = run(on_days)
     if out is not None:
         write_text(out, format_result(result, ending))
-    if plots is not None:
-        _draw(result, plots)
+    if plots is not None and pictures is not None:
+        _draw(result, pictures, plots)
     if as_json:
         print_json(result.to_dict())
     else:
         print_result(result)
 
 
-def _draw(result: PublishedComparisonResult, folder: str) -> None:
-    from ..benchmarks.published import a2ha_pictures, thai_pictures
-    from ..benchmarks.published.a2ha_figures import PAPER
+def _draw(result: PublishedComparisonResult, pictures: Pictures, folder: str) -> None:
     from ..benchmarks.published.pictures import write_pictures
 
-    pictures = a2ha_pictures.PICTURES if result.paper == PAPER else thai_pictures.PICTURES
     for path in write_pictures(pictures, result.rows, folder):
         print(f"wrote {path}", file=sys.stderr)

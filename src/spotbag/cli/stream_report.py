@@ -12,10 +12,11 @@ from .common import make_table, print_table, seconds
 if TYPE_CHECKING:
     from ..instances import JobStream
     from ..replay import Estimate
+    from ..replay.jobs.a2ha import A2haSettings
     from ..replay.jobs.front_door import JobRuns
     from ..replay.jobs.outcome import JobOutcome
-    from ..replay.jobs.policies import Sampling
     from ..replay.jobs.summary import JobSummary
+    from ..replay.jobs.unknown import Sampling
 
 
 def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
@@ -148,7 +149,7 @@ def _cell(value: Estimate, digits: int) -> str:
     return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
 
 
-def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling) -> dict[str, Any]:
+def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling, a2ha: A2haSettings) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object."""
     return {
         "stream": stream.name,
@@ -160,6 +161,7 @@ def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling)
         "runs": runs.n_runs,
         "interrupted": runs.interrupted,
         "sampling": asdict(sampling),
+        "a2ha": asdict(a2ha),
         "policies": [_summary_object(summary) for summary in runs.summaries()],
         "outcomes": [
             {
