@@ -153,6 +153,6 @@ def platform_policy(name: str) -> Callable[[int], PlatformPolicy]:
     if name not in _PREFERENCES:
         close = difflib.get_close_matches(name[:100], PLATFORM_POLICIES, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(PLATFORM_POLICIES)}"
-        raise InputError("replay", [Issue("", f"there is no such policy ({hint})", "policy", name)])
+        raise InputError("policy", [Issue("", f"is no policy ({hint})", value=name)])
     kind, preference, _ = _PREFERENCES[name]
     return lambda seed: kind(name, preference)
