@@ -95,10 +95,7 @@ def replay_platform(
         raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
     if not policies:
         raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
-    if seed < 0 or seed + runs > 2**64:
-        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
-        raise InputError("replay", [Issue("", rule, "seed", seed)])
-    _check_estimates(estimates)
+    _check(seed, runs, estimates)
     for policy in policies:
         platform_policy(policy)
     platform_with_jobs(platform, job_set, seed)
@@ -128,7 +125,7 @@ def replay_platform_once(
     estimates: CloudEstimates = "printed",
 ) -> tuple[PlatformOutcome, Trace]:
     """Replay jobs on a hybrid platform once, and keep a record of all that happens; see `replay_platform`."""
-    _check_estimates(estimates)
+    _check(seed, 1, estimates)
     make = platform_policy(policy)
     with_jobs = platform_with_jobs(platform, job_set, seed)
     replay = PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed, record=True)
@@ -151,7 +148,11 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
     return platform
 
 
-def _check_estimates(estimates: str) -> None:
+def _check(seed: int, runs: int, estimates: str) -> None:
+    """Refuse seeds and estimates that there are not."""
+    if seed < 0 or seed + runs > 2**64:
+        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
+        raise InputError("replay", [Issue("", rule, "seed", seed)])
     if estimates not in ("printed", "exact"):
         raise InputError("replay", [Issue("", "must be 'printed' or 'exact'", "estimates", estimates)])
 
