@@ -44,9 +44,7 @@ class ClusterFacts:
         """Processor-minutes of the steps together, if they are repeated."""
         assert self.repeat is not None
         ends = [*self.from_minute[1:], self.repeat]
-        return sum(
-            (end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True)
-        )
+        return sum((end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True))
 
     def stretch(self, minute: int) -> tuple[int, int | None]:
         """Processors in a minute, and the minute until which there are so many; None if there always are."""

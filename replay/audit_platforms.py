@@ -53,7 +53,7 @@ class PlatformAudit:
         self.clouds: dict[str, CloudBook] = {}
         for name, resource in facts.resources.items():
             if isinstance(resource, ClusterFacts):
-                self.clusters[name] = ClusterBook(resource)
+                self.clusters[name] = ClusterBook(resource, self.run["rules"])
             else:
                 self.clouds[name] = CloudBook(resource)
         self.machines: dict[str, MachineBook] = {}
@@ -408,7 +408,7 @@ class PlatformAudit:
         job.state, job.start_s, job.told_start = "running", now, True
         if not machines:
             return
-        offers = cloud.offers(job.facts, now, len(machines), self.run["estimates"] == "exact")
+        offers = cloud.offers(job.facts, now, len(machines), self.run["rules"]["estimates"] == "exact")
         self._check_machines(event, cloud, machines)
         if offers:
             self._check_promise(placement.event, job, offers)
@@ -453,7 +453,9 @@ class PlatformAudit:
         best = cloud.most_paid()[: len(machines)]
         if len(taken) < len(best):
             over = len(best) - len(taken)
-            message = f"{told(event)} on {counted(len(fresh), 'new machine')}, while {counted(over, 'machine')} stay idle"
+            message = (
+                f"{told(event)} on {counted(len(fresh), 'new machine')}, while {counted(over, 'machine')} stay idle"
+            )
             self._find("machines", event["job"], over, "machines", message)
         elif taken != best:
             less = sum(best) - sum(taken)

@@ -65,7 +65,7 @@ def test_every_policy_runs(shell: Shell) -> None:
 def test_json_has_the_means_and_every_run(shell: Shell) -> None:
     found = shell.json(*MIXED, "--runs", "4", "--seed", "5", "-p", "time-saving")
     assert found["drawn"] == {"kind": "mixed", "number": 40}
-    assert (found["platform"], found["jobs"], found["estimates"]) == ("caron/hybrid", 40, "printed")
+    assert (found["platform"], found["jobs"]) == ("caron/hybrid", 40)
     assert [run["seed"] for run in found["outcomes"]] == [5, 6, 7, 8]
     runs = [run["policies"]["time-saving"] for run in found["outcomes"]]
     for name in ("cost", "execution_time_s", "delay_s", "overspend", "late_jobs", "displaced", "machines", "messages"):
@@ -113,11 +113,12 @@ def test_one_run_tells_what_ran_where(shell: Shell) -> None:
     assert [machine["cost"] for machine in told["machine_bills"]] == [240, 240]
 
 
-def test_estimates_of_clouds(shell: Shell) -> None:
-    printed = shell.json(*MIXED, "--once", "-p", "money-saving")
-    exact = shell.json(*MIXED, "--once", "-p", "money-saving", "--estimates", "exact")
-    assert (printed["estimates"], exact["estimates"]) == ("printed", "exact")
-    assert printed["outcomes"] != exact["outcomes"]
+def test_rules_that_are_not_the_papers(shell: Shell) -> None:
+    names = ["money-saving", "money-saving+exact", "money-saving+deadline"]
+    told = shell.json(*MIXED, "--once", *(part for name in names for part in ("-p", name)))
+    figures = [(policy["cost"]["mean"], policy["execution_time_s"]["mean"]) for policy in told["policies"]]
+    assert [policy["policy"] for policy in told["policies"]] == names
+    assert len(set(figures)) == len(figures)
 
 
 def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
@@ -125,7 +126,7 @@ def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
     found = shell.json("audit", "platform.jsonl")
     assert found["status"] == "correct"
     assert [run["policy"] for run in found["runs"]] == DEFAULT_POLICIES
-    shell.run(*TINY, "--runs", "1", "--trace", "tiny.jsonl", "--estimates", "exact")
+    shell.run(*TINY, "--runs", "1", "--trace", "tiny.jsonl", "-p", "time-saving+deadline+patient+exact")
     assert shell.json("audit", "tiny.jsonl")["status"] == "correct"
 
 
@@ -187,8 +188,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--draw", "mix"), "did you mean mixed"),
         (("tiny/hybrid", "--draw", "small", "--number", "0"), "number 0 must be from 1 to 1000000"),
         (("tiny/hybrid", "--number", "3"), "--number: how many jobs to draw; say which with --draw"),
-        (("tiny/hybrid", "--estimates", "guessed"), "estimates 'guessed' must be 'printed' or 'exact'"),
-        (("tiny/hybrid", "--estimates", "guessed", "--gantt", "p.png"), "must be 'printed' or 'exact'"),
+        (("tiny/hybrid", "-p", "money-saving+exakt"), "changes no rule by 'exakt' (did you mean exact?)"),
         (("tiny/hybrid", "--runs", "0"), "--runs"),
         (("tiny/hybrid", "--jobs", "0"), "--jobs"),
         (("tiny/hybrid", "--seed", "-1"), "--seed"),

@@ -9,7 +9,8 @@ import pytest
 from spotbag.instances.platforms import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from spotbag.replay.platforms import Candidate, CloudScheduler, ClusterScheduler, PlatformJob
 from spotbag.replay.platforms.agents import selected
-from spotbag.replay.platforms.cloud import CloudEstimates, Machine
+from spotbag.replay.platforms.cloud import Machine
+from spotbag.replay.platforms.rules import CloudEstimates, PlatformRules
 
 FOREVER_S = 10**8
 
@@ -26,9 +27,9 @@ def job(
     return PlatformJob(number, f"job-{number}", size, priority, 0, deadline_s, budget)
 
 
-def dedicated(processors: int = 4) -> ClusterScheduler:
+def dedicated(processors: int = 4, rules: PlatformRules = PlatformRules()) -> ClusterScheduler:
     """Make a cluster that is free of charge; its resource has the number 0."""
-    return ClusterScheduler(0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors))
+    return ClusterScheduler(0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors), rules)
 
 
 def allocated(*steps: tuple[int, int], repeat_s: int | None = None, price: float = 1) -> ClusterScheduler:
@@ -44,12 +45,13 @@ def allocated(*steps: tuple[int, int], repeat_s: int | None = None, price: float
             availability=availability,
             repeat_s=repeat_s,
         ),
+        PlatformRules(),
     )
 
 
 def cloud(estimates: CloudEstimates = "printed", used: Sequence[int] = ()) -> CloudScheduler:
     """Make a cloud of 8-way machines at 960 an hour, some of them idle and paid until given times."""
-    scheduler = CloudScheduler(2, Cloud(id="c", kind="cloud", parent="root"), estimates)
+    scheduler = CloudScheduler(2, Cloud(id="c", kind="cloud", parent="root"), PlatformRules(estimates=estimates))
     scheduler.give_back(
         [Machine(number, f"c-{number}", 2, 0, paid_until_s) for number, paid_until_s in enumerate(used)]
     )

@@ -187,7 +187,6 @@ def runs_object(
     job_set: JobSet | None,
     runs: PlatformRuns,
     seed: int,
-    estimates: str,
     bounds: Sequence[Sequence[RunBounds]] | None,
 ) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object; of a single run, also each job and machine."""
@@ -200,7 +199,6 @@ def runs_object(
         "seed": seed,
         "runs": runs.n_runs,
         "interrupted": runs.interrupted,
-        "estimates": estimates,
         "policies": [
             _summary_object(summary, None if bounds is None else bounds[index])
             for index, summary in enumerate(runs.summaries())
