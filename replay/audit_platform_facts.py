@@ -84,7 +84,6 @@ class PlatformFacts:
     def __init__(self, document: Mapping[str, Any]) -> None:
         platform_of_document(document, "platform of the trace")
         self.resources = {entry["id"]: _resource_facts(entry) for entry in document["resources"]}
-        self.has_cloud = any(isinstance(resource, CloudFacts) for resource in self.resources.values())
         arriving = sorted(document.get("jobs", ()), key=lambda entry: int(entry.get("arrival_s", 0)))
         self.jobs = {entry["id"]: _job_facts(entry, place) for place, entry in enumerate(arriving)}
 
