@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .errors import Issue
 from .problem import KB_PER_MB, MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
@@ -44,14 +44,15 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
     return issues
 
 
-def valid_parts(model: type[Part], entries: Any) -> tuple[Numbered[Part], bool]:
+def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Numbered[Part], bool]:
     """Entries that are valid on their own, with their positions, and whether all are."""
     if not isinstance(entries, list | tuple):
         return [], False
+    validate = model.validate_python if isinstance(model, TypeAdapter) else model.model_validate
     parts: list[tuple[int, Part]] = []
     for index, entry in enumerate(entries):
         try:
-            parts.append((index, model.model_validate(entry)))
+            parts.append((index, validate(entry)))
         except ValidationError:
             continue
     return parts, len(parts) == len(entries) > 0
@@ -102,13 +103,16 @@ def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
 
 
 def duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Iterator[Issue]:
-    """Issues of names that were given before."""
-    first: dict[str, int] = {}
-    for index, name in names:
-        if name in first:
-            yield Issue(f"{where}[{index}]", f"is a duplicate of {where}[{first[name]}]", field, name)
-        else:
-            first[name] = index
+    """Issues of names that were given before in a list."""
+    yield from duplicates_anywhere(field, ((f"{where}[{index}]", name) for index, name in names))
+
+
+def duplicates_anywhere(field: str, names: Iterable[tuple[str, str]]) -> Iterator[Issue]:
+    """Issues of names that were given before, each with its place."""
+    first: dict[str, str] = {}
+    for where, name in names:
+        if first.setdefault(name, where) != where:
+            yield Issue(where, f"is a duplicate of {first[name]}", field, name)
 
 
 def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None) -> Iterator[Issue]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from .errors import InputError, Issue, input_error
 from .job_stream import JOBS_FORMAT, Application, Job, JobStream, JobVmType, near_names
-from .json_documents import WHO_TAKES, check_format, format_json, parse_json
-from .library import JOB_STREAMS, job_stream_names, library_names
+from .json_documents import check_format, format_json, parse_json
+from .library import JOB_STREAMS, job_stream_names, who_takes_name
 from .problem import MAX_SECONDS, is_name
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
 from .text_files import read_text, source_name, write_text
@@ -163,9 +163,8 @@ def library_job_stream(name: str) -> JobStream:
     """
     names = job_stream_names()
     if name not in names:
-        if name in library_names():
-            raise input_error(name, WHO_TAKES["spotbag.instance"])
-        raise input_error(name, f"no job stream of the library has this name ({near_names(name, names)})")
+        unknown = f"no job stream of the library has this name ({near_names(name, names)})"
+        raise input_error(name, who_takes_name(name) or unknown)
     entry = _streams().joinpath(*PurePosixPath(name + _SUFFIX).parts)
     return parse_job_stream(entry.read_text(encoding="utf-8"), name)
 

@@ -6,7 +6,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -21,6 +21,8 @@ NAMED_LISTS = {
     "entries": "instance",
     "applications": "name",
     "jobs": "id",
+    "agents": "id",
+    "resources": "id",
 }
 """Lists of a document whose items have an id or a name, and its key."""
 
@@ -93,10 +95,9 @@ class WholeDocument(Record):
             With everything that is wrong in it.
         """
         lists = {
-            name: record
+            name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
-            if get_origin(field.annotation) is tuple
-            for record in _records_inside(field.annotation)
+            if get_origin(field.annotation) is tuple and _records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
         try:
@@ -107,6 +108,11 @@ class WholeDocument(Record):
     def to_document(self) -> dict[str, Any]:
         """Return the JSON document, with the keys that were given."""
         return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; it is checked as a whole again."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
+        return type(self)(**(fields | changes))
 
 
 def _integral(value: Any) -> Any:
@@ -180,6 +186,7 @@ def _duplicated_keys(document: Any) -> Iterator[Issue]:
 WHO_TAKES = {
     "spotbag.instance": "this is an instance: use 'spotbag solve'",
     "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
+    "spotbag.platform": "this is a hybrid platform: use 'spotbag platform'",
     "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
 }
 """What to do with a document that was given where another one is wanted, by the name of its format."""
@@ -222,7 +229,7 @@ _NONSENSE_ISSUES = 500
 _MOST_HINTS = 50
 
 
-def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entry_models: type[BaseModel]) -> None:
+def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entry_models: Any) -> None:
     """Refuse early what is nothing but faults: a report of millions of them helps nobody, and takes all memory.
 
     Parameters
@@ -234,7 +241,8 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
     limit : int
         Most entries of a list.
     **entry_models
-        Model of the entries of each list by its key; the first entries of long lists are looked at.
+        Model of the entries of each list by its key, or several to choose among; the first entries of long lists are
+        looked at.
 
     Raises
     ------
@@ -260,7 +268,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
                 raise InputError(source, [rest, *field_issues(error, model, {key: beginning}, key)]) from None
 
 
-def field_issues(error: ValidationError, model: type[BaseModel], document: Any, key: str = "") -> list[Issue]:
+def field_issues(error: ValidationError, model: Any, document: Any, key: str = "") -> list[Issue]:
     """Translate pydantic's errors into issues that name place, value and rule.
 
     Parameters
@@ -308,6 +316,8 @@ def _field_issue(
     known: Mapping[str, str],
     document: Any,
 ) -> Issue:
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return _tag_issue(kind, loc, context, value, document)
     where, item, rest = _split_location(loc, document)
     if rest and rest[-1] == "[key]":
         rest = rest[:-2]  # the value at fault is the key itself
@@ -319,6 +329,21 @@ def _field_issue(
         hint = f"did you mean {close[0]!r}{known[close[0]]}?" if close else f"known: {', '.join(known)}"
         return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)
     return Issue(where, _rule(kind, context, message), field, value, item)
+
+
+def _tag_issue(kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, document: Any) -> Issue:
+    """Say what is wrong with the key by which records of several kinds are told apart."""
+    where, item, rest = _split_location((*loc, context["discriminator"].strip("'")), document)
+    field = ".".join(map(str, rest))
+    if not isinstance(value, Mapping):
+        return Issue(where, "must be an object", value=value, item=item)
+    if kind == "union_tag_not_found":
+        return Issue(where, "is missing", field, item=item)
+    known = context["expected_tags"].replace("'", "").split(", ")
+    given = value[rest[-1]]
+    close = difflib.get_close_matches(given[:100], known, n=1) if isinstance(given, str) else []
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    return Issue(where, f"is unknown ({hint})", field, given, item)
 
 
 def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
@@ -334,7 +359,9 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         "float_type": "must be a number",
         "int_type": "must be a whole number",
         "int_parsing_size": "is beyond the range of integers",
+        "model_attributes_type": "must be an object",
         "model_type": "must be an object",
+        "multiple_of": f"must be a multiple of {context.get('multiple_of')}",
         "string_pattern_mismatch": "must be printable text without line breaks",
         "string_too_long": f"must have at most {context.get('max_length')} characters",
         "string_too_short": "must not be empty",
@@ -358,9 +385,9 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
     return "", "", loc
 
 
-def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> dict[str, str]:
+def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
     """Keys that the model knows at the place of an unknown one, each with what its field is described as, if it is."""
-    here = [model]
+    here = _records_inside(model)
     for part in loc[:-1]:
         inside = [
             record
@@ -368,10 +395,16 @@ def _keys_beside(model: type[BaseModel], loc: Sequence[Any]) -> dict[str, str]:
             if part in known.model_fields
             for record in _records_inside(known.model_fields[str(part)].annotation)
         ]
-        tagged = [record for record in here if record.__name__ == part]
+        tagged = [record for record in here if part in _tags(record)]
         here = inside or tagged or here
     fields = here[0].model_fields if len(here) == 1 else {}
     return {key: f", {fields[key].description}" if fields[key].description else "" for key in sorted(fields)}
+
+
+def _tags(record: type[BaseModel]) -> list[str]:
+    """What pydantic may call a record in locations where it chooses among several."""
+    literals = [field.annotation for field in record.model_fields.values() if get_origin(field.annotation) is Literal]
+    return [record.__name__, *(tag for literal in literals for tag in get_args(literal))]
 
 
 def _records_inside(annotation: Any) -> list[type[BaseModel]]:

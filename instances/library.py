@@ -18,6 +18,8 @@ _PLANS = "best_known"
 """Folder of the best plans known; see `spotbag.instances.best_known`."""
 JOB_STREAMS = "job_streams"
 """Folder of the streams of jobs; see `spotbag.instances.job_stream_files`."""
+PLATFORMS = "platforms"
+"""Folder of the hybrid platforms; see `spotbag.instances.platform_files`."""
 
 
 def _data() -> Traversable:
@@ -28,13 +30,26 @@ def library_names() -> list[str]:
     """Names of all library instances, sorted."""
     families = _data().iterdir()
     return _names(
-        family for family in families if family.name not in (_PLANS, JOB_STREAMS) and not family.name.startswith("_")
+        family
+        for family in families
+        if family.name not in (_PLANS, JOB_STREAMS, PLATFORMS) and not family.name.startswith("_")
     )
 
 
 def job_stream_names() -> list[str]:
     """Names of all streams of the library, sorted: ``thai/table2``, ``tiny/two-jobs``."""
     return _names(_data().joinpath(JOB_STREAMS).iterdir())
+
+
+def platform_names() -> list[str]:
+    """Names of all hybrid platforms of the library, sorted: ``caron/hybrid``, ``tiny/hybrid``."""
+    return _names(_data().joinpath(PLATFORMS).iterdir())
+
+
+def who_takes_name(name: str) -> str | None:
+    """What to do with a name of the library that was given where one of another kind is wanted."""
+    kinds = {"spotbag.instance": library_names, "spotbag.jobs": job_stream_names, "spotbag.platform": platform_names}
+    return next((WHO_TAKES[kind] for kind, names in kinds.items() if name in names()), None)
 
 
 def _names(families: Iterable[Traversable]) -> list[str]:
@@ -57,10 +72,8 @@ def library_instance(name: str) -> Instance:
     """
     names = library_names()
     if name not in names:
-        if name in job_stream_names():
-            raise input_error(name, WHO_TAKES["spotbag.jobs"])
         close = difflib.get_close_matches(name, names, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "'spotbag instance list' shows all"
-        raise input_error(name, f"no library instance has this name ({hint})")
+        raise input_error(name, who_takes_name(name) or f"no library instance has this name ({hint})")
     entry = _data().joinpath(*PurePosixPath(name + _SUFFIX).parts)
     return parse_instance(entry.read_text(encoding="utf-8"), name)

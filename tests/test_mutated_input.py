@@ -11,17 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
 from random_job_streams import job_stream_documents
+from random_platforms import platform_documents
 
 from spotbag.heuristics import with_d_spot
 from spotbag.instances import (
     Instance,
     SpotbagError,
+    depth_of,
     draw_jobs,
     format_instance,
     format_job_stream,
+    format_platform,
     library_instance,
     parse_instance,
     parse_job_stream,
+    parse_platform,
 )
 from spotbag.schedules import check, format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers import solve
@@ -162,6 +166,20 @@ def _read_broken_job_streams(data: st.DataObject) -> None:
     assert parse_job_stream(format_job_stream(stream)) == stream
     if stream.n_tasks <= 100:
         assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
+
+
+@given(st.data())
+@settings(RELAXED, max_examples=300)
+def test_broken_platforms_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    text = data.draw(platform_documents().flatmap(broken))
+    try:
+        platform = parse_platform(text, "broken.json")
+    except SpotbagError as error:
+        assert str(error).startswith("broken.json: ")
+        str(error).encode("utf-8", "backslashreplace")
+        return
+    assert parse_platform(format_platform(platform)) == platform
+    assert depth_of(platform) >= 1
 
 
 INSTANCE = with_d_spot(library_instance("tiny/too-long-for-spot"))

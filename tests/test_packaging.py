@@ -58,7 +58,15 @@ def test_every_folder_with_modules_is_packaged() -> None:
 
 
 def test_data_files_are_found_where_the_package_is_installed() -> None:
-    from spotbag.instances import best_known, instance_schema, job_stream_names, job_stream_schema, library_names
+    from spotbag.instances import (
+        best_known,
+        instance_schema,
+        job_stream_names,
+        job_stream_schema,
+        library_names,
+        platform_names,
+        platform_schema,
+    )
     from spotbag.instances.best_known import best_known_path, best_known_plan_path
     from spotbag.replay.timeline_files import timeline_schema
     from spotbag.schedules import schedule_schema
@@ -67,11 +75,13 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     plans = list((data / "best_known").rglob("*.json"))
     found = {path.relative_to(data).with_suffix("").as_posix() for path in data.rglob("*.json") if path not in plans}
     streams = {f"job_streams/{name}" for name in job_stream_names()}
-    assert found == {*library_names(), *streams, "best_known"}
+    platforms = {f"platforms/{name}" for name in platform_names()}
+    assert found == {*library_names(), *streams, *platforms, "best_known"}
     assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
     assert job_stream_schema() == (ROOT / "instances" / "jobs.schema.json").read_text(encoding="utf-8")
+    assert platform_schema() == (ROOT / "instances" / "platform.schema.json").read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "replay" / "timeline.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()

@@ -15,7 +15,8 @@ from ..catalogue import CATALOGUES
 from ..generator import Distribution, generate_instance
 from ..instance_files import write_instance
 from ..job_stream_files import write_job_stream
-from ..library import JOB_STREAMS
+from ..library import JOB_STREAMS, PLATFORMS
+from ..platform_files import write_platform
 from ..problem import (
     Burstable,
     Checkpoints,
@@ -30,6 +31,7 @@ from ..problem import (
     VmType,
 )
 from .generate_jobs import GENERATOR, job_streams
+from .generate_platforms import platforms
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5
@@ -322,7 +324,7 @@ def library() -> Iterator[Instance]:
 
 
 def main(folder: str) -> None:
-    """Write all library instances and job streams below a folder."""
+    """Write all library instances, job streams and hybrid platforms below a folder."""
     for instance in library():
         path = Path(folder) / f"{instance.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -331,6 +333,10 @@ def main(folder: str) -> None:
         path = Path(folder) / JOB_STREAMS / f"{stream.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_job_stream(stream, path)
+    for platform in platforms():
+        path = Path(folder) / PLATFORMS / f"{platform.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_platform(platform, path)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, generate_instance, library_instance
+from spotbag.instances import format_instance, generate_instance, library_instance, platform_names
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
@@ -107,6 +107,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     [
         (["solve", "none.json"], "none.json: no such file"),
         (["solve", "thai/table2"], "thai/table2: this is a stream of jobs: use 'spotbag stream' or 'spotbag size'"),
+        (["solve", "caron/hybrid"], "caron/hybrid: this is a hybrid platform: use 'spotbag platform'"),
         (["solve", "hads/J61"], "did you mean hads/J60"),
         (["solve", ".", "-m", "greedy"], "is a folder"),
         (["solve", "hads/J60", "--method", "magic"], "is unknown (known: auto"),
@@ -211,8 +212,12 @@ def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -
 
 
 def test_list_generate_and_schema(shell: Shell) -> None:
-    assert "burst-hads/J60" in shell.run("instance", "list")
-    assert len(shell.json("instance", "list")["instances"]) >= 20
+    listed = shell.run("instance", "list")
+    assert "burst-hads/J60" in listed
+    assert "Hybrid platforms, for 'spotbag platform': caron/hybrid, caron/two-sites, tiny/hybrid" in listed
+    found = shell.json("instance", "list")
+    assert len(found["instances"]) >= 20
+    assert found["platforms"] == platform_names()
     printed = shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5")
     shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5", "--out", "bag.json")
     assert (shell.folder / "bag.json").read_text() == printed
@@ -221,6 +226,7 @@ def test_list_generate_and_schema(shell: Shell) -> None:
     assert json.loads(shell.run("instance", "schema", "--of", "schedule"))["title"] == "ScheduleDocument"
     assert json.loads(shell.run("instance", "schema", "--of", "timeline"))["title"] == "TimelineDocument"
     assert json.loads(shell.run("instance", "schema", "--of", "jobs"))["title"] == "JobStream"
+    assert json.loads(shell.run("instance", "schema", "--of", "platform"))["title"] == "Platform"
 
 
 def test_export_and_import_hads_files(shell: Shell) -> None:

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, format_job_stream, library_instance, library_job_stream, read_job_stream
+from spotbag.instances import (
+    format_instance,
+    format_job_stream,
+    format_platform,
+    library_instance,
+    library_job_stream,
+    library_platform,
+    read_job_stream,
+)
 from spotbag.replay.jobs import front_door
 from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES
@@ -183,11 +191,15 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
     (shell.folder / "jobs.json").write_text(format_job_stream(library_job_stream("tiny/two-jobs")))
     (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
+    (shell.folder / "hybrid.json").write_text(format_platform(library_platform("tiny/hybrid")))
     shell.run("solve", "jobs.json", code=2)
     assert "not 'spotbag.instance/1'; this is a stream of jobs: use 'spotbag stream' or 'spotbag size'" in shell.err
     for command in ("stream", "size"):
         shell.run(command, "bag.json", code=2)
         assert "bag.json: format 'spotbag.instance/1' is not 'spotbag.jobs/1'; this is an instance: use" in shell.err
+    for command in ("solve", "stream", "size", "show"):
+        shell.run(command, "hybrid.json", code=2)
+        assert "; this is a hybrid platform: use 'spotbag platform'" in shell.err
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,15 @@ from spotbag.instances import (
     InputError,
     Instance,
     format_job_stream,
+    format_platform,
     job_stream_names,
     library_instance,
     library_names,
+    platform_names,
 )
 from spotbag.instances.data import generate
 from spotbag.instances.data.generate_jobs import job_streams
+from spotbag.instances.data.generate_platforms import platforms
 from spotbag.instances.instance_files import format_instance
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
@@ -71,10 +74,15 @@ def test_the_generator_makes_the_shipped_files() -> None:
     for name, stream in streams.items():
         text = (folder / "job_streams" / f"{name}.json").read_text(encoding="utf-8")
         assert format_job_stream(stream) == text
+    hybrid = {platform.name: platform for platform in platforms()}
+    assert sorted(hybrid) == platform_names()
+    for name, platform in hybrid.items():
+        text = (folder / "platforms" / f"{name}.json").read_text(encoding="utf-8")
+        assert format_platform(platform) == text
 
 
-def test_job_streams_are_no_instances() -> None:
-    assert not any(name.startswith("job_streams") for name in library_names())
+def test_job_streams_and_platforms_are_no_instances() -> None:
+    assert not any(name.startswith(("job_streams", "platforms")) for name in library_names())
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -36,12 +36,13 @@ class Document(StrEnum):
     SCHEDULE = "schedule"
     TIMELINE = "timeline"
     JOBS = "jobs"
+    PLATFORM = "platform"
 
 
 @app.command("list", epilog="Example:  spotbag instance list")
 def list_command(as_json: JsonOption = False) -> None:
-    """List the library instances, and name its streams of jobs."""
-    from ..instances import job_stream_names, library_instance, library_names
+    """List the library instances, and name its streams of jobs and its hybrid platforms."""
+    from ..instances import job_stream_names, library_instance, library_names, platform_names
 
     rows = []
     for name in library_names():
@@ -59,7 +60,7 @@ def list_command(as_json: JsonOption = False) -> None:
             }
         )
     if as_json:
-        print_json({"instances": rows, "job_streams": job_stream_names()})
+        print_json({"instances": rows, "job_streams": job_stream_names(), "platforms": platform_names()})
         return
     columns = [
         ("name", False),
@@ -84,6 +85,7 @@ def list_command(as_json: JsonOption = False) -> None:
     ]
     print_table(make_table(columns, cells))
     print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(job_stream_names())}")
+    print(f"Hybrid platforms, for 'spotbag platform': {', '.join(platform_names())}")
 
 
 @app.command(
@@ -225,8 +227,8 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, of plans, of the days of a replay, or of streams of jobs."""
-    from ..instances import instance_schema, job_stream_schema
+    """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
+    from ..instances import instance_schema, job_stream_schema, platform_schema
     from ..schedules import schedule_schema
 
     if of is Document.TIMELINE:
@@ -238,6 +240,7 @@ def schema_command(
         Document.INSTANCE: instance_schema,
         Document.SCHEDULE: schedule_schema,
         Document.JOBS: job_stream_schema,
+        Document.PLATFORM: platform_schema,
     }
     print(schemas[of](), end="")
 

@@ -1,0 +1,106 @@
+"""Candidates: what a resource offers for a job, and how they are compared (Caron & de Assuncao, section III)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .job import PlatformJob, over_budget
+
+
+class Candidate(NamedTuple):
+    """What a resource offers for a job.
+
+    Attributes
+    ----------
+    resource : int
+        Who offers it: index of the resource.
+    good : bool
+        Whether deadline and budget are kept; see `is_good`.
+    end_s : int
+        When the job would end.
+    cost : float
+        What it would cost.
+    displaced : tuple of int
+        Jobs that would have to go elsewhere.
+    machines : int
+        Machines that it would run on, in a cloud; 0 on a cluster.
+    last : bool
+        Whether it goes behind all others, whatever its priority.
+    """
+
+    resource: int
+    good: bool
+    end_s: int
+    cost: float
+    displaced: tuple[int, ...] = ()
+    machines: int = 0
+    last: bool = False
+
+
+def is_good(end_s: int, cost: float, job: PlatformJob) -> bool:
+    """Whether an end and a cost keep deadline and budget of a job: ``IsGood`` of section III.
+
+    Its third condition, that no more work is displaced than the job has, holds for all candidates: Algorithms 1 (line
+    21) and 2 (line 32) offer none otherwise, and ask for strictly less there, where ``IsGood`` would allow as much.
+    """
+    return end_s <= job.deadline_s and over_budget(cost, job.budget) == 0
+
+
+Order: TypeAlias = tuple[float, ...]
+"""The less, the better."""
+
+Preference: TypeAlias = Callable[[Candidate, PlatformJob], Order]
+"""How good a candidate is for a job."""
+
+
+def overspend(candidate: Candidate, job: PlatformJob) -> float:
+    """``(cost - budget)+``."""
+    return over_budget(candidate.cost, job.budget)
+
+
+def delay_s(candidate: Candidate, job: PlatformJob) -> int:
+    """``(makespan - deadline)+``."""
+    return max(candidate.end_s - job.deadline_s, 0)
+
+
+# The paper does not say which of several candidates it is that are alike in what it asks for: the one that is better in
+# the other respect, then the one that displaces fewer jobs, then that of the first resource.
+
+
+def cheapest(candidate: Candidate, job: PlatformJob) -> Order:
+    """Least cost, then earliest end: line 7 of Algorithm 4, and policy A."""
+    return candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
+
+
+def fastest(candidate: Candidate, job: PlatformJob) -> Order:
+    """Earliest end, then least cost: policy B."""
+    return candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
+
+
+def least_delay(candidate: Candidate, job: PlatformJob) -> Order:
+    """Least delay, then least cost: strategy 1 of step 4, and candidate 2 of Algorithm 4 (lines 16-20)."""
+    return delay_s(candidate, job), candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
+
+
+def least_overspend(candidate: Candidate, job: PlatformJob) -> Order:
+    """Least overspend, then earliest end: strategy 2 of step 4, and candidate 1 of Algorithm 4 (lines 11-15).
+
+    The paper's strategy 2 has ``P.budget - C.T.cost`` and minimises ``C.deadline``: cost and budget are swapped there,
+    and the end is meant.
+    """
+    over = overspend(candidate, job)
+    return over, candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
+
+
+def best(candidates: Sequence[Candidate], job: PlatformJob, preference: Preference) -> Candidate:
+    """Return the best candidate, at least one; the first of those that are alike."""
+    if len(candidates) == 1:
+        return candidates[0]
+    return min(candidates, key=lambda candidate: preference(candidate, job))
+
+
+def choose(candidates: Sequence[Candidate], job: PlatformJob, preference: Preference) -> Candidate:
+    """Return the cheapest good candidate; if none is good, the best of the bad ones (step 4)."""
+    good = [candidate for candidate in candidates if candidate.good]
+    return best(good, job, cheapest) if good else best(candidates, job, preference)

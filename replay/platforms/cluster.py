@@ -1,0 +1,158 @@
+"""Local schedulers of clusters: Algorithms 1 (DCA) and 2 (ACA) of Caron & de Assuncao."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+
+from ...instances.platforms import SLOT_S, AllocatedCluster, DedicatedCluster
+from .candidate import Candidate, is_good
+from .capacity import Capacity
+from .job import PlatformJob
+from .local_scheduler import LocalScheduler
+
+_BEHIND_ALL = 1
+"""Where others have the negative of their priority."""
+
+
+class ClusterScheduler(LocalScheduler):
+    """A queue by priority before a cluster; the first job has all processors that are available.
+
+    Jobs take the processor-minutes of the cluster one after the other: what a job leaves of its last minute belongs to
+    the next one. A job that has begun is not interrupted, and stands before all that wait: Algorithm 1 counts the jobs
+    of the queue only, as if none were running. Jobs of the same priority stand in the order of their arrival on the
+    platform, so that one that comes from another queue goes before some of them, which then count as scheduled after
+    it. Dedicated clusters differ from allocated ones in that they are free of charge, and always there.
+
+    Parameters
+    ----------
+    index : int
+        Index of the resource.
+    cluster : DedicatedCluster or AllocatedCluster
+        The resource.
+    """
+
+    def __init__(self, index: int, cluster: DedicatedCluster | AllocatedCluster) -> None:
+        self.index = index
+        self.id = cluster.id
+        self.epoch = 0  # a planned start counts only if the queue has not changed since
+        self._price = cluster.cost_per_processor_minute if isinstance(cluster, AllocatedCluster) else 0.0
+        self._capacity = Capacity(cluster)
+        self._begun = 0  # processor-minutes to the end of the last job that has begun
+        # Of the jobs that wait, in the order of the queue: keys, jobs, processor-minutes at which they end and by
+        # which they should have ended; and the least that is left between the two for each job and those behind it.
+        self._keys: list[tuple[int, int]] = []
+        self._jobs: list[PlatformJob] = []
+        self._ends: list[int] = []
+        self._latest: list[int] = []
+        self._least_slack: list[int] = []
+
+    # ------------------------------------------------------------------ offers
+
+    def candidates(self, job: PlatformJob, now_s: int) -> Sequence[Candidate]:
+        """Offer to run a job at the place that its priority has in the queue (Algorithms 1 and 2).
+
+        Line 15 of Algorithm 1 displaces a job that would end exactly at its deadline; here as in line 27 of Algorithm 2
+        and everywhere else in the paper, it is in time.
+        """
+        place = bisect(self._keys, (-job.priority, job.index))
+        end = self._start_at(place, now_s) + job.size
+        displaced: tuple[int, ...] = ()
+        if place < len(self._jobs) and self._least_slack[place] < job.size:
+            pushed_out = self._displaced(place, end, job.size)
+            if pushed_out is None:
+                return ()
+            displaced = pushed_out
+        return (self._offer(job, end, displaced),)
+
+    def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
+        """Offer to run a job at its place in the queue without pushing any other out."""
+        place = bisect(self._keys, (-job.priority, job.index))
+        return self._offer(job, self._start_at(place, now_s) + job.size, ())
+
+    def offer_behind_all(self, job: PlatformJob, now_s: int) -> Candidate:
+        """Offer to run a job after all that are in the queue."""
+        end = self._start_at(len(self._jobs), now_s) + job.size
+        return self._offer(job, end, ())._replace(last=True)
+
+    def _offer(self, job: PlatformJob, end: int, displaced: tuple[int, ...]) -> Candidate:
+        end_s = self._capacity.slots_for(end) * SLOT_S
+        cost = self._price * job.size
+        return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, displaced)
+
+    def _displaced(self, place: int, end: int, size: int) -> tuple[int, ...] | None:
+        """Jobs from a place on that would be late behind another one; None if they have as much work as that one.
+
+        Algorithms 1 (lines 14-21) and 2 (lines 26-32).
+        """
+        displaced: list[int] = []
+        work = 0
+        for position in range(place, len(self._jobs)):
+            job = self._jobs[position]
+            if end + job.size <= self._latest[position]:
+                end += job.size
+                continue
+            displaced.append(job.index)
+            work += job.size
+            if work >= size:
+                return None
+        return tuple(displaced)
+
+    def _start_at(self, place: int, now_s: int) -> int:
+        """Processor-minute with which a job at a place of the queue would start."""
+        if place:
+            return self._ends[place - 1]
+        return max(self._begun, self._capacity.by(-(-now_s // SLOT_S)))
+
+    # ------------------------------------------------------------------- queue
+
+    def accept(self, job: PlatformJob, displaced: Sequence[int], now_s: int, last: bool = False) -> None:
+        """Let others leave the queue, and a job join it: at the place of its priority, or behind all."""
+        if displaced:
+            gone = set(displaced)
+            kept = [position for position, other in enumerate(self._jobs) if other.index not in gone]
+            self._keys = [self._keys[position] for position in kept]
+            self._latest = [self._latest[position] for position in kept]
+            self._jobs = [self._jobs[position] for position in kept]
+        key = (_BEHIND_ALL if last else -job.priority, job.index)
+        place = bisect(self._keys, key)
+        self._keys.insert(place, key)
+        self._jobs.insert(place, job)
+        self._latest.insert(place, self._capacity.by(job.deadline_s // SLOT_S))
+        self._renumber(now_s)
+
+    def _renumber(self, now_s: int) -> None:
+        self.epoch += 1
+        end = self._start_at(0, now_s)
+        self._ends = []
+        for job in self._jobs:
+            end += job.size
+            self._ends.append(end)
+        least = self._latest[-1] - end
+        self._least_slack = [0] * len(self._jobs)
+        for position in range(len(self._jobs) - 1, -1, -1):
+            least = min(least, self._latest[position] - self._ends[position])
+            self._least_slack[position] = least
+
+    def next_start_s(self) -> int | None:
+        """When the first job of the queue has its first processors; None if none waits."""
+        return self._capacity.slot_of(self._ends[0] - self._jobs[0].size) * SLOT_S if self._jobs else None
+
+    def begin(self, now_s: int) -> list[tuple[PlatformJob, int]]:
+        """Take the jobs that have processors in the minute that starts now from the queue, each with its end."""
+        until = self._capacity.by(now_s // SLOT_S + 1)
+        count = 0
+        begun = []
+        while count < len(self._jobs) and self._ends[count] - self._jobs[count].size < until:
+            end_s = self._capacity.slots_for(self._ends[count]) * SLOT_S
+            begun.append((self._jobs[count], end_s))
+            count += 1
+        self._begun = self._ends[count - 1] if count else self._begun
+        for column in (self._keys, self._jobs, self._ends, self._latest, self._least_slack):
+            del column[:count]
+        self.epoch += 1
+        return begun
+
+    def charge(self, job: PlatformJob) -> float:
+        """What a job costs that runs here: nothing, or every processor-minute of it."""
+        return self._price * job.size

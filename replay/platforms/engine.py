@@ -1,0 +1,258 @@
+"""The replay of jobs on a hybrid platform: jobs arrive, are placed, displaced, run and are paid for."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, deque
+from typing import Final
+
+from ...instances.errors import SpotbagError
+from ...instances.platforms import Cloud, Platform
+from ..event_loop import EventLoop
+from .agents import AgentTree
+from .candidate import Candidate
+from .cloud import CloudEstimates, CloudScheduler, Machine
+from .cluster import ClusterScheduler
+from .job import NOWHERE, PlatformJob
+from .outcome import PlatformOutcome, platform_outcome
+from .policies import PlatformPolicy
+
+# Order of events at the same time; a job that arrives with the start of a minute may have its processors.
+_FINISH: Final = 0
+_HOUR_END: Final = 1
+_SUBMIT: Final = 2
+_BEGIN: Final = 3
+
+
+class PlatformReplay(EventLoop[PlatformOutcome]):
+    """A replay of the jobs of a platform, and how far it has come.
+
+    Parameters
+    ----------
+    platform : Platform
+        With at least one job.
+    policy : PlatformPolicy
+        Chooses where jobs go; made afresh for each replay.
+    estimates : {"printed", "exact"}
+        What clouds say of ends and costs; see `CloudScheduler`.
+    seed : int
+        Of the jobs and of what the policy draws; for the record.
+    record : bool
+        Whether to keep a record of every event and decision in `records`.
+
+    Attributes
+    ----------
+    platform, policy, seed, estimates : Platform, PlatformPolicy, int, str
+        What it was made with.
+    jobs : list of PlatformJob
+        In the order of their arrival.
+    schedulers : list of ClusterScheduler or CloudScheduler
+        Local schedulers, in the order of the resources.
+    tree : AgentTree
+        The agents above them.
+    machines : list of Machine
+        All machines of clouds so far.
+    finished : int
+        Jobs that have ended.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        policy: PlatformPolicy,
+        *,
+        estimates: CloudEstimates = "printed",
+        seed: int = 0,
+        record: bool = False,
+    ) -> None:
+        super().__init__(policy.name, record)
+        if not platform.jobs:
+            raise SpotbagError(f"{platform.name}: has no jobs to be replayed")
+        self.platform = platform
+        self.policy = policy
+        self.seed = seed
+        self.estimates: CloudEstimates = estimates
+        self.jobs = [PlatformJob.of(index, job) for index, job in enumerate(platform.jobs_by_arrival)]
+        self.schedulers: list[ClusterScheduler | CloudScheduler] = [
+            CloudScheduler(index, resource, estimates)
+            if isinstance(resource, Cloud)
+            else ClusterScheduler(index, resource)
+            for index, resource in enumerate(platform.resources)
+        ]
+        self.tree = AgentTree(platform, self.schedulers)
+        self.machines: list[Machine] = []
+        self.finished = 0
+        self._rented: Counter[int] = Counter()
+        self._used: list[list[Machine]] = [[] for _ in self.jobs]
+        for job in self.jobs:
+            self._push(job.arrival_s, _SUBMIT, job.index)
+
+    # -------------------------------------------------------------------- loop
+
+    def step(self) -> bool:
+        """Handle the next event; False if all jobs have ended and all machines are given back."""
+        if not self._events:
+            return False
+        time, kind, _, index, _, epoch = heapq.heappop(self._events)
+        if kind == _FINISH:
+            self.now_s = time
+            self._finish(self.jobs[index])
+        elif kind == _SUBMIT:
+            self.now_s = time
+            self._submit(self.jobs[index])
+        elif kind == _BEGIN:
+            cluster = self.schedulers[index]
+            assert isinstance(cluster, ClusterScheduler)
+            if cluster.epoch == epoch:
+                self.now_s = time
+                self._begin(cluster)
+        elif self.machines[index].epoch == epoch:
+            self.now_s = time
+            self._hour_end(self.machines[index])
+        return True
+
+    def outcome(self) -> PlatformOutcome:
+        """Return what an ended replay came to."""
+        return platform_outcome(self)
+
+    def cost_per_vm_hour(self, resource: int) -> float:
+        """Price of a machine of a cloud."""
+        cloud = self.schedulers[resource]
+        assert isinstance(cloud, CloudScheduler)
+        return cloud.cost_per_vm_hour
+
+    def _submit(self, job: PlatformJob) -> None:
+        self.counts["events"] += 1
+        if self.records is not None:
+            self._note("submit", job=job.id)
+        self._place(job)
+
+    def _begin(self, cluster: ClusterScheduler) -> None:
+        """Start the jobs of a queue that have processors in this minute."""
+        self.counts["events"] += 1
+        for job, end_s in cluster.begin(self.now_s):
+            job.start_s = self.now_s
+            job.cost += cluster.charge(job)
+            self._push(end_s, _FINISH, job.index)
+            if self.records is not None:
+                self._note("start", job=job.id, resource=cluster.id)
+        self._plan_start(cluster)
+
+    def _finish(self, job: PlatformJob) -> None:
+        self.counts["events"] += 1
+        job.end_s = self.now_s
+        self.finished += 1
+        scheduler = self.schedulers[job.resource]
+        if self.records is not None:
+            self._note("finish", job=job.id, resource=scheduler.id)
+        if isinstance(scheduler, CloudScheduler):
+            machines = self._used[job.index]
+            self._used[job.index] = []
+            scheduler.give_back(machines)
+            for machine in machines:
+                self._push(machine.paid_until_s, _HOUR_END, machine.index, 0, machine.epoch)
+
+    def _hour_end(self, machine: Machine) -> None:
+        """Give a machine back that is idle at the end of an hour that is paid (section IV.C)."""
+        self.counts["events"] += 1
+        cloud = self.schedulers[machine.resource]
+        assert isinstance(cloud, CloudScheduler)
+        cloud.drop(machine)
+        machine.epoch += 1
+        machine.terminated_s = self.now_s
+        if self.records is not None:
+            self._note("terminate", vm=machine.name)
+
+    # --------------------------------------------------------------- decisions
+
+    def _place(self, job: PlatformJob) -> None:
+        """Find a resource for a new job, then for those that it pushes out of a queue, and so on.
+
+        A job that is pushed out has less work than the one that does so (Algorithms 1 and 2, lines 21 and 32), so this
+        comes to an end.
+        """
+        waiting = deque([(job, NOWHERE)])
+        while waiting:
+            job, sender = waiting.popleft()
+            candidate = self.policy.choose(self, job, sender)
+            self.counts["placements"] += 1
+            if candidate is not None:
+                self._accept(job, candidate)
+                waiting.extend((self.jobs[index], candidate.resource) for index in candidate.displaced)
+            elif sender == NOWHERE:
+                self._accept(job, self._behind_all(job))
+            else:
+                self._stay(job, sender)
+
+    def _behind_all(self, job: PlatformJob) -> Candidate:
+        """Let a new job that nobody offers to run be the last in the queue in which it ends first.
+
+        The paper does not say what becomes of it. Clouds always offer something, so there are clusters only.
+        """
+        self.counts["unwanted"] += 1
+        clusters = [scheduler for scheduler in self.schedulers if isinstance(scheduler, ClusterScheduler)]
+        offers = [cluster.offer_behind_all(job, self.now_s) for cluster in clusters]
+        return min(offers, key=lambda offer: (offer.end_s, offer.cost, offer.resource))
+
+    def _accept(self, job: PlatformJob, candidate: Candidate) -> None:
+        scheduler = self.schedulers[candidate.resource]
+        job.resource = candidate.resource
+        self.counts["good" if candidate.good else "bad"] += 1
+        self.counts["displaced"] += len(candidate.displaced)
+        for index in candidate.displaced:
+            self.jobs[index].resource = NOWHERE
+            self.jobs[index].displaced += 1
+        if self.records is not None:
+            self._note(
+                "place",
+                job=job.id,
+                resource=scheduler.id,
+                good=candidate.good,
+                end_s=candidate.end_s,
+                cost=candidate.cost,
+                displaced=[self.jobs[index].id for index in candidate.displaced],
+                **({"last": True} if candidate.last else {}),
+            )
+        if isinstance(scheduler, ClusterScheduler):
+            scheduler.accept(job, candidate.displaced, self.now_s, candidate.last)
+            self._plan_start(scheduler)
+        else:
+            self._run_in_cloud(job, scheduler, candidate.machines)
+
+    def _stay(self, job: PlatformJob, sender: int) -> None:
+        """Let a job that nobody else takes stay where it was, though it may be late (section IV.A)."""
+        cluster = self.schedulers[sender]
+        assert isinstance(cluster, ClusterScheduler)
+        job.resource = sender
+        self.counts["stays"] += 1
+        if self.records is not None:
+            self._note("stay", job=job.id, resource=cluster.id)
+        cluster.accept(job, (), self.now_s)
+        self._plan_start(cluster)
+
+    def _plan_start(self, cluster: ClusterScheduler) -> None:
+        start_s = cluster.next_start_s()
+        if start_s is not None:
+            self._push(start_s, _BEGIN, cluster.index, 0, cluster.epoch)
+
+    def _run_in_cloud(self, job: PlatformJob, cloud: CloudScheduler, count: int) -> None:
+        machines = cloud.take_idle(count)
+        machines += [self._rent(cloud) for _ in range(count - len(machines))]
+        end_s = self.now_s + cloud.run_s(job, count)
+        for machine in machines:
+            machine.epoch += 1
+            job.cost += cloud.charge(machine, end_s)
+        job.start_s = self.now_s
+        self._used[job.index] = machines
+        self._push(end_s, _FINISH, job.index)
+        if self.records is not None:
+            self._note("start", job=job.id, resource=cloud.id, vms=[machine.name for machine in machines])
+
+    def _rent(self, cloud: CloudScheduler) -> Machine:
+        self._rented[cloud.index] += 1
+        name = f"{cloud.id}-{self._rented[cloud.index]}"
+        machine = Machine(len(self.machines), name, cloud.index, self.now_s, self.now_s)
+        self.machines.append(machine)
+        if self.records is not None:
+            self._note("launch", vm=name, resource=cloud.id)
+        return machine

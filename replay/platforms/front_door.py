@@ -1,0 +1,181 @@
+"""``replay_platform``: jobs on a hybrid platform under several policies, the same jobs for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ...instances.errors import InputError, Issue
+from ...instances.platforms import Platform
+from ...solvers.processes import in_processes
+from ..trace_files import Trace
+from .cloud import CloudEstimates
+from .engine import PlatformReplay
+from .job_sets import JobSet
+from .outcome import PlatformOutcome
+from .policies import platform_policy
+from .summary import PlatformSummary, summarise_platform
+from .traces import platform_trace
+
+_SEEDS_A_BATCH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformRuns:
+    """Policies side by side on the same jobs.
+
+    Attributes
+    ----------
+    policies : tuple of str
+        The policies.
+    outcomes : tuple of tuple of PlatformOutcome
+        Of each policy, one outcome a seed.
+    interrupted : bool
+        Whether there are fewer runs than were asked for.
+    """
+
+    policies: tuple[str, ...]
+    outcomes: tuple[tuple[PlatformOutcome, ...], ...]
+    interrupted: bool = False
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs of each policy."""
+        return len(self.outcomes[0])
+
+    def summaries(self) -> list[PlatformSummary]:
+        """Summarise each policy, in the order of ``policies``."""
+        return [summarise_platform(outcomes) for outcomes in self.outcomes]
+
+
+def replay_platform(
+    platform: Platform,
+    policies: Sequence[str],
+    runs: int = 1,
+    *,
+    job_set: JobSet | None = None,
+    seed: int = 0,
+    estimates: CloudEstimates = "printed",
+    jobs: int = 1,
+    on_run: Callable[[int], None] | None = None,
+) -> PlatformRuns:
+    """Replay jobs on a hybrid platform under several policies.
+
+    Parameters
+    ----------
+    platform : Platform
+        With jobs, unless they are drawn.
+    policies : sequence of str
+        Names of policies; see `platform_policy`.
+    runs : int
+        The seeds from ``seed`` on: each draws the jobs, if they are drawn, and the resources of ``round-robin``.
+    job_set : JobSet, optional
+        Jobs to be drawn in place of those of the platform.
+    seed : int
+        The first of them.
+    estimates : {"printed", "exact"}
+        What clouds say of ends and costs; see `CloudScheduler`.
+    jobs : int
+        Processes.
+    on_run : callable, optional
+        Called with the number of runs that have just been done, each under all policies.
+
+    Returns
+    -------
+    PlatformRuns
+        An interrupt (Ctrl-C) ends it with the runs so far.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy, there are no jobs, or a number is out of range.
+    """
+    if runs < 1 or jobs < 1:
+        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
+    if not policies:
+        raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
+    _check(seed, runs, estimates)
+    for policy in policies:
+        platform_policy(policy)
+    platform_with_jobs(platform, job_set, seed)
+    batches = [
+        range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
+    ]
+    done: list[list[PlatformOutcome]] = []
+    interrupted = False
+    try:
+        for rows in _rows(partial(_batch, platform, tuple(policies), job_set, estimates), batches, jobs):
+            done += rows
+            if on_run is not None:
+                on_run(len(rows))
+    except KeyboardInterrupt:
+        interrupted = True
+        if not done:
+            raise
+    return PlatformRuns(tuple(policies), tuple(zip(*done, strict=True)), interrupted)
+
+
+def replay_platform_once(
+    platform: Platform,
+    policy: str,
+    *,
+    job_set: JobSet | None = None,
+    seed: int = 0,
+    estimates: CloudEstimates = "printed",
+) -> tuple[PlatformOutcome, Trace]:
+    """Replay jobs on a hybrid platform once, and keep a record of all that happens; see `replay_platform`."""
+    _check(seed, 1, estimates)
+    make = platform_policy(policy)
+    with_jobs = platform_with_jobs(platform, job_set, seed)
+    replay = PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed, record=True)
+    outcome = replay.run()
+    return outcome, platform_trace(replay, outcome)
+
+
+def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) -> Platform:
+    """Return a platform with the jobs that are replayed.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if job_set is not None:
+        return platform.with_jobs(job_set.draw(platform, seed))
+    if not platform.jobs:
+        raise InputError(platform.name, [Issue("", "are none: give it some, or have a set of jobs drawn", "jobs")])
+    return platform
+
+
+def _check(seed: int, runs: int, estimates: str) -> None:
+    """Refuse seeds and estimates that there are not."""
+    if seed < 0 or seed + runs > 2**64:
+        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
+        raise InputError("replay", [Issue("", rule, "seed", seed)])
+    if estimates not in ("printed", "exact"):
+        raise InputError("replay", [Issue("", "must be 'printed' or 'exact'", "estimates", estimates)])
+
+
+def _rows(
+    work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], jobs: int
+) -> Iterator[list[list[PlatformOutcome]]]:
+    if jobs == 1:
+        return map(work, batches)
+    return in_processes(work, batches, jobs)
+
+
+def _batch(
+    platform: Platform,
+    policies: Sequence[str],
+    job_set: JobSet | None,
+    estimates: CloudEstimates,
+    seeds: range,
+) -> list[list[PlatformOutcome]]:
+    """Replay some seeds under all policies: a row of outcomes for each."""
+    makers = [platform_policy(policy) for policy in policies]
+    rows = []
+    for seed in seeds:
+        with_jobs = platform_with_jobs(platform, job_set, seed)
+        rows.append([PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed).run() for make in makers])
+    return rows

@@ -1,0 +1,64 @@
+"""A malleable job while it is replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...instances.platforms import MalleableJob
+
+NOWHERE: Final = -1
+
+_NOISE: Final = 1e-9
+
+
+def over_budget(cost: float, budget: float) -> float:
+    """By how much a cost exceeds a budget.
+
+    An excess of less than a billionth of the budget is arithmetic noise, and none: three times 0.1 does not exceed 0.3.
+    """
+    over = cost - budget
+    return over if over > budget * _NOISE else 0.0
+
+
+@dataclass(slots=True, eq=False)
+class PlatformJob:
+    """A job, where it is, and what it has come to.
+
+    Attributes
+    ----------
+    index, id : int and str
+        Which job it is; the index is its place in the order of arrival.
+    size : int
+        Processor-minutes.
+    priority : int
+        A larger number goes first.
+    arrival_s, deadline_s, budget : int, int, float
+        As in `MalleableJob`.
+    resource : int
+        The resource on which it waits, runs or has run; `NOWHERE` before.
+    start_s, end_s : int
+        When it started and ended; -1 before.
+    cost : float
+        What it has been charged.
+    displaced : int
+        How often another job has pushed it out of a queue.
+    """
+
+    index: int
+    id: str
+    size: int
+    priority: int
+    arrival_s: int
+    deadline_s: int
+    budget: float
+    resource: int = NOWHERE
+    start_s: int = -1
+    end_s: int = -1
+    cost: float = 0.0
+    displaced: int = 0
+
+    @classmethod
+    def of(cls, index: int, job: MalleableJob) -> PlatformJob:
+        """Take a job at its place in the order of arrival."""
+        return cls(index, job.id, job.size_processor_minutes, job.priority, job.arrival_s, job.deadline_s, job.budget)

@@ -1,0 +1,189 @@
+"""What the replay of a hybrid platform comes to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .job import over_budget
+
+if TYPE_CHECKING:
+    from .engine import PlatformReplay
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What became of a job.
+
+    Attributes
+    ----------
+    id, resource : str
+        Which job ran where.
+    arrival_s, start_s, end_s, deadline_s : int
+        Its times.
+    cost, budget : float
+        What it was charged, and what it might have cost.
+    displaced : int
+        How often it was pushed out of a queue.
+    """
+
+    id: str
+    resource: str
+    arrival_s: int
+    start_s: int
+    end_s: int
+    deadline_s: int
+    cost: float
+    budget: float
+    displaced: int
+
+    @property
+    def execution_time_s(self) -> int:
+        """From its arrival to its end."""
+        return self.end_s - self.arrival_s
+
+    @property
+    def delay_s(self) -> int:
+        """Seconds by which it is late."""
+        return max(self.end_s - self.deadline_s, 0)
+
+    @property
+    def overspend(self) -> float:
+        """By how much it exceeds its budget."""
+        return over_budget(self.cost, self.budget)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineBill:
+    """A machine of a cloud: what it is, when it was rented, and what it cost.
+
+    Attributes
+    ----------
+    name, resource : str
+        Which machine of which cloud.
+    launched_s, terminated_s : int
+        When it was rented and given back.
+    hours : int
+        Hours paid.
+    cost : float
+        What they cost.
+    """
+
+    name: str
+    resource: str
+    launched_s: int
+    terminated_s: int
+    hours: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformOutcome:
+    """What the jobs of a platform come to under a policy.
+
+    Attributes
+    ----------
+    policy, seed : str and int
+        Who decided, and with which draws.
+    cost : float
+        What all jobs cost, in the unit of cost; the machines of clouds to the end of their last hour.
+    execution_time_s : int
+        From arrival to end, summed over the jobs: the paper's total job execution time.
+    delay_s : int
+        Seconds after the deadline, summed over the jobs that are late.
+    overspend : float
+        By how much jobs exceed their budgets, summed.
+    late_jobs, overspent_jobs : int
+        Jobs that end after their deadline; that cost more than their budget.
+    jobs : tuple of JobResult
+        In the order of arrival.
+    machines : tuple of MachineBill
+        Of clouds, in the order in which they were rented.
+    good, bad : int
+        Placements on good and on bad candidates.
+    displaced, stays, unwanted : int
+        Jobs pushed out of queues; those of them that nobody else took; new jobs that nobody offered to run.
+    placements : int
+        How often a resource was looked for.
+    messages, comparisons : int
+        Sent between the scheduler, agents and resources for that; candidates that were compared.
+    events : int
+        Events handled, for measuring the engine.
+    """
+
+    policy: str
+    seed: int
+    cost: float
+    execution_time_s: int
+    delay_s: int
+    overspend: float
+    late_jobs: int
+    overspent_jobs: int
+    jobs: tuple[JobResult, ...]
+    machines: tuple[MachineBill, ...]
+    good: int
+    bad: int
+    displaced: int
+    stays: int
+    unwanted: int
+    placements: int
+    messages: int
+    comparisons: int
+    events: int
+
+    @property
+    def end_s(self) -> int:
+        """When the last job ended."""
+        return max(job.end_s for job in self.jobs)
+
+
+def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
+    """Return what an ended replay came to."""
+    ids = [scheduler.id for scheduler in replay.schedulers]
+    jobs = tuple(
+        JobResult(
+            job.id,
+            ids[job.resource],
+            job.arrival_s,
+            job.start_s,
+            job.end_s,
+            job.deadline_s,
+            job.cost,
+            job.budget,
+            job.displaced,
+        )
+        for job in replay.jobs
+    )
+    counts = replay.counts
+    return PlatformOutcome(
+        policy=replay.policy_name,
+        seed=replay.seed,
+        cost=math.fsum(job.cost for job in jobs),
+        execution_time_s=sum(job.execution_time_s for job in jobs),
+        delay_s=sum(job.delay_s for job in jobs),
+        overspend=math.fsum(job.overspend for job in jobs),
+        late_jobs=sum(job.delay_s > 0 for job in jobs),
+        overspent_jobs=sum(job.overspend > 0 for job in jobs),
+        jobs=jobs,
+        machines=tuple(
+            MachineBill(
+                machine.name,
+                ids[machine.resource],
+                machine.launched_s,
+                machine.terminated_s,
+                machine.hours,
+                machine.hours * replay.cost_per_vm_hour(machine.resource),
+            )
+            for machine in replay.machines
+        ),
+        good=counts["good"],
+        bad=counts["bad"],
+        displaced=counts["displaced"],
+        stays=counts["stays"],
+        unwanted=counts["unwanted"],
+        placements=counts["placements"],
+        messages=counts["messages"] + replay.tree.messages,
+        comparisons=counts["comparisons"] + replay.tree.comparisons,
+        events=counts["events"],
+    )
