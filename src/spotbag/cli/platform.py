@@ -81,7 +81,7 @@ def platform_command(
     ] = "printed",
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Tell also what no policy can beat; takes about a second a run and policy."),
+        typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
     ] = False,
     trace: Annotated[
         str | None,
