@@ -69,7 +69,7 @@ class Minutes:
 
 
 class _Waiting(NamedTuple):
-    """A job that waits, after what orders it: those behind all last, then by priority, then by arrival."""
+    """A job that waits, after what orders it: by priority, then by arrival; those behind all by arrival."""
 
     behind_all: bool
     minus_priority: int
@@ -148,4 +148,4 @@ class ClusterBook:
 
 
 def _key(job: JobFacts, behind_all: bool = False) -> _Waiting:
-    return _Waiting(behind_all, -job.priority, job.place, job)
+    return _Waiting(behind_all, 0 if behind_all else -job.priority, job.place, job)

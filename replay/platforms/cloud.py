@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
 
 CloudEstimates: TypeAlias = Literal["printed", "exact"]
@@ -78,7 +78,7 @@ class CloudScheduler(LocalScheduler):
         of machines would end it in time.
         """
         first = self.offer_without_displacement(job, now_s)
-        if first.good or first.cost <= job.budget:
+        if not over_budget(first.cost, job.budget):
             return (first,)
         machines = self.machines_within(job, now_s)
         if machines == 0:
@@ -111,9 +111,10 @@ class CloudScheduler(LocalScheduler):
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
         most = -(-job.size // self._processors)  # which do it in a minute
         if self.cost_per_vm_hour > 0:
-            most = min(most, len(self._idle) + int(job.budget // self.cost_per_vm_hour))
+            # One more, in case the quotient falls short of a whole number by noise.
+            most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)
         for machines in range(most, 0, -1):
-            if self.price(machines, now_s + self.run_s(job, machines), now_s) <= job.budget:
+            if not over_budget(self.price(machines, now_s + self.run_s(job, machines), now_s), job.budget):
                 return machines
         return 0
 
