@@ -44,9 +44,7 @@ class ClusterFacts:
         """Processor-minutes of the steps together, if they are repeated."""
         assert self.repeat is not None
         ends = [*self.from_minute[1:], self.repeat]
-        return sum(
-            (end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True)
-        )
+        return sum((end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True))
 
     def stretch(self, minute: int) -> tuple[int, int | None]:
         """Processors in a minute, and the minute until which there are so many; None if there always are."""
@@ -86,7 +84,6 @@ class PlatformFacts:
     def __init__(self, document: Mapping[str, Any]) -> None:
         platform_of_document(document, "platform of the trace")
         self.resources = {entry["id"]: _resource_facts(entry) for entry in document["resources"]}
-        self.has_cloud = any(isinstance(resource, CloudFacts) for resource in self.resources.values())
         arriving = sorted(document.get("jobs", ()), key=lambda entry: int(entry.get("arrival_s", 0)))
         self.jobs = {entry["id"]: _job_facts(entry, place) for place, entry in enumerate(arriving)}
 

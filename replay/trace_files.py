@@ -94,8 +94,9 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
                 {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
             )
         elif trace.instance is not instance and trace.instance != instance:
+            kind = "platform" if trace.of_platform else "instance"
             raise SpotbagError(
-                f"a trace file holds replays of one {'platform' if trace.of_platform else 'instance'}; {trace.instance.get('name')!r} is another one than "
+                f"a trace file holds replays of one {kind}; {trace.instance.get('name')!r} is another one than "
                 f"{instance.get('name')!r}, or changed (write it to a file of its own)"
             )
         yield _line(trace.run)

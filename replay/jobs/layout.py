@@ -127,6 +127,11 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
     if not traces:
         raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
+        if trace.of_platform:
+            raise SpotbagError(
+                f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one on a hybrid platform, not of "
+                "a job stream; tell_story tells it in words"
+            )
         if not trace.of_jobs:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one of a plan, not of a job "
