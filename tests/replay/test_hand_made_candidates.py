@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -27,9 +28,11 @@ def job(
     return PlatformJob(number, f"job-{number}", size, priority, 0, deadline_s, budget)
 
 
-def dedicated(processors: int = 4, rules: PlatformRules = PlatformRules()) -> ClusterScheduler:
+def dedicated(processors: int = 4, **rules: Any) -> ClusterScheduler:
     """Make a cluster that is free of charge; its resource has the number 0."""
-    return ClusterScheduler(0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors), rules)
+    return ClusterScheduler(
+        0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors), PlatformRules(**rules)
+    )
 
 
 def allocated(*steps: tuple[int, int], repeat_s: int | None = None, price: float = 1) -> ClusterScheduler:
@@ -164,6 +167,26 @@ class TestDedicatedCluster:
         cluster.accept(job(1, 9), (0,), 0)
         assert [begun.index for begun, _ in cluster.begin(0)] == [1]
         assert only(cluster.candidates(job(2, 3, priority=0), 0)).end_s == 180  # the rest of the third minute
+
+    def test_a_job_that_is_late_anyhow_is_displaced_by_the_paper_and_may_stay(self) -> None:
+        # 8 processor-minutes end after 2 minutes, a second too late; Algorithm 1 asks only whether they are in time behind 9
+        for late_jobs, displaced in (("displaced", (0,)), ("stay", ())):
+            cluster = dedicated(late_jobs=late_jobs)
+            cluster.accept(job(0, 8, priority=1, deadline_s=119), (), 0)
+            assert only(cluster.candidates(job(1, 9), 0)).displaced == displaced
+        # one that is late because of the new one is displaced all the same
+        cluster = dedicated(late_jobs="stay")
+        cluster.accept(job(0, 8, priority=1, deadline_s=120), (), 0)
+        assert only(cluster.candidates(job(1, 9), 0)).displaced == (0,)
+
+    def test_a_queue_by_deadline(self) -> None:
+        cluster = dedicated(queue="deadline")
+        cluster.accept(job(0, 8, priority=1, deadline_s=600), (), 0)
+        # before it, though of lower priority; after it, though of higher; at the same deadline after it, too
+        assert only(cluster.candidates(job(1, 4, priority=0, deadline_s=599), 0)).end_s == 60
+        assert only(cluster.candidates(job(1, 4, priority=9, deadline_s=601), 0)).end_s == 180
+        assert only(cluster.candidates(job(1, 4, priority=9, deadline_s=600), 0)).end_s == 180
+        assert cluster.offer_behind_all(job(1, 4, deadline_s=10**9), 0).last
 
 
 class TestAllocatedCluster:

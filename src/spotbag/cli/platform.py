@@ -72,7 +72,7 @@ def platform_command(
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Tell also what no policy can beat; takes about a second a run and policy."),
+        typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
     ] = False,
     trace: Annotated[
         str | None,
