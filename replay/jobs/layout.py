@@ -135,7 +135,7 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
         if trace.of_platform:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one on a hybrid platform, not of "
-                "a job stream; tell_story tells it in words"
+                "a job stream; spotbag.replay.platforms.gantt draws it"
             )
         if not trace.of_jobs:
             raise SpotbagError(

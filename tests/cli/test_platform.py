@@ -121,6 +121,32 @@ def test_rules_that_are_not_the_papers(shell: Shell) -> None:
     assert len(set(figures)) == len(figures)
 
 
+def test_bounds_stand_below_what_policies_reach(shell: Shell) -> None:
+    words = ("platform", "caron/hybrid", "--draw", "small", "--number", "12", "--runs", "2", "-p", "round-robin")
+    found = shell.json(*words, "--bound")
+    runs = [run["policies"]["round-robin"] for run in found["outcomes"]]
+    for name in ("cost", "execution_time_s", "delay_s"):
+        assert all(0 <= run["at_least"][name] <= run[name] for run in runs), name
+        mean = found["policies"][0]["at_least"][name]
+        assert mean["mean"] == pytest.approx(sum(run["at_least"][name] for run in runs) / 2), name
+    assert sum(run["at_least"]["execution_time_s"] for run in runs) > 0
+    out = shell.run(*words, "--bound")
+    assert "at least: what no policy beats" in out
+    assert len(rows_of(out, "round-robin")) == 3
+    assert "at least" not in shell.run(*words)
+
+
+def test_bounds_that_are_interrupted(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*given: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spotbag.replay.platforms.bounds.bounds_of_runs", stopped)
+    found = shell.json(*TINY, "--runs", "2", "--bound", code=130)
+    assert "interrupted: the runs are here, but no bounds" in shell.err
+    assert found["runs"] == 2
+    assert "at_least" not in found["policies"][0]
+
+
 def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
     shell.run(*MIXED, "--once", "--seed", "4", "--trace", "platform.jsonl")
     found = shell.json("audit", "platform.jsonl")
