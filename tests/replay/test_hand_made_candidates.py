@@ -169,7 +169,7 @@ class TestDedicatedCluster:
         assert only(cluster.candidates(job(2, 3, priority=0), 0)).end_s == 180  # the rest of the third minute
 
     def test_a_job_that_is_late_anyhow_is_displaced_by_the_paper_and_may_stay(self) -> None:
-        # 8 processor-minutes end after 2 minutes, a second too late; Algorithm 1 asks only whether they are in time behind 9
+        # 8 processor-minutes end after 2 minutes, a second too late; Algorithm 1 asks only for their end behind 9
         for late_jobs, displaced in (("displaced", (0,)), ("stay", ())):
             cluster = dedicated(late_jobs=late_jobs)
             cluster.accept(job(0, 8, priority=1, deadline_s=119), (), 0)
