@@ -95,10 +95,9 @@ class WholeDocument(Record):
             With everything that is wrong in it.
         """
         lists = {
-            name: record
+            name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
-            if get_origin(field.annotation) is tuple
-            for record in _records_inside(field.annotation)
+            if get_origin(field.annotation) is tuple and _records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
         try:
@@ -109,6 +108,11 @@ class WholeDocument(Record):
     def to_document(self) -> dict[str, Any]:
         """Return the JSON document, with the keys that were given."""
         return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; it is checked as a whole again."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
+        return type(self)(**(fields | changes))
 
 
 def _integral(value: Any) -> Any:
@@ -257,7 +261,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
             raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
         beginning = entries[:_PROBED_ENTRIES]
         try:
-            TypeAdapter(list[model]).validate_python(beginning)
+            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
         except ValidationError as error:
             if error.error_count() >= _NONSENSE_ISSUES:
                 rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -333,11 +333,6 @@ class Instance(WholeDocument):
         from .cross_checks import cross_issues
 
         return cross_issues(self)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; it is checked as a whole again."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
-        return type(self)(**(fields | changes))
 
     # ------------------------------------------------------------------ tasks
 

@@ -12,9 +12,12 @@ from pydantic import ValidationError
 
 from ..instances.errors import InputError, Issue, SpotbagError
 from ..instances.json_documents import Record, check_format, field_issues, parse_json
+from ..instances.platform_files import platform_of_document
+from ..instances.platforms import PLATFORM_FORMAT
 from ..instances.problem import Instance
 from ..instances.text_files import read_text, source_name, write_text
 from .trace_records import EVENT_RECORDS, EndRecord, EventRecord, HeaderRecord, RunRecord
+from .trace_records_platforms import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 
 TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
 _MOST_ISSUES = 100
@@ -27,9 +30,10 @@ class Trace:
     Attributes
     ----------
     instance : dict
-        The instance document, with ``d_spot_s``.
+        The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
-        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream.
+        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream. On a
+        platform: policy, seed, rules, whether it displaces.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -46,8 +50,23 @@ class Trace:
         """Whether it is of a job stream, not of a plan."""
         return self.run.get("jobs") is not None
 
+    @property
+    def of_platform(self) -> bool:
+        """Whether it is of jobs on a hybrid platform."""
+        return _of_platform(self.instance)
 
-_RECORDS: dict[str, type[Record]] = {"header": HeaderRecord, "run": RunRecord, "event": EventRecord, "end": EndRecord}
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models of the records of a replay."""
+
+    run: type[Record]
+    events: Mapping[str, type[EventRecord]]
+    end: type[Record]
+
+
+_OF_INSTANCES = _Models(RunRecord, EVENT_RECORDS, EndRecord)
+_OF_PLATFORMS = _Models(PlatformRunRecord, PLATFORM_EVENT_RECORDS, PlatformEndRecord)
 _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
 """What may stand before a record."""
 
@@ -58,7 +77,7 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
     Parameters
     ----------
     traces : iterable of Trace
-        At least one; all of the same instance.
+        At least one; all of the same instance or platform.
 
     Raises
     ------
@@ -75,8 +94,9 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
                 {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
             )
         elif trace.instance is not instance and trace.instance != instance:
+            kind = "platform" if trace.of_platform else "instance"
             raise SpotbagError(
-                f"a trace file holds replays of one instance; {trace.instance.get('name')!r} is another one than "
+                f"a trace file holds replays of one {kind}; {trace.instance.get('name')!r} is another one than "
                 f"{instance.get('name')!r}, or changed (write it to a file of its own)"
             )
         yield _line(trace.run)
@@ -139,6 +159,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     run: dict[str, Any] = {}
     events: list[dict[str, Any]] = []
     issues: list[Issue] = []
+    models = _OF_INSTANCES
     before = ""
     number = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -148,8 +169,9 @@ def parse_traces(text: str, source: str) -> list[Trace]:
         kind = _kind(record, before, number, source)
         if kind == "header":
             instance = _instance(record, source)
+            models = _models(instance)
         else:
-            issues += _issues(record, kind, number)
+            issues += _issues(record, kind, number, models)
             if len(issues) >= _MOST_ISSUES:
                 break
         if kind == "run":
@@ -174,12 +196,13 @@ def check_records(trace: Trace) -> None:
     InputError
         With the records that are wrong, by the number of the line they would have in a file of their own.
     """
-    issues = _issues(trace.run, "run", 2)
+    models = _models(trace.instance)
+    issues = _issues(trace.run, "run", 2, models)
     for number, event in enumerate(trace.events, 3):
-        issues += _issues(event, "event", number)
+        issues += _issues(event, "event", number, models)
         if len(issues) >= _MOST_ISSUES:
             break
-    issues += _issues(trace.end, "end", 3 + len(trace.events))
+    issues += _issues(trace.end, "end", 3 + len(trace.events), models)
     if issues:
         raise InputError("trace", issues)
 
@@ -211,11 +234,24 @@ def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> s
     return kind
 
 
+def _of_platform(document: Mapping[str, Any]) -> bool:
+    return document.get("format") == PLATFORM_FORMAT
+
+
+def _models(document: Mapping[str, Any]) -> _Models:
+    return _OF_PLATFORMS if _of_platform(document) else _OF_INSTANCES
+
+
 def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
-    issues = _issues(header, "header", 1)
+    issues = _record_issues(HeaderRecord, header, 1)
     if issues:
         raise InputError(source, issues)
     document: dict[str, Any] = header["instance"]
+    if _of_platform(document):
+        platform = platform_of_document(document, f"{source}: platform of the header")
+        if not platform.jobs:
+            raise InputError(source, [Issue("platform of the header", "is missing; a replay has jobs", "jobs")])
+        return document
     check_format(document, "spotbag.instance/1", f"{source}: instance of the header")
     instance = Instance.from_document(document, f"{source}: instance of the header")
     if instance.d_spot_s is None:
@@ -223,16 +259,19 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
     return document
 
 
-def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
+def _issues(record: dict[str, Any], kind: str, number: int, models: _Models) -> list[Issue]:
     """Say what is wrong with the fields of a record."""
-    model: type[Record] = _RECORDS[kind]
-    if kind == "event":
-        name = record.get("event")
-        if not isinstance(name, str) or name not in EVENT_RECORDS:
-            known = ", ".join(EVENT_RECORDS)
-            rule = "is missing" if name is None else f"is not known (known: {known})"
-            return [Issue(f"line {number}", rule, "event", Issue.NOTHING if name is None else name)]
-        model = EVENT_RECORDS[name]
+    if kind != "event":
+        return _record_issues(models.run if kind == "run" else models.end, record, number)
+    name = record.get("event")
+    if not isinstance(name, str) or name not in models.events:
+        known = ", ".join(models.events)
+        rule = "is missing" if name is None else f"is not known (known: {known})"
+        return [Issue(f"line {number}", rule, "event", Issue.NOTHING if name is None else name)]
+    return _record_issues(models.events[name], record, number)
+
+
+def _record_issues(model: type[Record], record: dict[str, Any], number: int) -> list[Issue]:
     try:
         model.model_validate(record)
     except ValidationError as error:
@@ -245,6 +284,7 @@ def _issues(record: dict[str, Any], kind: str, number: int) -> list[Issue]:
 
 __all__ = [
     "EVENT_RECORDS",
+    "PLATFORM_EVENT_RECORDS",
     "TRACE_FORMAT",
     "Trace",
     "check_records",

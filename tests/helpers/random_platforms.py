@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from spotbag.instances import Platform
@@ -67,3 +68,60 @@ def random_platforms(most_resources: int = 5, most_jobs: int = 4) -> st.SearchSt
     return platform_documents(most_resources, most_jobs).map(
         lambda document: Platform.from_document(document, "random")
     )
+
+
+def crowded_platform(random: np.random.Generator) -> Platform:
+    """Draw a platform on which jobs get into each other's way.
+
+    Small clusters, some with minutes without processors and with repeated ones; clouds of small machines, or none;
+    arrivals that coincide, few priorities, tight deadlines and budgets, prices that binary numbers do not hit.
+    """
+    has_clouds = random.random() < 0.6
+    kinds = ["dedicated", "allocated", "allocated", "cloud"][: 4 if has_clouds else 3]
+    agents = [{"id": "root"}] + [{"id": name, "parent": "root"} for name in ("left", "right")]
+    count = int(random.integers(2, 6))
+    resources = [
+        _crowded_resource(random, str(random.choice(kinds)), f"r{number}", agents[min(number + 1, 2)]["id"])
+        for number in range(count)
+    ]
+    span_s = int(random.choice([300, 3600, 20_000]))
+    jobs = [_crowded_job(random, f"j{number}", span_s) for number in range(int(random.integers(1, 25)))]
+    document = {"format": "spotbag.platform/1", "name": "crowded", "agents": agents, "resources": resources}
+    return Platform.from_document(document | {"jobs": jobs}, "crowded")
+
+
+def _crowded_resource(random: np.random.Generator, kind: str, name: str, parent: str) -> dict[str, Any]:
+    node: dict[str, Any] = {"id": name, "kind": kind, "parent": parent}
+    if kind == "dedicated":
+        return node | {"processors": int(random.integers(1, 5))}
+    if kind == "cloud":
+        price = float(random.choice([0.1, 60, 240.5]))
+        return node | {"processors_per_vm": int(random.integers(1, 4)), "cost_per_vm_hour": price}
+    minutes = [0, *sorted({int(minute) for minute in random.integers(1, 30, size=random.integers(0, 4))})]
+    steps = [{"from_s": 60 * minute, "processors": int(random.integers(0, 4))} for minute in minutes]
+    steps[int(random.integers(len(steps)))]["processors"] += 1
+    if random.random() < 0.5:
+        node["repeat_s"] = steps[-1]["from_s"] + 60 * int(random.integers(1, 10))
+    else:
+        steps[-1]["processors"] = max(steps[-1]["processors"], 1)
+    return node | {"cost_per_processor_minute": float(random.choice([0, 0.1, 1])), "availability": steps}
+
+
+def _crowded_job(random: np.random.Generator, name: str, span_s: int) -> dict[str, Any]:
+    arrival_s = int(random.integers(span_s))
+    if random.random() < 0.6:
+        arrival_s -= arrival_s % int(random.choice([60, 600]))
+    size = int(random.choice([random.integers(1, 10), random.integers(1, 60), random.integers(60, 400)]))
+    return {
+        "id": name,
+        "size_processor_minutes": size,
+        "priority": int(random.integers(4)),
+        "arrival_s": arrival_s,
+        "deadline_s": arrival_s + int(random.choice([1, random.integers(1, 60 * size + 1), 20 * size])),
+        "budget": float(random.choice([0, 0.3, round(size * random.uniform(0, 4), 2), 10**6])),
+    }
+
+
+def crowded_platforms() -> st.SearchStrategy[Platform]:
+    """Platforms on which jobs get into each other's way; see `crowded_platform`."""
+    return st.integers(0, 2**32).map(lambda seed: crowded_platform(np.random.default_rng(seed)))

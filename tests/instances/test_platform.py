@@ -24,6 +24,7 @@ from spotbag.instances import (
     library_instance,
     library_job_stream,
     library_platform,
+    many_resources,
     parse_platform,
     platform_names,
     platform_schema,
@@ -242,6 +243,11 @@ def test_many_faults_are_refused_in_time() -> None:
     assert "only the first 1000 of 20003 entries were looked at" in errors(
         lambda faulty: faulty["resources"].extend([{"id": "r", "kind": "cloud", "x": 1}] * 20_000)
     )
+
+
+def test_long_lists_of_several_kinds_are_read() -> None:
+    platform = many_resources(3500, 3500, 3500)  # so many that a sample is looked at before all are
+    assert parse_platform(format_platform(platform)) == platform
 
 
 def test_python_callers_get_the_same_errors() -> None:
