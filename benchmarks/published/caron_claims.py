@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from ...instances.malleable_jobs import JobSetKind
-from .caron_runs import METRICS, MONEY, PAPER, ROUND_ROBIN, SETS, THEIRS, TIME, CaronRuns, Cell, Cells, patient_name
+from .caron_runs import METRICS, MONEY, PAPER, PATIENT, ROUND_ROBIN, SETS, THEIRS, TIME, CaronRuns, Cell, Cells
 from .caron_trees import TreeRuns
 from .claims import Claim, Verdict, is_below, judged, show
 
@@ -25,7 +25,7 @@ WORDS = {"cost": "total cost", "execution_time_h": "total execution time (h)", "
 DIGITS = {"cost": 0, "execution_time_h": 1, "delay_h": 1}
 
 Comparison: TypeAlias = Verdict | Literal["alike"]
-"""Whether a number is lower than another one, by the interval of their difference; alike if it is equal in each draw."""
+"""Whether a number is lower than another one, by the interval of their difference; alike if equal in each draw."""
 
 COMPARISONS: tuple[Comparison, ...] = ("holds", "does not hold", "not decided", "alike")
 
@@ -33,7 +33,7 @@ _Found = tuple[str, Verdict]
 
 
 class Lower(NamedTuple):
-    """That a number of one way is lower than that of another, which the paper says of some sets.
+    """That a number of one policy is lower than that of another, which the paper says of some sets.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Lower(NamedTuple):
     metric : str
         The number.
     mine, other : str
-        The ways.
+        The policies.
     """
 
     kinds: tuple[JobSetKind, ...]
@@ -52,7 +52,7 @@ class Lower(NamedTuple):
 
 
 def compared(cells: Mapping[str, Cell], lower: Lower) -> Comparison:
-    """Compare two ways in a setting, draw by draw."""
+    """Compare two policies in a setting, draw by draw."""
     mine, other = cells[lower.mine], cells[lower.other]
     if mine.is_like(other, lower.metric):
         return "alike"
@@ -112,13 +112,19 @@ def _below_round_robin(runs: CaronRuns, kind: JobSetKind, metric: str) -> Claim:
     )
 
 
+_OPPOSITE: Mapping[Verdict, Verdict] = {
+    "holds": "does not hold",
+    "does not hold": "holds",
+    "not decided": "not decided",
+}
+
+
 def _not_below_round_robin(runs: CaronRuns) -> Claim:
     """That round robin has the lower execution time somewhere is enough: it need not have so everywhere."""
     metric = "execution_time_h"
     lowers = [Lower(("small",), metric, policy, ROUND_ROBIN) for policy in THEIRS]
     found = [entry for lower in lowers for entry in _found(runs, lower)]
-    verdicts: dict[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds", "not decided": "not decided"}
-    turned = [(text, verdicts[verdict]) for text, verdict in found]
+    turned = [(text, _OPPOSITE[verdict]) for text, verdict in found]
     best = [entry for entry in turned if entry[1] == "holds"] or turned
     return judged(
         PAPER,
@@ -130,7 +136,7 @@ def _not_below_round_robin(runs: CaronRuns) -> Claim:
 
 
 def _against_one_another(runs: CaronRuns, lower: Lower, statement: str) -> Claim:
-    patient = lower._replace(mine=patient_name(lower.mine), other=patient_name(lower.other))
+    patient = lower._replace(mine=lower.mine + PATIENT, other=lower.other + PATIENT)
     differences = [text for text, _ in _found(runs, lower, only_largest=True)]
     counts = counted(runs.figures, patient)
     return judged(
