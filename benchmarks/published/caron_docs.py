@@ -43,7 +43,7 @@ _JOBS = 2
 _FIGURES = (
     ("cost", "cost", 0),
     ("execution time (h)", "execution_time_h", 1),
-    ("delay (h)", "delay_h", 1),
+    ("delay (h)", "delay_h", 2),
     ("late jobs", "late_jobs", 1),
     ("jobs over budget", "overspent_jobs", 1),
     ("by", "overspend", 0),
@@ -62,7 +62,7 @@ _GRID = (
     ("alike", "alike", 0),
 )
 _GAPS = (
-    ("delay (h)", "delay_h", 1),
+    ("delay (h)", "delay_h", 2),
     ("cost", "cost", 0),
     ("least cost", "least_cost", 0),
     ("gap (%)", "cost_gap_percent", 1),

@@ -121,7 +121,11 @@ def _grow(axes: Axes, linear_to: float) -> None:
     """Let the axis at the left have logarithms, but 0 where nothing is."""
     axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.yaxis.set_major_formatter(_plainly)
+
+
+def _plainly(value: float, _: int | None) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _frontiers(rows: Rows) -> Figure:
@@ -150,13 +154,15 @@ def _frontiers(rows: Rows) -> Figure:
                 label=_LABELS.get(policy, policy),
                 clip_on=False,
                 zorder=4,
-                **({"markersize": 10} | {name: look[name] for name in ("color", "marker")}),
+                markersize=15 if policy == FASTEST else 10,
+                **{name: look[name] for name in ("color", "marker")},
             )
         bare_frame(axes, f"{kind} jobs", _LABEL["delay_h"])
         top = max([*delays, *(values[policy, "delay_h"] for policy in POLICIES)])
         axes.set_xscale("symlog", linthresh=1000.0, linscale=0.5)
         axes.set_xlim(0, most)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 10**power <= most)])
+        axes.xaxis.set_major_formatter(_plainly)
         axes.set_xlabel(_LABEL["cost"])
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top)
@@ -167,7 +173,7 @@ def _frontiers(rows: Rows) -> Figure:
 
 _VERDICTS = {"holds": "#4C9F70", "does not hold": "#C8442E", "not decided": "#D9D9D9", "alike": "#FFFFFF"}
 _VERDICT_LABELS = {
-    "holds": "lower than of round robin",
+    "holds": "lower than with round robin",
     "does not hold": "higher",
     "not decided": "not decided (95 % interval)",
     "alike": "equal in each draw",

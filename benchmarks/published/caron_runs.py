@@ -52,7 +52,7 @@ THEIRS = (MONEY, TIME)
 RULES = ("+exact", "+patient", "+deadline", "+deadline+patient+exact")
 """Rules that are not the paper's, each added to both policies; see `SUFFIXES`."""
 
-EXACT, PATIENT = RULES[:2]
+EXACT, PATIENT, BY_DEADLINE = RULES[:3]
 VARIANTS = tuple(policy + rules for policy in THEIRS for rules in RULES)
 _GRID_POLICIES = (*THEIRS, ROUND_ROBIN)
 

@@ -369,7 +369,7 @@ TABLES = {
             (
                 Column("cost", "", "cost", 0, False),
                 Column("execution time (h)", "", "execution_time_h", 1, False),
-                Column("delay (h)", "", "delay_h", 1, False),
+                Column("delay (h)", "", "delay_h", 2, False),
                 Column("late jobs", "", "late_jobs", 1, False),
                 Column("over budget", "", "overspent_jobs", 1, False),
                 Column("by", "", "overspend", 0, False),
@@ -392,7 +392,7 @@ TABLES = {
             "bounds",
             "Lower bounds: least cost of any schedule with no more delay; gap: what could be saved at most",
             (
-                Column("delay (h)", "", "delay_h", 1, False),
+                Column("delay (h)", "", "delay_h", 2, False),
                 Column("cost", "", "cost", 0, False),
                 Column("least cost", "", "least_cost", 0, False),
                 Column("gap (%)", "", "cost_gap_percent", 1, False),
@@ -406,7 +406,7 @@ TABLES = {
             (
                 Column("cost", "", "cost", 0, False),
                 Column("execution time (h)", "", "execution_time_h", 1, False),
-                Column("delay (h)", "", "delay_h", 1, False),
+                Column("delay (h)", "", "delay_h", 2, False),
                 Column("cloud, used (%)", "", "cloud_use_percent", 1, False),
                 Column("displaced", "", "displaced", 1, False),
             ),
