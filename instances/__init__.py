@@ -23,6 +23,7 @@ from .job_stream_files import (
     write_job_stream,
 )
 from .library import job_stream_names, library_instance, library_names, platform_names
+from .malleable_jobs import JOB_SETS, JobSetKind, draw_malleable_jobs, largest_cluster
 from .platform_files import (
     format_platform,
     library_platform,
@@ -31,6 +32,7 @@ from .platform_files import (
     read_platform,
     write_platform,
 )
+from .platform_trees import depth_of, many_resources, platform_tree, regrouped
 from .platforms import (
     Agent,
     AllocatedCluster,
@@ -67,6 +69,7 @@ from .run_times import (
 )
 
 __all__ = [
+    "JOB_SETS",
     "MARKETS",
     "Agent",
     "AllocatedCluster",
@@ -84,6 +87,7 @@ __all__ = [
     "Instance",
     "Issue",
     "Job",
+    "JobSetKind",
     "JobStream",
     "JobVmType",
     "KnownOptimum",
@@ -106,7 +110,9 @@ __all__ = [
     "UniformRunTimes",
     "VmType",
     "best_known",
+    "depth_of",
     "draw_jobs",
+    "draw_malleable_jobs",
     "draws",
     "format_instance",
     "format_job_stream",
@@ -117,18 +123,22 @@ __all__ = [
     "job_stream_names",
     "job_stream_of_run_times",
     "job_stream_schema",
+    "largest_cluster",
     "library_instance",
     "library_job_stream",
     "library_names",
     "library_platform",
+    "many_resources",
     "parse_instance",
     "parse_job_stream",
     "parse_platform",
     "platform_names",
     "platform_schema",
+    "platform_tree",
     "read_instance",
     "read_job_stream",
     "read_platform",
+    "regrouped",
     "write_instance",
     "write_job_stream",
     "write_platform",

@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
-from .errors import InputError, Issue, input_error, show_value
-from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
+from .errors import Issue, input_error, show_value
+from .json_documents import INTEGRAL, Record, Text, WholeDocument, field_issues
 from .problem import MAX_SECONDS, Name, Price, Provenance, Seconds
 from .run_times import RunTimes, is_the_same_for_all_seeds
 
@@ -107,7 +107,7 @@ class Job(Record):
         return [Issue("", rule, "deadline_s", self.deadline_s)]
 
 
-class JobStream(Record):
+class JobStream(WholeDocument):
     """Jobs, their applications, and the VM types that can be rented for them.
 
     Attributes
@@ -131,6 +131,8 @@ class JobStream(Record):
         With everything that is wrong, each with place, value and rule.
     """
 
+    most_entries: ClassVar[int] = MAX_JOB_TASKS
+
     format: Literal["spotbag.jobs/1"] = JOBS_FORMAT
     name: _StreamName
     description: Text | None = None
@@ -153,32 +155,6 @@ class JobStream(Record):
         from .job_cross_checks import cross_issues
 
         return cross_issues(self)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make a stream of a parsed JSON document.
-
-        Parameters
-        ----------
-        document : mapping
-            Of the format ``spotbag.jobs/1``.
-        source : str
-            Name of the document in messages.
-
-        Raises
-        ------
-        InputError
-            With everything that is wrong in it.
-        """
-        refuse_nonsense(document, source, MAX_JOB_TASKS, jobs=Job, applications=Application, vm_types=JobVmType)
-        try:
-            return cls(**document)
-        except InputError as error:
-            raise InputError(source, error.issues) from None
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON document, with the keys that were given."""
-        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
     @cached_property
     def type_names(self) -> tuple[str, ...]:

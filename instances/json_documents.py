@@ -6,7 +6,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -62,6 +62,57 @@ class Record(BaseModel, metaclass=_RecordType):
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between fields that are valid on their own."""
         return []
+
+
+class WholeDocument(Record):
+    """Base of the records that are a JSON document of their own.
+
+    Attributes
+    ----------
+    format : str
+        Name and version, e.g. ``spotbag.instance/1``; narrowed to that by each class.
+    most_entries : int
+        Most entries of a list of the document.
+    """
+
+    most_entries: ClassVar[int]
+    format: str
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a record of a parsed JSON document.
+
+        Parameters
+        ----------
+        document : mapping
+            Of the format of the class.
+        source : str
+            Name of the document in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        lists = {
+            name: get_args(field.annotation)[0]
+            for name, field in cls.model_fields.items()
+            if get_origin(field.annotation) is tuple and _records_inside(field.annotation)
+        }
+        refuse_nonsense(document, source, cls.most_entries, **lists)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document, with the keys that were given."""
+        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; it is checked as a whole again."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
+        return type(self)(**(fields | changes))
 
 
 def _integral(value: Any) -> Any:
@@ -210,7 +261,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
             raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
         beginning = entries[:_PROBED_ENTRIES]
         try:
-            TypeAdapter(list[model]).validate_python(beginning)
+            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
         except ValidationError as error:
             if error.error_count() >= _NONSENSE_ISSUES:
                 rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from .errors import InputError, Issue
-from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
+from .errors import Issue
+from .json_documents import INTEGRAL, Record, Text, WholeDocument, field_issues
 from .problem import MAX_SECONDS, Name, Provenance, Seconds
 
 PLATFORM_FORMAT: Literal["spotbag.platform/1"] = "spotbag.platform/1"
@@ -199,7 +199,7 @@ class MalleableJob(Record):
         return [Issue("", rule, "deadline_s", self.deadline_s)]
 
 
-class Platform(Record):
+class Platform(WholeDocument):
     """Resources, the tree of agents above them, and the jobs.
 
     Attributes
@@ -219,6 +219,7 @@ class Platform(Record):
         With everything that is wrong, each with place, value and rule.
     """
 
+    most_entries: ClassVar[int] = MAX_PLATFORM_JOBS
     format: Literal["spotbag.platform/1"] = PLATFORM_FORMAT
     name: Name
     description: Text | None = None
@@ -239,32 +240,6 @@ class Platform(Record):
         from .platform_cross_checks import cross_issues
 
         return cross_issues(self)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make a platform of a parsed JSON document.
-
-        Parameters
-        ----------
-        document : mapping
-            Of the format ``spotbag.platform/1``.
-        source : str
-            Name of the document in messages.
-
-        Raises
-        ------
-        InputError
-            With everything that is wrong in it.
-        """
-        refuse_nonsense(document, source, MAX_PLATFORM_JOBS, agents=Agent, resources=Resource, jobs=MalleableJob)
-        try:
-            return cls(**document)
-        except InputError as error:
-            raise InputError(source, error.issues) from None
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON document, with the keys that were given."""
-        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:
@@ -288,8 +263,3 @@ class Platform(Record):
     def with_jobs(self, jobs: Sequence[MalleableJob]) -> Self:
         """Return the platform with other jobs."""
         return self.replace(jobs=tuple(jobs))
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; it is checked as a whole again."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
-        return type(self)(**(fields | changes))

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, TypeAdapter, ValidationError
 
-from .errors import InputError, Issue
-from .json_documents import INTEGRAL, Record, Text, field_issues, refuse_nonsense
+from .errors import Issue
+from .json_documents import INTEGRAL, Record, Text, WholeDocument, field_issues
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -263,7 +263,7 @@ class RentalOffer:
         return f"{self.vm_type.name} {self.market}"
 
 
-class Instance(Record):
+class Instance(WholeDocument):
     """A bag of tasks, what can be rented, and what is asked of a plan.
 
     Attributes
@@ -303,6 +303,8 @@ class Instance(Record):
     row of its *group*, the entry of ``tasks`` it belongs to: ``instance.runtime_s[instance.task_group]``.
     """
 
+    most_entries: ClassVar[int] = MAX_TASKS
+
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None
@@ -331,37 +333,6 @@ class Instance(Record):
         from .cross_checks import cross_issues
 
         return cross_issues(self)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make an instance of a parsed JSON document.
-
-        Parameters
-        ----------
-        document : mapping
-            Of the format ``spotbag.instance/1``.
-        source : str
-            Name of the document in messages.
-
-        Raises
-        ------
-        InputError
-            With everything that is wrong in it.
-        """
-        refuse_nonsense(document, source, MAX_TASKS, tasks=Task, vm_types=VmType)
-        try:
-            return cls(**document)
-        except InputError as error:
-            raise InputError(source, error.issues) from None
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; it is checked as a whole again."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
-        return type(self)(**(fields | changes))
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON document, with the keys that were given."""
-        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
     # ------------------------------------------------------------------ tasks
 

@@ -46,7 +46,7 @@ class PlatformAuditBase:
         self.clouds: dict[str, CloudBook] = {}
         for name, resource in facts.resources.items():
             if isinstance(resource, ClusterFacts):
-                self.clusters[name] = ClusterBook(resource)
+                self.clusters[name] = ClusterBook(resource, self.run["rules"])
             else:
                 self.clouds[name] = CloudBook(resource)
         self.machines: dict[str, MachineBook] = {}

@@ -62,7 +62,7 @@ class CloudAudit(PlatformAuditBase):
         job.state, job.start_s, job.told_start = "running", now, True
         if not machines:
             return
-        offers = cloud.offers(job.facts, now, len(machines), self.run["estimates"] == "exact")
+        offers = cloud.offers(job.facts, now, len(machines), self.run["rules"]["estimates"] == "exact")
         self._check_machines(event, cloud, machines)
         if offers:
             self._check_promise(placement.event, job, offers)

@@ -90,7 +90,7 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.of_platform:
         raise SpotbagError(
             f"the replay of policy {trace.run['policy']!r} is one on a hybrid platform; this picture shows replays of "
-            "plans (tell_story tells it in words)"
+            "plans (spotbag.replay.platforms.gantt draws it, tell_story tells it in words)"
         )
     if trace.of_jobs:
         raise SpotbagError(

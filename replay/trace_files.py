@@ -33,7 +33,7 @@ class Trace:
         The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
         The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream. On a
-        platform: policy, seed, estimates, whether it displaces.
+        platform: policy, seed, rules, whether it displaces.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict

@@ -67,11 +67,15 @@ def new_figure(n_rows: int, more_margin_in: float = 0.0) -> tuple[Figure, Axes]:
 
 def empty_figure(n_rows: int, more_margin_in: float = 0.0) -> Figure:
     """Make a figure that is high enough for its rows, without axes."""
+    return figure_of_height(max(_MARGIN_IN + more_margin_in + row_height_in(n_rows) * n_rows, 3.0 + more_margin_in))
+
+
+def figure_of_height(height_in: float) -> Figure:
+    """Make a figure without axes; very high ones are cut short."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    height = min(max(_MARGIN_IN + more_margin_in + row_height_in(n_rows) * n_rows, 3.0 + more_margin_in), _HIGHEST_IN)
-    figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH_IN, min(height_in, _HIGHEST_IN)), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 

@@ -30,10 +30,8 @@ from ..problem import (
     Task,
     VmType,
 )
-from .generate_jobs import job_streams
+from .generate_jobs import GENERATOR, job_streams
 from .generate_platforms import platforms
-
-GENERATOR = "python -m spotbag.instances.data.generate"
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5

@@ -11,6 +11,8 @@ from ..job_stream import Application, Job, JobStream, JobVmType
 from ..problem import FloatArray, Provenance
 from ..run_times import ConstantRunTimes, NormalRunTimes, RunTimes, SequenceRunTimes, UniformRunTimes
 
+GENERATOR = "python -m spotbag.instances.data.generate"
+
 _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge": (4, 15360, 0.293)}
 """VM type: vCPUs, memory in MB, price; Thai et al. 2015, Table 1."""
 
@@ -33,21 +35,20 @@ def _table2() -> JobStream:
             source="Thai, Varghese, Barker 2015, Minimising the Execution of Unknown Bag-of-Task Jobs with Deadlines "
             "on the Cloud: Tables 1 and 2, sections 6.2 and 6.2.1",
             notes="Printed: jobs (Table 2), VM types and prices (Table 1), block of 600 s, creation overhead of 15 s "
-            "(printed as Theta, which is the block). The price that Table 1 prints per hour is taken per block of"
-            " 600 s. Not printed: the run times, which were in Figure 1. Ours: app1 (lbzip2, parallel with "
-            "communication, files of 500 MB to 1 GB) uniform from 2/3 to 4/3 of the mean, as 1:2 as the files; "
-            "app2 (SVMlight, sequential, the same on m3.large and m3.xlarge, files of 100 to 500 MB) uniform from"
-            " 1/3 to 5/3 of the mean, as 1:5 as the files; app3 (molecular dynamics, linear in the cores, "
-            "negligible variation) normal, standard deviation 1 % of the mean. The shapes follow section 6.2.1. "
-            "The scale is chosen so that the total work is what the blocks behind Table 3 imply, as the fixed "
-            "settings are busy nearly all the time: 450 tasks in 6 blocks of 2 m3.xlarge are 13 to 16 s each, in "
-            "5 blocks of 8 or 4 of 10 m3.medium 43 to 53 s, in about 4 of 4 m3.large 21 s at most. So the block "
-            "counts of the fixed settings are no independent check. Against the text: app2 is 2.4 times as long "
-            "on m3.medium as on m3.large, where a sequential program should gain little (3 and 3.25 ECU a core); "
-            "but if it gained nothing, and no application more than a factor of two for twice the cores, 43 s on "
-            "m3.medium would be more than 21 s on m3.large allow. For the same reason m3.xlarge is 2.4 to 4 times"
-            " as fast as m3.medium, although section 6.3 sees no significant speed-up: its 6 blocks for 2 "
-            "m3.xlarge against 5 for 8 m3.medium say a factor of 3.",
+            "(printed as Theta, which is the block). The price that Table 1 prints per hour is taken per block of 600 "
+            "s. Not printed: the run times, which were in Figure 1. Ours: app1 (lbzip2, parallel with communication, "
+            "files of 500 MB to 1 GB) uniform from 2/3 to 4/3 of the mean, as 1:2 as the files; app2 (SVMlight, "
+            "sequential, the same on m3.large and m3.xlarge, files of 100 to 500 MB) uniform from 1/3 to 5/3 of the "
+            "mean, as 1:5 as the files; app3 (molecular dynamics, linear in the cores, negligible variation) normal, "
+            "standard deviation 1 % of the mean. The shapes follow section 6.2.1. The scale is chosen so that the "
+            "total work is what the blocks behind Table 3 imply, as the fixed settings are busy nearly all the time: "
+            "450 tasks in 6 blocks of 2 m3.xlarge are 13 to 16 s each, in 5 blocks of 8 or 4 of 10 m3.medium 43 to 53 "
+            "s, in about 4 of 4 m3.large 21 s at most. So the block counts of the fixed settings are no independent "
+            "check. Against the text: app2 is 2.4 times as long on m3.medium as on m3.large, where a sequential "
+            "program should gain little (3 and 3.25 ECU a core); but if it gained nothing, and no application more "
+            "than a factor of two for twice the cores, 43 s on m3.medium would be more than 21 s on m3.large allow. "
+            "For the same reason m3.xlarge is 2.4 to 4 times as fast as m3.medium, although section 6.3 sees no "
+            "significant speed-up: its 6 blocks for 2 m3.xlarge against 5 for 8 m3.medium say a factor of 3.",
         ),
         block_s=600,
         creation_overhead_s=15,
@@ -85,7 +86,6 @@ def _constant(value_s: int) -> ConstantRunTimes:
     return ConstantRunTimes(distribution="constant", value_s=value_s)
 
 
-GENERATOR = "python -m spotbag.instances.data.generate"
 _A2HA = (
     "Silva, Veiga, Ferreira 2011, A2HA - automatic and adaptive host allocation in utility computing for bag-of-tasks"
 )

@@ -68,15 +68,13 @@ class AgentTree:
 def selected(candidates: Sequence[Candidate], job: PlatformJob) -> Sequence[Candidate]:
     """Select what an agent hands up (Algorithm 4).
 
-    Where its line 7 leaves open which of the cheapest good candidates it is, as between several clusters that are free
-    of charge, it is the one that ends first. Each choice is the first in a fixed order of all candidates, so a tree
-    hands up what its root would have selected alone.
+    Each choice is the first in a fixed order of all candidates, so a tree hands up what its root alone would select.
     """
-    if len(candidates) == 0:
-        return ()
     good = [candidate for candidate in candidates if candidate.good]
     if good:
         return (best(good, job, cheapest),)
+    if len(candidates) < 2:
+        return candidates
     frugal = best(candidates, job, least_overspend)
     early = best(candidates, job, least_delay)
     return (frugal,) if early is frugal else (frugal, early)

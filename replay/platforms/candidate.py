@@ -16,8 +16,7 @@ class Candidate(NamedTuple):
     resource : int
         Who offers it: index of the resource.
     good : bool
-        Whether deadline and budget are kept. That no more work is displaced than the job has is a condition of every
-        candidate: Algorithms 1 and 2 ask for strictly less, where `IsGood` would allow as much.
+        Whether deadline and budget are kept; see `is_good`.
     end_s : int
         When the job would end.
     cost : float
@@ -39,6 +38,15 @@ class Candidate(NamedTuple):
     last: bool = False
 
 
+def is_good(end_s: int, cost: float, job: PlatformJob) -> bool:
+    """Whether an end and a cost keep deadline and budget of a job: ``IsGood`` of section III.
+
+    Its third condition, that no more work is displaced than the job has, holds for all candidates: Algorithms 1 (line
+    21) and 2 (line 32) offer none otherwise, and ask for strictly less there, where ``IsGood`` would allow as much.
+    """
+    return end_s <= job.deadline_s and over_budget(cost, job.budget) == 0
+
+
 Order: TypeAlias = tuple[float, ...]
 """The less, the better."""
 
@@ -56,19 +64,23 @@ def delay_s(candidate: Candidate, job: PlatformJob) -> int:
     return max(candidate.end_s - job.deadline_s, 0)
 
 
+# The paper does not say which of several candidates it is that are alike in what it asks for: the one that is better in
+# the other respect, then the one that displaces fewer jobs, then that of the first resource.
+
+
 def cheapest(candidate: Candidate, job: PlatformJob) -> Order:
-    """Least cost; at equal cost the earliest end, then the first resource."""
-    return candidate.cost, candidate.end_s, candidate.resource
+    """Least cost, then earliest end: line 7 of Algorithm 4, and policy A."""
+    return candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
 
 
 def fastest(candidate: Candidate, job: PlatformJob) -> Order:
-    """Earliest end; at equal ends the least cost, then the first resource."""
-    return candidate.end_s, candidate.cost, candidate.resource
+    """Earliest end, then least cost: policy B."""
+    return candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
 
 
 def least_delay(candidate: Candidate, job: PlatformJob) -> Order:
     """Least delay, then least cost: strategy 1 of step 4, and candidate 2 of Algorithm 4 (lines 16-20)."""
-    return delay_s(candidate, job), candidate.cost, candidate.resource
+    return delay_s(candidate, job), candidate.cost, candidate.end_s, len(candidate.displaced), candidate.resource
 
 
 def least_overspend(candidate: Candidate, job: PlatformJob) -> Order:
@@ -77,7 +89,8 @@ def least_overspend(candidate: Candidate, job: PlatformJob) -> Order:
     The paper's strategy 2 has ``P.budget - C.T.cost`` and minimises ``C.deadline``: cost and budget are swapped there,
     and the end is meant.
     """
-    return overspend(candidate, job), candidate.end_s, candidate.resource
+    over = overspend(candidate, job)
+    return over, candidate.end_s, candidate.cost, len(candidate.displaced), candidate.resource
 
 
 def best(candidates: Sequence[Candidate], job: PlatformJob, preference: Preference) -> Candidate:

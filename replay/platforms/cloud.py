@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
-from .candidate import Candidate
+from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
-
-CloudEstimates: TypeAlias = Literal["printed", "exact"]
+from .rules import PlatformRules
 
 
 @dataclass(slots=True, eq=False)
@@ -55,17 +53,16 @@ class CloudScheduler(LocalScheduler):
         Index of the resource.
     cloud : Cloud
         The resource.
-    estimates : {"printed", "exact"}
-        What its candidates say: ends and costs by the formulas of Algorithm 3 (a job runs to its deadline, or spends
-        its budget), or those that the job will have.
+    rules : PlatformRules
+        What its candidates say of ends and costs.
     """
 
-    def __init__(self, index: int, cloud: Cloud, estimates: CloudEstimates = "printed") -> None:
+    def __init__(self, index: int, cloud: Cloud, rules: PlatformRules) -> None:
         self.index = index
         self.id = cloud.id
         self.cost_per_vm_hour = cloud.cost_per_vm_hour
         self._processors = cloud.processors_per_vm
-        self._exact = estimates == "exact"
+        self._exact = rules.estimates == "exact"
         self._idle: list[Machine] = []  # by what is left of the paid time, most first
 
     # ------------------------------------------------------------------ offers
@@ -85,7 +82,7 @@ class CloudScheduler(LocalScheduler):
             return (first,)
         end_s = now_s + self.run_s(job, machines)
         cost = self.price(machines, end_s, now_s) if self._exact else job.budget  # line 18
-        return first, self._offer(job, machines, end_s, cost)
+        return first, Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to end a job at its deadline: nothing waits for a cloud, and nothing is displaced."""
@@ -93,11 +90,7 @@ class CloudScheduler(LocalScheduler):
         machines = -(-job.size * SLOT_S // (self._processors * time_s))  # line 3
         end_s = now_s + (self.run_s(job, machines) if self._exact else time_s)
         cost = self.price(machines, end_s, now_s)
-        return self._offer(job, machines, end_s, cost)
-
-    def _offer(self, job: PlatformJob, machines: int, end_s: int, cost: float) -> Candidate:
-        good = end_s <= job.deadline_s and not over_budget(cost, job.budget)
-        return Candidate(self.index, good, end_s, cost, (), machines)
+        return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
         """How long a job runs on so many machines."""
@@ -105,9 +98,11 @@ class CloudScheduler(LocalScheduler):
 
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
-        new = max(machines - len(self._idle), 0)
-        hours = sum(_hours(until_s - machine.paid_until_s) for machine in self._idle[:machines])
-        return self.cost_per_vm_hour * (hours + new * _hours(until_s - now_s))
+        idle = self._idle[:machines]
+        hours = (machines - len(idle)) * _hours(until_s - now_s)
+        for machine in idle:
+            hours += _hours(until_s - machine.paid_until_s)
+        return self.cost_per_vm_hour * hours
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""

@@ -21,8 +21,10 @@ METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
     "stays": lambda run: run.stays,
     "unwanted": lambda run: run.unwanted,
     "machines": lambda run: len(run.machines),
+    "vm_hours": lambda run: sum(machine.hours for machine in run.machines),
     "placements": lambda run: run.placements,
     "messages": lambda run: run.messages,
+    "messages_per_placement": lambda run: run.messages / run.placements,
     "comparisons": lambda run: run.comparisons,
 }
 """What is averaged over all runs, by name."""

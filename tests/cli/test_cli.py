@@ -11,7 +11,7 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, generate_instance, library_instance
+from spotbag.instances import format_instance, generate_instance, library_instance, platform_names
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
@@ -212,8 +212,12 @@ def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -
 
 
 def test_list_generate_and_schema(shell: Shell) -> None:
-    assert "burst-hads/J60" in shell.run("instance", "list")
-    assert len(shell.json("instance", "list")["instances"]) >= 20
+    listed = shell.run("instance", "list")
+    assert "burst-hads/J60" in listed
+    assert "Hybrid platforms, for 'spotbag platform': caron/hybrid, caron/two-sites, tiny/hybrid" in listed
+    found = shell.json("instance", "list")
+    assert len(found["instances"]) >= 20
+    assert found["platforms"] == platform_names()
     printed = shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5")
     shell.run("instance", "generate", "--tasks", "12", "--classes", "3", "--seed", "5", "--out", "bag.json")
     assert (shell.folder / "bag.json").read_text() == printed
@@ -271,6 +275,9 @@ COMMANDS = [
     ["pareto"],
     ["replay"],
     ["audit"],
+    ["size"],
+    ["stream"],
+    ["platform"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
@@ -302,7 +309,7 @@ def run_process(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_exit_codes_as_a_process() -> None:
-    assert run_process("solve", "tiny/boot", "--json").returncode == 0
+    assert run_process("solve", "tiny/boot", "-m", "greedy", "--json").returncode == 0
     assert run_process("solve", "tiny/credits", "-m", "greedy").returncode == 1
     bad = run_process("solve", "nothing.json")
     assert (bad.returncode, bad.stdout) == (2, "")

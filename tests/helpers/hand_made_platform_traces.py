@@ -57,7 +57,13 @@ def platform_trace(
                 "jobs": jobs,
             }
         ),
-        run={"record": "run", "policy": "by-hand", "seed": 3, "estimates": estimates, "displaces": True},
+        run={
+            "record": "run",
+            "policy": "by-hand",
+            "seed": 3,
+            "rules": {"queue": "priority", "late_jobs": "displaced", "estimates": estimates},
+            "displaces": True,
+        },
         events=[{"record": "event", "t": t, "event": kind, **fields} for t, kind, fields in events],
         end={"record": "end", "t": events[-1][0]} | nothing | end,
     )

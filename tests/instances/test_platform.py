@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from spotbag.instances import (
     library_instance,
     library_job_stream,
     library_platform,
+    many_resources,
     parse_platform,
     platform_names,
     platform_schema,
@@ -30,6 +32,7 @@ from spotbag.instances import (
     write_platform,
 )
 
+ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {
     "format": "spotbag.platform/1",
     "name": "demo",
@@ -242,6 +245,11 @@ def test_many_faults_are_refused_in_time() -> None:
     )
 
 
+def test_long_lists_of_several_kinds_are_read() -> None:
+    platform = many_resources(3500, 3500, 3500)  # so many that a sample is looked at before all are
+    assert parse_platform(format_platform(platform)) == platform
+
+
 def test_python_callers_get_the_same_errors() -> None:
     with pytest.raises(InputError, match=r"availability\[0\].from_s 60 must be 0"):
         AllocatedCluster(id="a", kind="allocated", parent="b", availability=[{"from_s": 60, "processors": 1}])
@@ -324,3 +332,19 @@ def test_the_platforms_of_caron_have_the_printed_figures() -> None:
             elif isinstance(node, AllocatedCluster):
                 assert node.cost_per_processor_minute == 1
     assert [node.kind for node in library_platform("caron/hybrid").resources] == ["dedicated", "allocated", "cloud"]
+
+
+def test_the_platform_in_formats_md_is_read_and_its_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    (text,) = re.findall(r"```json platform\n(.*?)```", page, re.DOTALL)
+    platform = parse_platform(text)
+    assert format_platform(platform) == text
+    assert (platform.root, len(platform.resources), len(platform.jobs)) == ("root", 3, 2)
+    (code,) = re.findall(r"```python\n(from spotbag.instances import draw_malleable_jobs.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    mixed = read_platform("mixed.json")
+    assert mixed.with_jobs(()).resources == library_platform("caron/hybrid").resources
+    assert len(mixed.jobs) == 100

@@ -17,6 +17,7 @@ from . import (
     instance,
     methods,
     pareto,
+    platform,
     replay,
     show,
     size,
@@ -59,6 +60,7 @@ app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay_command)
 app.command("size", epilog=size.EXAMPLE)(size.size_command)
 app.command("stream", epilog=stream.EXAMPLE)(stream.stream_command)
+app.command("platform", epilog=platform.EXAMPLE)(platform.platform_command)
 app.command("show", epilog=show.EXAMPLE)(show.show_command)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
 app.add_typer(bench.app, name="bench")

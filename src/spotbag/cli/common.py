@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..instances import Instance, JobStream
+    from ..instances import Instance, JobStream, Platform
 
 NO_FEASIBLE_PLAN = 1
 
@@ -72,6 +72,18 @@ def load_job_stream(argument: str) -> JobStream:
     from ..instances import job_stream_names, library_job_stream, read_job_stream
 
     return read_job_stream(argument) if _is_path(argument, job_stream_names()) else library_job_stream(argument)
+
+
+def load_platform(argument: str) -> Platform:
+    """Load a hybrid platform by path, ``-`` or library name."""
+    from ..instances import library_platform, platform_names, read_platform
+
+    return read_platform(argument) if _is_path(argument, platform_names()) else library_platform(argument)
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first of many names."""
+    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
 
 
 def _is_path(argument: str, names: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import INTERRUPTED
-from .common import JsonOption, busy, check_output, counting, load_job_stream, parse_options, print_json, warn
+from .common import JsonOption, busy, check_output, counting, load_job_stream, parse_options, print_json, some, warn
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _check_options(stream: str | None, run_times: str | None, runs: int | None, 
     if stream is not None and run_times is not None:
         raise SpotbagError("STREAM and --run-times: give one of them")
     if stream is None and run_times is None:
-        raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {_some(job_stream_names())}")
+        raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(job_stream_names())}")
     if once and runs is not None:
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
     if trace is not None and not once and runs != 1:
@@ -213,10 +213,6 @@ def _warn_of_hopeless_jobs(stream: JobStream) -> None:
         sizing = size_job(problem_of_job(stream, job), method="dynamic-programme")
         if sizing.status == "infeasible":
             warn([f"{job.id} cannot be in time: {sizing.reasons[0]}"])
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
 
 
 def _sampling(fraction: float | None, samples: int | None) -> Sampling:

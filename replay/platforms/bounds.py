@@ -1,0 +1,100 @@
+"""What any policy would have needed on a hybrid platform for what a run achieved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ...instances.platforms import Platform
+from ...solvers.processes import in_processes
+from .front_door import PlatformRuns, platform_with_jobs
+from .job_sets import JobSet
+from .outcome import PlatformOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class RunBounds:
+    """Lower bounds next to a run, for all schedules of its jobs, also with all jobs known beforehand.
+
+    Attributes
+    ----------
+    cost : float
+        Least cost with no more total delay than the run has.
+    execution_time_s, delay_s : float
+        Least total execution time, and least total delay, for no more than the run costs.
+    """
+
+    cost: float
+    execution_time_s: float
+    delay_s: float
+
+
+def run_bounds(platform: Platform, outcome: PlatformOutcome) -> RunBounds:
+    """Bound what a run could have been.
+
+    Parameters
+    ----------
+    platform : Platform
+        With the jobs of the run.
+    outcome : PlatformOutcome
+        Of the run.
+    """
+    from ...solvers.platform_bound import platform_bound
+
+    return RunBounds(
+        cost=platform_bound(platform, "cost", delay_s_at_most=outcome.delay_s).value,
+        execution_time_s=platform_bound(platform, "execution_time_s", cost_at_most=outcome.cost).value,
+        delay_s=platform_bound(platform, "delay_s", cost_at_most=outcome.cost).value,
+    )
+
+
+def bounds_of_runs(
+    platform: Platform,
+    runs: PlatformRuns,
+    *,
+    job_set: JobSet | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    on_run: Callable[[int], None] | None = None,
+) -> tuple[tuple[RunBounds, ...], ...]:
+    """Bound the runs of `replay_platform`, which got the same platform, jobs and seed.
+
+    Parameters
+    ----------
+    platform : Platform
+        As it was given.
+    runs : PlatformRuns
+        What it returned.
+    job_set, seed, jobs, on_run
+        As for `replay_platform`.
+
+    Returns
+    -------
+    tuple of tuple of RunBounds
+        Of each policy, one a run.
+    """
+    rows: list[list[RunBounds]] = []
+    by_run = list(zip(*runs.outcomes, strict=True))
+    for row in _rows(partial(_bounds_of_run, platform, job_set), list(enumerate(by_run, seed)), jobs):
+        rows.append(row)
+        if on_run is not None:
+            on_run(1)
+    return tuple(zip(*rows, strict=True))
+
+
+def _rows(
+    work: Callable[[tuple[int, Sequence[PlatformOutcome]]], list[RunBounds]],
+    cases: Sequence[tuple[int, Sequence[PlatformOutcome]]],
+    jobs: int,
+) -> Iterator[list[RunBounds]]:
+    return map(work, cases) if jobs == 1 else in_processes(work, cases, jobs)
+
+
+def _bounds_of_run(
+    platform: Platform, job_set: JobSet | None, case: tuple[int, Sequence[PlatformOutcome]]
+) -> list[RunBounds]:
+    """Bound a run under all policies."""
+    seed, outcomes = case
+    with_jobs = platform_with_jobs(platform, job_set, seed)
+    return [run_bounds(with_jobs, outcome) for outcome in outcomes]

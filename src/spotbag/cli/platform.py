@@ -1,0 +1,231 @@
+"""``spotbag platform``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from . import INTERRUPTED
+from .common import JsonOption, busy, check_output, counting, load_platform, print_json, some, warn
+from .platform_report import library_platforms, print_platforms, print_runs, runs_object
+
+if TYPE_CHECKING:
+    from ..instances import Platform
+    from ..instances.malleable_jobs import JobSetKind
+    from ..replay import Trace
+    from ..replay.platforms.bounds import RunBounds
+    from ..replay.platforms.front_door import PlatformRuns
+    from ..replay.platforms.job_sets import JobSet
+
+EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
+
+_DEFAULT_RUNS = 20
+_MOST_RUNS = 1_000_000
+_DEFAULT_NUMBER = 100
+_DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
+
+
+def platform_command(
+    platform: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PLATFORM",
+            help="A hybrid platform: a JSON file, - for standard input, or the name of a platform of the library.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="See above. May be given several times; money-saving, time-saving and round-robin if absent.",
+        ),
+    ] = None,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            "--draw",
+            metavar="KIND",
+            help="Draw jobs, for each run anew, in place of those of the file: small, big or mixed.",
+        ),
+    ] = None,
+    number: Annotated[
+        int | None,
+        typer.Option("--number", metavar="N", help=f"Jobs to draw; {_DEFAULT_NUMBER} if absent."),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs",
+            "-n",
+            metavar="N",
+            min=1,
+            max=_MOST_RUNS,
+            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent.",
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells what ran where.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    bound: Annotated[
+        bool,
+        typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
+    ] = False,
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+    ] = None,
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
+    ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option("--write", metavar="FILE", help="Write the platform, with jobs drawn for it, as JSON, and stop."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the platforms of the library, and stop.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay malleable jobs on clusters and clouds: they arrive over time, each with a deadline and a budget.
+
+    Jobs are the same for all policies. Means have 95 % confidence intervals.
+
+    \b
+    Policies (Caron and de Assuncao 2016):
+      money-saving     A: if no resource keeps deadline and budget, the cheapest
+                       of what the agents hand up
+      time-saving      B: likewise, the fastest
+      least-overspend  likewise, the one that exceeds the budget least
+      least-delay      likewise, the one that is late least
+      cheapest-of-all, fastest-of-all
+                       likewise, of the offers of all resources
+      round-robin      a resource drawn at random
+
+    Rules that are not the paper's are added to them: money-saving+deadline+exact
+      +deadline        queues by deadline, not by priority
+      +patient         jobs that are late anyhow are not displaced
+      +exact           clouds say what a job will cost, and when it will end
+
+    Exit code 0: done; 2: bad input.
+    """  # noqa: D301 (the control character keeps the lines of the paragraph)
+    if listed:
+        _list(as_json)
+        return
+    from ..instances import SpotbagError
+    from ..replay.platforms.front_door import replay_platform, replay_platform_once
+    from ..replay.platforms.gantt import PICTURE
+    from ..solvers.pictures import still_format
+
+    argument, job_set = _check_options(platform, draw, number, runs, once, trace)
+    if write is not None:
+        if trace is not None or gantt is not None:
+            raise SpotbagError("--write writes the platform and stops: leave out --trace and --gantt")
+        check_output(write, platform)
+        _write_platform(load_platform(argument), job_set, seed, write, as_json)
+        return
+    if gantt is not None:
+        still_format(gantt, PICTURE)
+    check_output(trace, platform, gantt)
+    check_output(gantt, platform)
+    loaded = load_platform(argument)
+    if job_set is None and not loaded.jobs:
+        raise SpotbagError(f"{loaded.name}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
+    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
+    if trace is not None or gantt is not None:
+        # Before the other runs: a picture of too much is refused at once.
+        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names]
+        _write(traces, trace, gantt)
+    n_runs = 1 if once else runs or _DEFAULT_RUNS
+    with counting(f"replaying {loaded.name}", n_runs) as count:
+        done = replay_platform(
+            loaded,
+            names,
+            n_runs,
+            job_set=job_set,
+            seed=seed,
+            jobs=jobs,
+            on_run=lambda more: count("", more),
+        )
+    if done.interrupted:
+        warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
+    bounds = _bounds(loaded, done, job_set, seed, jobs) if bound and not done.interrupted else None
+    if as_json:
+        print_json(runs_object(loaded, job_set, done, seed, bounds))
+    else:
+        print_runs(loaded, job_set, done, seed, bounds)
+    if done.interrupted or (bound and bounds is None):
+        raise typer.Exit(INTERRUPTED)
+
+
+def _list(as_json: bool) -> None:
+    platforms = library_platforms()
+    if as_json:
+        print_json({"platforms": platforms})
+    else:
+        print_platforms(platforms)
+
+
+def _check_options(
+    platform: str | None, draw: str | None, number: int | None, runs: int | None, once: bool, trace: str | None
+) -> tuple[str, JobSet | None]:
+    """Refuse what does not go together; return the platform and the jobs to draw."""
+    from ..instances import SpotbagError, platform_names
+    from ..replay.platforms.job_sets import JobSet
+
+    if platform is None:
+        names = some(platform_names())
+        raise SpotbagError(f"PLATFORM is missing: give a file, - or a platform of the library: {names}")
+    if number is not None and draw is None:
+        raise SpotbagError("--number: how many jobs to draw; say which with --draw small, big or mixed")
+    if once and runs is not None:
+        raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
+    if trace is not None and not once and runs != 1:
+        raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
+    if draw is None:
+        return platform, None
+    return platform, JobSet(cast("JobSetKind", draw), _DEFAULT_NUMBER if number is None else number)
+
+
+def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
+    """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
+    from ..instances import write_platform
+    from ..instances.wording import counted
+    from ..replay.platforms.front_door import platform_with_jobs
+
+    written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
+    write_platform(written, path)
+    if as_json:
+        print_json({"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
+    else:
+        resources = counted(len(platform.resources), "resource")
+        print(f"wrote {path}: {platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
+
+
+def _bounds(
+    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, jobs: int
+) -> tuple[tuple[RunBounds, ...], ...] | None:
+    """Bound all runs; None if that is interrupted."""
+    from ..replay.platforms.bounds import bounds_of_runs
+
+    try:
+        with counting("bounds", runs.n_runs) as count:
+            return bounds_of_runs(
+                platform, runs, job_set=job_set, seed=seed, jobs=jobs, on_run=lambda more: count("", more)
+            )
+    except KeyboardInterrupt:
+        warn(["interrupted: the runs are here, but no bounds"])
+        return None
+
+
+def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
+    """Write the trace of a run under all policies, and a picture of it."""
+    from ..replay import write_traces
+    from ..replay.platforms.gantt import save_platform_gantt
+
+    if path is not None:
+        write_traces(path, traces)
+    if gantt is not None:
+        with busy(f"drawing {gantt}"):
+            save_platform_gantt(traces, gantt)

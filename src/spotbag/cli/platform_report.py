@@ -1,0 +1,284 @@
+"""What ``spotbag platform`` prints: policies below each other, resources, and the platforms of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .common import make_table, print_table
+
+if TYPE_CHECKING:
+    from ..instances import Platform
+    from ..replay import Estimate
+    from ..replay.platforms.bounds import RunBounds
+    from ..replay.platforms.front_door import PlatformRuns
+    from ..replay.platforms.job_sets import JobSet
+    from ..replay.platforms.outcome import PlatformOutcome
+    from ..replay.platforms.summary import PlatformSummary
+
+_HOUR_S = 3600
+_METRICS = ("cost", "execution_time_s", "delay_s")
+
+
+def print_runs(
+    platform: Platform,
+    job_set: JobSet | None,
+    runs: PlatformRuns,
+    seed: int,
+    bounds: Sequence[Sequence[RunBounds]] | None,
+) -> None:
+    """Print a row for each policy, what no policy can beat, and of a single run what each resource did."""
+    from ..instances.wording import counted
+
+    single = runs.n_runs == 1
+    number = len(runs.outcomes[0][0].jobs)
+    jobs = counted(number, "job") if job_set is None else f"{counted(number, f'{job_set.kind} job')} drawn"
+    resources, agents = counted(len(platform.resources), "resource"), counted(len(platform.agents), "agent")
+    print(f"{platform.name}: {jobs}, {resources} below {agents}")
+    if single:
+        print(f"the run of seed {seed}")
+    else:
+        print(f"{runs.n_runs:,} runs, seeds {seed} to {seed + runs.n_runs - 1}; mean ± half of the 95 % interval")
+    print()
+    summaries = runs.summaries()
+    _print_metrics(summaries, single)
+    if bounds is not None:
+        _print_bounds(summaries, bounds, single)
+    _print_counts(summaries, single)
+    if single:
+        _print_resources(platform, job_set, runs, seed)
+    print("cost: in units of cost; in the paper, a processor-minute of the allocated cluster is one")
+    print("execution time: from arrival to end, of all jobs together; delay: from the deadline to the end")
+    if bounds is not None:
+        print("at least: what no policy beats, had it known all jobs; cost for as much delay, times for as much cost")
+
+
+def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
+    columns = [
+        ("policy", False),
+        ("cost", True),
+        ("execution\ntime (h)", True),
+        ("delay\n(h)", True),
+        ("late\njobs", True),
+        ("jobs over\nbudget", True),
+        ("over budget\nby", True),
+    ]
+    digits = 0 if single else 1
+    rows = [
+        [
+            summary.policy,
+            _cell(summary.means["cost"], 0),
+            _hours(summary.means["execution_time_s"]),
+            _hours(summary.means["delay_s"]),
+            _cell(summary.means["late_jobs"], digits),
+            _cell(summary.means["overspent_jobs"], digits),
+            _cell(summary.means["overspend"], 0),
+        ]
+        for summary in summaries
+    ]
+    print_table(make_table(columns, rows, tight=True))
+
+
+def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequence[RunBounds]], single: bool) -> None:
+    columns = [
+        ("at least", False),
+        ("cost", True),
+        ("execution\ntime (h)", True),
+        ("delay\n(h)", True),
+    ]
+    rows = []
+    for summary, of_policy in zip(summaries, bounds, strict=True):
+        least = _bound_estimates(of_policy)
+        rows.append(
+            [summary.policy, _cell(least["cost"], 0), _hours(least["execution_time_s"]), _hours(least["delay_s"])]
+        )
+    print_table(make_table(columns, rows, tight=True))
+
+
+def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
+    unwanted = any(summary.means["unwanted"].mean for summary in summaries)
+    names = {
+        "good": "placed\ngood",
+        "bad": "placed\nbad",
+        "displaced": "displaced",
+        **({"unwanted": "unwanted"} if unwanted else {}),
+        "machines": "cloud\nmachines",
+        "vm_hours": "machine\nhours",
+        "messages_per_placement": "messages per\nplacement",
+    }
+    columns = [("policy", False), *((heading, True) for heading in names.values())]
+    rows = [
+        [
+            summary.policy,
+            *(_cell(summary.means[name], 0 if single and name != "messages_per_placement" else 1) for name in names),
+        ]
+        for summary in summaries
+    ]
+    print_table(make_table(columns, rows, tight=True))
+
+
+def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
+    """Print what each resource did in a single run."""
+    columns = [
+        ("policy", False),
+        ("resource", False),
+        ("jobs", True),
+        ("late", True),
+        ("work (processor-minutes)", True),
+        ("used", True),
+        ("cost", True),
+    ]
+    rows: list[list[str]] = []
+    for outcomes in runs.outcomes:
+        if rows:
+            rows.append([])
+        for resource in _resources(platform, job_set, seed, outcomes[0]):
+            rows.append(
+                [
+                    outcomes[0].policy,
+                    resource["resource"],
+                    f"{resource['jobs']:,}",
+                    f"{resource['late_jobs']:,}",
+                    f"{resource['work_processor_minutes']:,}",
+                    "-" if resource["use"] is None else f"{100 * resource['use']:.0f} %",
+                    f"{resource['cost']:,.0f}",
+                ]
+            )
+    print_table(make_table(columns, rows))
+
+
+def _cell(value: Estimate, digits: int) -> str:
+    """Mean and half width of the interval."""
+    assert value.mean is not None
+    text = f"{value.mean:,.{digits}f}"
+    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
+
+
+def _hours(value: Estimate) -> str:
+    """Mean and half width of the interval, of seconds."""
+    assert value.mean is not None
+    text = f"{value.mean / _HOUR_S:,.2f}"
+    return text if value.half_width is None else f"{text} ± {value.half_width / _HOUR_S:,.2f}"
+
+
+def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
+    from ..replay.summary import estimate
+
+    of_metric: dict[str, Callable[[RunBounds], float]] = {
+        "cost": lambda bound: bound.cost,
+        "execution_time_s": lambda bound: bound.execution_time_s,
+        "delay_s": lambda bound: bound.delay_s,
+    }
+    return {name: estimate([value(bound) for bound in bounds]) for name, value in of_metric.items()}
+
+
+def _resources(platform: Platform, job_set: JobSet | None, seed: int, outcome: PlatformOutcome) -> list[dict[str, Any]]:
+    """Return what each resource did in the run of a seed."""
+    from ..replay.platforms.front_door import platform_with_jobs
+    from ..replay.platforms.use import resource_use
+
+    with_jobs = platform_with_jobs(platform, job_set, seed)
+    return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
+
+
+def runs_object(
+    platform: Platform,
+    job_set: JobSet | None,
+    runs: PlatformRuns,
+    seed: int,
+    bounds: Sequence[Sequence[RunBounds]] | None,
+) -> dict[str, Any]:
+    """Return all that is known of the runs as one JSON object; of a single run, also each job and machine."""
+    return {
+        "platform": platform.name,
+        "agents": len(platform.agents),
+        "resources": len(platform.resources),
+        "jobs": len(runs.outcomes[0][0].jobs),
+        "drawn": None if job_set is None else asdict(job_set),
+        "seed": seed,
+        "runs": runs.n_runs,
+        "interrupted": runs.interrupted,
+        "policies": [
+            _summary_object(summary, None if bounds is None else bounds[index])
+            for index, summary in enumerate(runs.summaries())
+        ],
+        "outcomes": [
+            {
+                "seed": seed + number,
+                "policies": {
+                    name: _outcome_object(runs.outcomes[index][number], runs.n_runs == 1)
+                    | {"by_resource": _resources(platform, job_set, seed + number, runs.outcomes[index][number])}
+                    | ({} if bounds is None else {"at_least": asdict(bounds[index][number])})
+                    for index, name in enumerate(runs.policies)
+                },
+            }
+            for number in range(runs.n_runs)
+        ],
+    }
+
+
+def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
+    said: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
+    said |= {name: value.to_dict() for name, value in summary.means.items()}
+    if bounds is not None:
+        said["at_least"] = {name: value.to_dict() for name, value in _bound_estimates(bounds).items()}
+    return said
+
+
+def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
+    from ..replay.platforms.summary import METRICS
+
+    said: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
+    if single:
+        said["jobs"] = [asdict(job) for job in outcome.jobs]
+        said["machine_bills"] = [asdict(machine) for machine in outcome.machines]
+    return said
+
+
+def library_platforms() -> list[dict[str, Any]]:
+    """Say what there is to each platform of the library."""
+    from ..instances import library_platform, platform_names
+
+    rows = []
+    for name in platform_names():
+        platform = library_platform(name)
+        rows.append(
+            {
+                "name": name,
+                "agents": len(platform.agents),
+                **{
+                    kind: sum(resource.kind == kind for resource in platform.resources)
+                    for kind in ("dedicated", "allocated", "cloud")
+                },
+                "jobs": len(platform.jobs),
+                "source": platform.provenance.source if platform.provenance else "",
+            }
+        )
+    return rows
+
+
+def print_platforms(platforms: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row for each platform of the library."""
+    columns = [
+        ("name", False),
+        ("agents", True),
+        ("dedicated", True),
+        ("allocated", True),
+        ("clouds", True),
+        ("jobs", True),
+        ("source", False),
+    ]
+    rows = [
+        [
+            row["name"],
+            f"{row['agents']:,}",
+            f"{row['dedicated']:,}",
+            f"{row['allocated']:,}",
+            f"{row['cloud']:,}",
+            f"{row['jobs']:,}",
+            row["source"],
+        ]
+        for row in platforms
+    ]
+    print_table(make_table(columns, rows))
