@@ -114,6 +114,17 @@ def test_a_policy_that_displaces_nothing_makes_others_late() -> None:
     assert found(trace) == {"displacement": 1}
 
 
+def test_by_other_rules_other_things_are_right() -> None:
+    trace = stuck()
+    trace.run["rules"]["late_jobs"] = "stay"
+    assert found(trace) == {"placing": 1}  # "low" is late on "d" anyhow, so that "late" has an offer there
+    trace = stuck()
+    trace.run["rules"]["queue"] = "deadline"
+    # "high" belongs behind "low", which is in time; "late" before all, where it makes nobody late.
+    assert found(trace)["promise"] == 120
+    assert "processors" in found(trace)
+
+
 def test_the_second_offer_of_a_cloud_costs_the_budget_or_what_it_will() -> None:
     trace = rented()
     trace.events[at(trace, "place", 1)] = happens(600, "place", **place("two", "c", 3300, 60, good=False))
@@ -140,7 +151,7 @@ def test_the_second_offer_of_a_cloud_costs_the_budget_or_what_it_will() -> None:
     trace.end.update({"machines": 2, "vm_hours": 6, "cost": 360.0, "good": 2, "bad": 2, "overspend": 50.0})
     trace.end.update({"late_jobs": 1, "delay_s": 900, "execution_time_s": 3000 + 2700 + 900 + 6000})
     assert audit(trace).findings == ()
-    trace.run["estimates"] = "printed"  # "one" would end at its deadline, "two" would spend its budget
+    trace.run["rules"]["estimates"] = "printed"  # "one" would end at its deadline, "two" would spend its budget
     stated = [finding.message for finding in audit(trace).findings]
     assert [message.split(";")[-1] for message in stated] == [
         " the rules give 3600 s and 60",
@@ -157,7 +168,7 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
 
     def changed(change: Callable[[Trace], object]) -> Trace:
         events = [dict(entry) for entry in trace.events]
-        other = Trace(trace.instance, dict(trace.run), events, dict(trace.end))
+        other = Trace(trace.instance, trace.run, events, dict(trace.end))
         change(other)
         return other
 

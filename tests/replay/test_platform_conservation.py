@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from typing import Literal
+from functools import partial
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -24,8 +25,7 @@ from spotbag.replay.platforms import (
     platform_policy,
     platform_trace,
 )
-
-Estimates = Literal["printed", "exact"]
+from spotbag.replay.platforms.rules import SUFFIXES, PlatformRules
 
 
 class Anything(PlatformPolicy):
@@ -33,7 +33,8 @@ class Anything(PlatformPolicy):
 
     name = "anything"
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, rules: PlatformRules, seed: int) -> None:
+        self.rules = rules
         self._random = np.random.default_rng(seed)
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -42,13 +43,19 @@ class Anything(PlatformPolicy):
         return candidates[int(self._random.integers(len(candidates)))] if candidates else None
 
 
-POLICIES: dict[str, Callable[[int], PlatformPolicy]] = {name: platform_policy(name) for name in PLATFORM_POLICIES}
-POLICIES["anything"] = Anything
+RULES = [
+    PlatformRules(*rules) for rules in product(["priority", "deadline"], ["displaced", "stay"], ["printed", "exact"])
+]
+SUFFIXED = ["+".join(["", *chosen]) for length in range(4) for chosen in combinations(SUFFIXES, length)]
+POLICIES: dict[str, Callable[[int], PlatformPolicy]] = {
+    name + suffix: platform_policy(name + suffix) for name in PLATFORM_POLICIES for suffix in SUFFIXED
+}
+POLICIES |= {f"anything {number}": partial(Anything, rules) for number, rules in enumerate(RULES)}
 
 
-def demand_sound_replay(platform: Platform, policy: str, seed: int, estimates: Estimates) -> Counter[str]:
+def demand_sound_replay(platform: Platform, policy: str, seed: int) -> Counter[str]:
     """Replay, audit, and compare what can be seen at once; return what has happened how often."""
-    replay = PlatformReplay(platform, POLICIES[policy](seed), estimates=estimates, seed=seed, record=True)
+    replay = PlatformReplay(platform, POLICIES[policy](seed), seed=seed, record=True)
     outcome = replay.run()
     trace = platform_trace(replay, outcome)
     report = audit(trace)
@@ -59,20 +66,20 @@ def demand_sound_replay(platform: Platform, policy: str, seed: int, estimates: E
     assert sum(report.vm_cost_usd.values()) == pytest.approx(math.fsum(bills), rel=1e-9)
     ended = Counter(event["job"] for event in trace.events if event["event"] == "finish")
     assert ended == Counter(job.id for job in platform.jobs)
-    assert PlatformReplay(platform, POLICIES[policy](seed), estimates=estimates, seed=seed).run() == outcome
+    assert PlatformReplay(platform, POLICIES[policy](seed), seed=seed).run() == outcome
     return replay.counts
 
 
 @settings(max_examples=100, deadline=None)
-@given(crowded_platforms(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["printed", "exact"]))
-def test_crowded_platforms(platform: Platform, policy: str, estimates: Estimates) -> None:
-    demand_sound_replay(platform, policy, 1, estimates)
+@given(crowded_platforms(), st.sampled_from(sorted(POLICIES)))
+def test_crowded_platforms(platform: Platform, policy: str) -> None:
+    demand_sound_replay(platform, policy, 1)
 
 
 @settings(max_examples=30, deadline=None)
 @given(random_platforms().filter(lambda platform: bool(platform.jobs)), st.sampled_from(sorted(POLICIES)))
 def test_random_platforms(platform: Platform, policy: str) -> None:
-    demand_sound_replay(platform, policy, 1, "printed")
+    demand_sound_replay(platform, policy, 1)
 
 
 @settings(max_examples=40, deadline=None)
@@ -91,16 +98,23 @@ def test_no_event_can_be_left_out_or_moved(platform: Platform, policy: str, data
 def test_the_draws_have_what_is_to_be_tested() -> None:
     happened: Counter[str] = Counter()
     for seed in range(20):
-        happened += demand_sound_replay(crowded_platform(np.random.default_rng(seed)), "money-saving", seed, "printed")
+        happened += demand_sound_replay(crowded_platform(np.random.default_rng(seed)), "money-saving", seed)
     assert all(happened[kind] for kind in ("good", "bad", "displaced", "stays", "unwanted"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-@pytest.mark.parametrize("estimates", ["printed", "exact"])
-def test_soak_of_crowded_platforms(policy: str, estimates: Estimates) -> None:
-    for seed in range(10**6, 10**6 + 200):
-        demand_sound_replay(crowded_platform(np.random.default_rng(seed)), policy, seed, estimates)
+@pytest.mark.parametrize("suffix", SUFFIXED)
+@pytest.mark.parametrize("name", sorted(PLATFORM_POLICIES))
+def test_soak_of_crowded_platforms(name: str, suffix: str) -> None:
+    for seed in range(10**6, 10**6 + 60):
+        demand_sound_replay(crowded_platform(np.random.default_rng(seed)), name + suffix, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(RULES)))
+def test_soak_of_anything(number: int) -> None:
+    for seed in range(2 * 10**6, 2 * 10**6 + 150):
+        demand_sound_replay(crowded_platform(np.random.default_rng(seed)), f"anything {number}", seed)
 
 
 # --------------------------------------------------------------- found in this way
