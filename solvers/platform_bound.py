@@ -17,9 +17,10 @@ import numpy as np
 
 from ..instances.errors import InputError, Issue
 from ..instances.platforms import Platform
+from ..instances.problem import MAX_SECONDS
 from ..models.platform_dual import METRICS, Metric, Prices, dual_value
 from ..models.platform_fluid import MOST_SLOTS, PlatformFluid, platform_fluid
-from ..models.platform_no_delay import least_cost_without_delay
+from ..models.platform_in_time import least_cost_in_time
 from .platform_prices import fluid_prices
 
 Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
@@ -27,7 +28,7 @@ Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
 HOW: dict[Proof, str] = {
     "prices": "prices of processor-minutes and caps, from a linear programme of flowing work",
     "alone": "each job as if it were alone",
-    "in time": "most work that clusters can do in time, from cheap to dear",
+    "in time": "most work that clusters can do in time, or with little delay, from cheap to dear",
     "caps": "no schedule keeps the caps",
 }
 """What proves a bound."""
@@ -229,11 +230,13 @@ class _Search:
             raise _NoScheduleError(
                 f"there is no schedule{self._with_caps()}: job {alone.stranded!r} exceeds that alone"
             )
-        if metric != "cost" or self.caps.get("delay_s") != 0:
+        delay_s = self.caps.get("delay_s")
+        if metric != "cost" or delay_s is None or delay_s > MAX_SECONDS:
             return alone.value, "alone"
-        in_time = least_cost_without_delay(self.platform)
+        in_time = least_cost_in_time(self.platform, math.floor(delay_s))
         if in_time is None:
-            raise _NoScheduleError("some job is late in any schedule: the clusters cannot do all work in time")
+            late = "there is no schedule with a total delay of at most"
+            raise _NoScheduleError(f"{late} {_said(self.given['delay_s'])}: the clusters cannot do all work in time")
         return (in_time, "in time") if in_time > alone.value else (alone.value, "alone")
 
     def _best(self, metric: Metric) -> tuple[Fraction, Proof, tuple[Metric, ...]]:

@@ -14,7 +14,7 @@ from spotbag.solvers.platform_bound import platform_bound
 
 from ..helpers.random_platforms import random_platforms
 
-patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+patient = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 def assert_not_beaten(platform: Platform, outcome: PlatformOutcome) -> None:
