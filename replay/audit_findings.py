@@ -31,7 +31,7 @@ RULES = {
     "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
     "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
     "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
-    "job": "jobs arrive once, when the run or platform says so; their tasks are in the pool from then on, no earlier",
+    "job": "jobs arrive when the run or the platform says so; their tasks are in the pool from then on and no earlier",
     "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
     "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
     "suspension": "only what runs on a VM is suspended there",

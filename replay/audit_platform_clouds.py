@@ -107,9 +107,7 @@ class CloudAudit(PlatformAuditBase):
         best = cloud.most_paid()[: len(machines)]
         if len(taken) < len(best):
             over = len(best) - len(taken)
-            message = (
-                f"{told(event)} on {counted(len(fresh), 'new machine')}, while {counted(over, 'machine')} stay idle"
-            )
+            message = f"{told(event)} on {counted(len(fresh), 'new machine')}, {over} of them in place of idle ones"
             self._find("machines", event["job"], over, "machines", message)
         elif taken != best:
             less = sum(best) - sum(taken)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..instances.platform_files import platform_of_document
@@ -29,7 +30,7 @@ class JobFacts:
     budget: Fraction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusterFacts:
     """A cluster: from which minute on it has how many processors, and after how many minutes that begins again."""
 
@@ -39,7 +40,7 @@ class ClusterFacts:
     processors: tuple[int, ...]
     repeat: int | None = None
 
-    @property
+    @cached_property
     def work_per_repetition(self) -> int:
         """Processor-minutes of the steps together, if they are repeated."""
         assert self.repeat is not None

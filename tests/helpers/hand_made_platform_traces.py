@@ -72,7 +72,7 @@ def platform_trace(
 def moved() -> Trace:
     """A job goes elsewhere for one of higher priority, one is late, one has two machines of a cloud to its deadline.
 
-    "d" and "a" do 2 processor-minutes a minute. "humble" would end at 840 behind "urgent", after its deadline. "large"
+    "d" and "a" do 2 processor-minutes a minute. "humble" would end at 1020 behind "urgent", after its deadline. "large"
     needs 40 / (2 * 14) machines, so two, for an hour each; they end it after 10 minutes, before what Algorithm 3 says.
     """
     on_d, on_a, on_c = {"resource": "d"}, {"resource": "a"}, {"resource": "c"}
