@@ -189,9 +189,9 @@ def _order(runs: CaronRuns) -> str:
                 f"{_value(changed, 'delay_h'):,.1f} instead of {_value(cells[policy], 'delay_h'):,.1f} h"
             )
     return (
-        "What costs most is the order of the queues. Priorities are drawn whatever the deadline is, so an urgent job of "
-        "low priority cannot pass one that has time, and goes to the cloud. With queues by deadline (+deadline), more "
-        f"of them end in time on the clusters: {'; '.join(parts)}."
+        "What costs most is the order of the queues. Priorities are drawn whatever the deadline is: an urgent job of "
+        "low priority cannot pass one that has time, and goes to the cloud. With queues by deadline (+deadline), "
+        f"more of them end in time on the clusters: {'; '.join(parts)}."
     )
 
 

@@ -43,6 +43,12 @@ _LABELS = {MONEY: "policy A, money-saving", TIME: "policy B, time-saving"}
 _BOUND_LOOK: dict[str, Any] = {"color": "#222222", "linestyle": (0, (1, 1)), "linewidth": 1.6}
 _LABEL = {"cost": "cost (units)", "execution_time_h": "time (h)", "delay_h": "delay (h)"}
 _TITLE = {"cost": "total cost", "execution_time_h": "total execution time", "delay_h": "total delay"}
+_LINEAR_TO = {"cost": 1000.0, "execution_time_h": 1.0, "delay_h": 0.1}
+"""Below that, where a policy comes to 0, axes have no logarithms."""
+
+_FEW_DECADES = 200
+"""Axes that reach no further have numbers between the powers of 10, too."""
+
 _SAVED = "policy A less what could be saved at most"
 _SAYS_NOTHING = 99.5
 """Percent that could be saved by a bound that is hardly more than 0."""
@@ -61,6 +67,8 @@ def _line(rows: Rows, table: str, kind: str, policy: str, quantity: str) -> list
 
 def _set(kind: JobSetKind, rows: Rows) -> Figure:
     """Cost, execution time and delay of a set over the number of jobs."""
+    from matplotlib.ticker import LogLocator
+
     numbers = [FIGURE_NUMBERS[kind, metric] for metric in METRICS if (kind, metric) in FIGURE_NUMBERS]
     title = f"{numbers[0]} to {numbers[-1].split()[1]}: {kind} jobs" if numbers else f"{kind} jobs (text; no figure)"
     if kind == "small":
@@ -88,7 +96,18 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
         axes.set_xlabel("jobs")
         where = FIGURE_NUMBERS.get((kind, metric))
         bare_frame(axes, f"{where}: {_TITLE[metric]}" if where else _TITLE[metric], _LABEL[metric])
-        _grow(axes, 100.0 if metric == "cost" else 0.1 if kind == "small" else 1.0)
+        means = [mean_or_nan(row.ours) for row in rows_of(rows, FIGURES, metric) if row.job == kind]
+        if min(means) > 0:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(_plainly)
+            axes.yaxis.set_minor_formatter("")
+            if max(means) < _FEW_DECADES * min(means):
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        elif max(means) > 10 * _LINEAR_TO[metric]:
+            _grow(axes, _LINEAR_TO[metric])
+            axes.set_ylim(top=2 * max(means))
+        else:
+            axes.set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda place: (labels[place] == _SAVED, place))
     figure.legend(
@@ -161,11 +180,11 @@ def _frontiers(rows: Rows) -> Figure:
         top = max([*delays, *(values[policy, "delay_h"] for policy in POLICIES)])
         axes.set_xscale("symlog", linthresh=1000.0, linscale=0.5)
         axes.set_xlim(0, most)
-        axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 10**power <= most)])
+        axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 1.5 * 10**power <= most)])
         axes.xaxis.set_major_formatter(_plainly)
         axes.set_xlabel(_LABEL["cost"])
         _grow(axes, 0.1)
-        axes.set_ylim(0, 2 * top)
+        axes.set_ylim(0, 2 * top or 1.0)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8.5, frameon=False)
     return figure
