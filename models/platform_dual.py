@@ -9,9 +9,10 @@ processor-minutes of job j,
     f >= f + sum_c lambda_c (f_c - F_c) + sum_ks mu_ks (sum_j x_jks - P_ks)
       >= sum_j min [f_j + sum_c lambda_c f_cj + sum_ks mu_ks x_jks] - sum_c lambda_c F_c - sum_ks mu_ks P_ks,
 
-where each minimum is over all that a job can do as if it were alone (`platform_fluid_kernel.cheapest_ends`). Prices are
-whole multiples of 1 / Q and costs are rounded down to such, so all is whole numbers: whoever chose the prices, by
-whatever arithmetic, the bound holds.
+where each minimum is over all that a job can do as if it were alone (`platform_fluid_kernel.cheapest_ends`), with the
+caps for itself: no job costs more, takes longer, or is later than all together. Prices are whole multiples of 1 / Q and
+costs are rounded down to such, so all is whole numbers: whoever chose the prices, by whatever arithmetic, the bound
+holds.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _MOST_BITS = 61
 
 _FINEST_BITS = 60
 
+_NEVER_S = 2**60
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -62,7 +65,9 @@ class DualValue:
     Attributes
     ----------
     value : Fraction or None
-        Lower bound of the metric; None if a job can run nowhere, so that no schedule keeps the caps.
+        Lower bound of the metric; None if there is no schedule that keeps the caps.
+    stranded : str or None
+        Id of a job that exceeds a cap wherever it runs, even alone.
     used : array of int, shape (n_tiers, n_slots - 1)
         Processor-minutes of jobs that do as they like at these prices.
     metrics : mapping
@@ -70,6 +75,7 @@ class DualValue:
     """
 
     value: Fraction | None
+    stranded: str | None
     used: IntArray
     metrics: Mapping[Metric, float]
 
@@ -84,7 +90,7 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
     metric : {"cost", "execution_time_s", "delay_s"}
         What is bounded.
     caps : mapping
-        Most that other metrics may be, and the metric itself. A delay of 0 lets no job be late, whatever the price.
+        Most that other metrics may be, and the metric itself. No job can be worse than that alone, whatever the prices.
     prices : Prices
         Any.
     """
@@ -104,21 +110,24 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
         fluid.size,
         fluid.arrival_s,
         fluid.deadline_s,
+        _latest_s(fluid, caps),
         fluid.first_slot,
         (fluid.starts + 1) * SLOT_S,
         fluid.largest,
         mu,
         fluid.least_end_s,
         np.array([math.floor(whole["cost"] * price) for price in fluid.prices], dtype=np.int64),
+        np.array([_most_size(fluid, price, caps) for price in fluid.prices], dtype=np.int64),
         np.zeros(0, dtype=np.int64) if cloud_run_s is None else cloud_run_s,
         math.floor(whole["cost"] * cloud_price),
+        _most_size(fluid, cloud_price, caps),
         whole["execution_time_s"],
         whole["delay_s"],
-        caps.get("delay_s") != 0,
         2**62,
     )
-    if (tier == NOWHERE).any():
-        return DualValue(None, used, {})
+    nowhere = np.flatnonzero(tier == NOWHERE)
+    if len(nowhere):
+        return DualValue(None, fluid.ids[nowhere[0]], used, {})
     rooms = zip(mu.ravel().tolist(), fluid.capacity.ravel().tolist(), strict=True)
     total = sum(least.tolist()) - sum(price * room for price, room in rooms if price)
     value = Fraction(total) - sum(whole[name] * cap for name, cap in caps.items() if name != metric)
@@ -128,4 +137,20 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
         "execution_time_s": float((end_s - fluid.arrival_s).sum()),
         "delay_s": float(np.maximum(end_s - fluid.deadline_s, 0).sum()),
     }
-    return DualValue(value / unit, used, metrics)
+    return DualValue(value / unit, None, used, metrics)
+
+
+def _latest_s(fluid: PlatformFluid, caps: Caps) -> IntArray:
+    """When a job has used up a whole cap on execution time or delay, shape (n_jobs,)."""
+    latest = np.full(len(fluid.size), _NEVER_S)
+    if "execution_time_s" in caps:
+        latest = np.minimum(latest, fluid.arrival_s + math.floor(min(caps["execution_time_s"], _NEVER_S // 2)))
+    if "delay_s" in caps:
+        latest = np.minimum(latest, fluid.deadline_s + math.floor(min(caps["delay_s"], _NEVER_S // 2)))
+    return latest
+
+
+def _most_size(fluid: PlatformFluid, price: Fraction, caps: Caps) -> int:
+    """Largest job that a cap on the cost pays for at a price of a processor-minute."""
+    largest = int(fluid.size.max(initial=0))
+    return min(math.floor(caps["cost"] / price), largest) if price and "cost" in caps else largest

@@ -39,6 +39,8 @@ _LONGER = 0.02
 _SLOWEST = 0.25
 """Share of all processors with which the time is estimated in which clusters are busy."""
 
+_MOST_PROCESSOR_MINUTES = 2**62
+
 _MINUTES_AN_HOUR = 60
 
 
@@ -229,16 +231,15 @@ def _slots(first_minute: IntArray, size: IntArray, tiers: list[list[Cluster]], m
         return np.array([0 if len(size) == 0 else int(first_minute[0])], dtype=np.int64)
     processors = max(min(usual), _SLOWEST * sum(usual))
     busy: list[list[int]] = []
-    end = -1.0
     for minute, work in zip(first_minute.tolist(), size.tolist(), strict=True):
-        if minute > end:
+        if not busy or minute > busy[-1][1]:
             busy.append([minute, minute])
-            end = float(minute)
-        end += 1 + work / processors
-        busy[-1][1] = math.ceil(end)
+        busy[-1][1] += math.ceil(work / processors)
     length = -(-sum(last - first for first, last in busy) // most_slots)
     starts = [start for first, last in busy for start in (*range(first, last, length), last)]
     horizon = starts[-1] + math.ceil(float(size.sum()) / min(usual))
     while starts[-1] < horizon:
         starts.append(starts[-1] + max(length, math.ceil(_LONGER * (starts[-1] - starts[0]))))
-    return np.array(starts, dtype=np.int64)
+    # Beyond, processor-minutes would be too many for the arithmetic.
+    latest = _MOST_PROCESSOR_MINUTES // sum(max(_step_processors(cluster)) for tier in tiers for cluster in tier)
+    return np.array([start for start in starts if start <= latest], dtype=np.int64)

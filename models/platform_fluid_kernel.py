@@ -21,17 +21,19 @@ def cheapest_ends(
     size: IntArray,
     arrival_s: IntArray,
     deadline_s: IntArray,
+    latest_s: IntArray,
     first_slot: IntArray,
     slot_end_s: IntArray,
     largest: IntArray,
     slot_prices: IntArray,
     least_end_s: IntArray,
     cost: IntArray,
+    most_size: IntArray,
     cloud_run_s: IntArray,
     cloud_cost: int,
+    cloud_most_size: int,
     second: int,
     late_second: int,
-    may_be_late: bool,
     nowhere: int,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Let every job run wholly on the tier, or in the cloud, and end in the slot, where it costs least.
@@ -41,8 +43,8 @@ def cheapest_ends(
 
     Parameters
     ----------
-    size, arrival_s, deadline_s, first_slot : array of int, shape (n_jobs,)
-        Of the jobs.
+    size, arrival_s, deadline_s, latest_s, first_slot : array of int, shape (n_jobs,)
+        Of the jobs; none may end after its ``latest_s``.
     slot_end_s : array of int, shape (n_slots,)
         When work in a slot ends, at the earliest. The last slot takes everything and has no price.
     largest, slot_prices : array of int, shape (n_tiers, n_slots - 1)
@@ -51,14 +53,14 @@ def cheapest_ends(
         When a job ends on a tier, at the earliest.
     cost : array of int, shape (n_tiers,)
         What a processor-minute costs in all slots.
+    most_size : array of int, shape (n_tiers,)
+        Largest job that may run on a tier.
     cloud_run_s : array of int, shape (n_jobs,) or (0,)
         How long jobs run in the cloud; empty if none can.
-    cloud_cost : int
-        What a processor-minute costs there.
+    cloud_cost, cloud_most_size : int
+        The same of the cloud.
     second, late_second : int
         What a second from arrival to end costs, and one after the deadline.
-    may_be_late : bool
-        Whether a job may end after its deadline.
     nowhere : int
         More than any job costs.
 
@@ -78,17 +80,19 @@ def cheapest_ends(
     used = np.zeros((n_tiers, last), np.int64)
     for j in range(n_jobs):
         best_slot = -1
-        if len(cloud_run_s):
+        if len(cloud_run_s) and size[j] <= cloud_most_size:
             end = arrival_s[j] + cloud_run_s[j]
-            if may_be_late or end <= deadline_s[j]:
+            if end <= latest_s[j]:
                 value = second * cloud_run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud_cost * size[j]
                 least[j], where[j], ends[j] = value, IN_THE_CLOUD, end
         for k in range(n_tiers):
+            if size[j] > most_size[k]:
+                continue
             heap = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
             filled, paid = np.int64(0), cost[k] * size[j]
             for slot in range(first_slot[j], last + 1):
                 end = max(slot_end_s[slot], least_end_s[k, j])
-                if not may_be_late and end > deadline_s[j]:
+                if end > latest_s[j]:
                     break
                 time = second * (end - arrival_s[j]) + late_second * max(end - deadline_s[j], 0)
                 if time + cost[k] * size[j] >= least[j]:

@@ -17,9 +17,10 @@ import numpy as np
 
 from ..instances.errors import InputError, Issue
 from ..instances.platforms import Platform
+from ..instances.problem import MAX_SECONDS
 from ..models.platform_dual import METRICS, Metric, Prices, dual_value
 from ..models.platform_fluid import MOST_SLOTS, PlatformFluid, platform_fluid
-from ..models.platform_no_delay import least_cost_without_delay
+from ..models.platform_in_time import least_cost_in_time
 from .platform_prices import fluid_prices
 
 Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
@@ -27,7 +28,7 @@ Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
 HOW: dict[Proof, str] = {
     "prices": "prices of processor-minutes and caps, from a linear programme of flowing work",
     "alone": "each job as if it were alone",
-    "in time": "most work that clusters can do in time, from cheap to dear",
+    "in time": "most work that clusters can do in time, or with little delay, from cheap to dear",
     "caps": "no schedule keeps the caps",
 }
 """What proves a bound."""
@@ -181,6 +182,10 @@ def _check(metric: str, caps: Mapping[Metric, float], most_slots: int, time_limi
         raise InputError("bound of a platform", issues)
 
 
+class _NoScheduleError(Exception):
+    """It is proved that no schedule keeps the caps."""
+
+
 class _Search:
     """Looks for the best bound of a metric under caps."""
 
@@ -196,63 +201,63 @@ class _Search:
 
     def bound(self, metric: Metric) -> tuple[float, Proof, str]:
         """Return the bound, what proves it, and why there is no schedule if there is none."""
-        for name in self.caps:  # before prices are looked for: they take time
-            reason = self._contradiction(name, self._simple(name)[0])
-            if reason:
-                return math.inf, "caps", reason
-        value, how, exceeded = self._best(metric)
-        reason = self._contradiction(metric, value)
-        for name in exceeded:
-            reason = reason or self._contradiction(name, self._best(name)[0])
-        if reason:
-            return math.inf, "caps", reason
-        assert value is not None
+        try:
+            for name in self.caps:  # before prices are looked for: they take time
+                self._compare(name, self._simple(name)[0])
+            value, how, exceeded = self._best(metric)
+            self._compare(metric, value)
+            for name in exceeded:
+                self._compare(name, self._best(name)[0])
+        except _NoScheduleError as proof:
+            return math.inf, "caps", str(proof)
         return _rounded_down(value, whole=metric != "cost"), how, ""
 
-    def _contradiction(self, metric: Metric, value: Fraction | None) -> str:
-        """Say why there is no schedule, if the bound of a metric shows it."""
-        others = [
-            f"a total {_IN_WORDS[name]} of at most {_said(cap)}" for name, cap in self.given.items() if name != metric
-        ]
-        given = f" with {' and '.join(others)}" if others else ""
-        if value is None:
-            return (
-                f"there is no schedule{given}: the clusters cannot do all work in time, and there is no cloud that may"
-            )
+    def _compare(self, metric: Metric, value: Fraction) -> None:
+        """Compare the bound of a metric with its cap."""
         if metric in self.caps and value > self.caps[metric]:
             least = _said(_rounded_down(value, whole=metric != "cost"))
-            what = _IN_WORDS[metric]
-            return f"the total {what} of any schedule{given} is at least {least}, not {_said(self.given[metric])}"
-        return ""
+            whole = f"the total {_IN_WORDS[metric]} of any schedule{self._with_caps(metric)}"
+            raise _NoScheduleError(f"{whole} is at least {least}, not {_said(self.given[metric])}")
 
-    def _simple(self, metric: Metric) -> tuple[Fraction | None, Proof]:
-        """Bound a metric without prices; None if there is no schedule."""
-        value = dual_value(self.fluid, metric, self.caps, self.priceless).value
-        if metric != "cost" or self.caps.get("delay_s") != 0:
-            return value, "alone"
-        in_time = least_cost_without_delay(self.platform)
-        if value is None or in_time is None or in_time > value:
-            return (None if value is None else in_time), "in time"
-        return value, "alone"
+    def _with_caps(self, but: Metric | None = None) -> str:
+        said = [f"a total {_IN_WORDS[name]} of at most {_said(cap)}" for name, cap in self.given.items() if name != but]
+        return f" with {' and '.join(said)}" if said else ""
 
-    def _best(self, metric: Metric) -> tuple[Fraction | None, Proof, tuple[Metric, ...]]:
+    def _simple(self, metric: Metric) -> tuple[Fraction, Proof]:
+        """Bound a metric without prices."""
+        alone = dual_value(self.fluid, metric, self.caps, self.priceless)
+        if alone.value is None:
+            raise _NoScheduleError(
+                f"there is no schedule{self._with_caps()}: job {alone.stranded!r} exceeds that alone"
+            )
+        delay_s = self.caps.get("delay_s")
+        if metric != "cost" or delay_s is None or delay_s > MAX_SECONDS:
+            return alone.value, "alone"
+        in_time = least_cost_in_time(self.platform, math.floor(delay_s))
+        if in_time is None:
+            late = "there is no schedule with a total delay of at most"
+            raise _NoScheduleError(f"{late} {_said(self.given['delay_s'])}: the clusters cannot do all work in time")
+        return (in_time, "in time") if in_time > alone.value else (alone.value, "alone")
+
+    def _best(self, metric: Metric) -> tuple[Fraction, Proof, tuple[Metric, ...]]:
         """Return the best bound, what proves it, and which caps may be too low."""
         value, how = self._simple(metric)
         crowded = metric != "cost" and self.fluid.cloud is None  # otherwise nobody needs what another one uses
-        priced = crowded or self.caps.keys() - {metric}
-        if value is None or not self.fluid.ids or not self.fluid.prices or not priced:
+        if not self.fluid.ids or not self.fluid.prices or not (crowded or self.caps.keys() - {metric}):
             return value, how, ()
-        left_s = self.deadline - time.perf_counter()
-        if left_s <= 0:
-            return value, how, ()
-        found = fluid_prices(self.fluid, metric, self.caps, left_s if math.isfinite(left_s) else None)
-        if found is None:
-            return value, how, ()
-        for prices in found.choices:
-            proved = dual_value(self.fluid, metric, self.caps, prices).value
-            if proved is not None and proved > value:
-                value, how = proved, "prices"
-        return value, how, found.exceeded
+        exceeded: tuple[Metric, ...] = ()
+        # Where caps are exceeded, their prices are arbitrary: those without caps may prove more.
+        for caps in (self.caps, {}):
+            left_s = self.deadline - time.perf_counter()
+            found = fluid_prices(self.fluid, metric, caps, left_s) if left_s > 0 else None
+            for prices in () if found is None else found.choices:
+                proved = dual_value(self.fluid, metric, self.caps, prices).value
+                if proved is not None and proved > value:
+                    value, how = proved, "prices"
+            exceeded += () if found is None else found.exceeded
+            if not (exceeded and crowded):
+                break
+        return value, how, exceeded
 
 
 def _rounded_down(value: Fraction, whole: bool) -> float:

@@ -16,6 +16,7 @@ What the programme puts together only makes the prices worse; what they prove is
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,8 @@ from ..models.platform_fluid import PlatformFluid
 from .highs import set_threads
 
 _MOST_GROUPS = 400
-_MOST_CELLS = 64_000
-_FEWEST_PERIODS, _MOST_PERIODS = 20, 400
+_MOST_CELLS, _FEW_CELLS = 64_000, 12_000
+_FEWEST_PERIODS, _MANY_PERIODS = 20, 100
 
 _ALIKE = 10
 """Groups of jobs that arrive at about the same time."""
@@ -40,12 +41,15 @@ _OBJECTIVE = 1e3
 _STEEPEST = 1e4
 """Most that a capped metric is worth, in units in which each metric of some schedule is 1."""
 
+_LOWEST = 1e-3
+"""Smallest unit of a metric, relative to what it comes to if all cells are used evenly."""
+
 _EXCESS = 1e-7
 """What a metric may be above its cap within the tolerances of the solver, in these units."""
 
 
 def fluid_prices(
-    fluid: PlatformFluid, metric: Metric, caps: Caps, time_limit_s: float | None = None
+    fluid: PlatformFluid, metric: Metric, caps: Caps, time_limit_s: float = math.inf
 ) -> FluidPrices | None:
     """Solve the linear programme; None if the solver has no optimum in time.
 
@@ -55,7 +59,7 @@ def fluid_prices(
         The jobs, and clusters.
     metric, caps
         As for ``platform_dual.dual_value``.
-    time_limit_s : float, optional
+    time_limit_s : float
         Of the solver.
     """
     return _Flow(fluid, metric, caps).solve(time_limit_s)
@@ -114,7 +118,8 @@ class _Flow:
         self.n_groups, self.n_tiers = len(self.groups.work), len(fluid.prices)
         # Slots with which periods begin; the last is the open slot.
         last = len(fluid.starts) - 1
-        n_periods = min(max(_MOST_CELLS // (self.n_groups * self.n_tiers), _FEWEST_PERIODS), _MOST_PERIODS, last)
+        rows = self.n_groups * self.n_tiers
+        n_periods = min(max(min(_MOST_CELLS // rows, _MANY_PERIODS), _FEW_CELLS // rows, _FEWEST_PERIODS), last)
         self.cuts = np.append(np.arange(n_periods) * last // max(n_periods, 1), last)
         self.n_periods = len(self.cuts)
         begin_s = fluid.starts[self.cuts] * SLOT_S
@@ -130,8 +135,7 @@ class _Flow:
         self.scales = {name: self._scale(name) for name in METRICS}
 
     def _charges_on_clusters(self) -> dict[Metric, FloatArray]:
-        groups, g = self.groups, self.group
-        time_s = self.time_s
+        groups, g, time_s = self.groups, self.group, self.time_s
         processors = np.array(self.fluid.processors, dtype=float)[self.tier]
         half_run_s = SLOT_S / 2 * groups.size[g] / processors
         late_s = np.where(time_s > groups.deadline_s[g], time_s - groups.deadline_s[g] + half_run_s, 0.0)
@@ -154,15 +158,14 @@ class _Flow:
             "delay_s": late_s / groups.size,
         }
 
-    def solve(self, time_limit_s: float | None) -> FluidPrices | None:
+    def solve(self, time_limit_s: float) -> FluidPrices | None:
         """Solve it; None if the solver has no optimum in time."""
         import highspy
 
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         set_threads(solver, 1)
-        if time_limit_s is not None:
-            solver.setOptionValue("time_limit", max(time_limit_s, 0.0))
+        solver.setOptionValue("time_limit", time_limit_s)
         solver.passModel(self._model())
         solver.run()
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -221,5 +224,6 @@ class _Flow:
         return model
 
     def _scale(self, name: Metric) -> float:
-        """What a metric comes to: its cap, or about as much."""
-        return float(self.caps.get(name, 0)) or float(self.charges[name].mean()) * float(self.groups.work.sum()) or 1.0
+        """About what a metric comes to: its cap, unless that is very low."""
+        usual = float(self.charges[name].mean()) * float(self.groups.work.sum())
+        return max(float(self.caps.get(name, 0)), usual * _LOWEST) or 1.0

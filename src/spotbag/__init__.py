@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .replay.platforms import PlatformPolicy, replay_platform
     from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
     from .solvers import ParetoFront, Result, pareto_front, size_job, solve
+    from .solvers.platform_bound import platform_bound
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _ROOMS = {
@@ -81,6 +82,7 @@ _ROOMS = {
     "replay.platforms": ("PlatformPolicy", "replay_platform"),
     "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
     "solvers": ("ParetoFront", "Result", "pareto_front", "size_job", "solve"),
+    "solvers.platform_bound": ("platform_bound",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -118,6 +120,7 @@ __all__ = [
     "library_names",
     "library_platform",
     "pareto_front",
+    "platform_bound",
     "platform_names",
     "problem_of_job",
     "read_instance",

@@ -76,8 +76,10 @@ def test_caps_that_no_schedule_keeps_are_told() -> None:
     assert "the total cost of any schedule with a total delay of at most 0 is at least 12, not 3" in cost.reason
     time = platform_bound(tiny, "cost", execution_time_s_at_most=2)
     assert "the total execution time of any schedule is at least 3, not 2" in time.reason
+    alone = platform_bound(platform([PAID, CLOUD], [(4, 0, 120)]), "delay_s", cost_at_most=3)
+    assert "no schedule with a total cost of at most 3: job 'job-0' exceeds that alone" in alone.reason
     late = platform_bound(platform([FREE], [(4, 0, 120), (4, 0, 120)]), "cost", delay_s_at_most=0)
-    assert "the clusters cannot do all work in time" in late.reason
+    assert "at most 0: the clusters cannot do all work in time" in late.reason
     own = platform_bound(tiny, "cost", cost_at_most=3, delay_s_at_most=0)
     assert not own.feasible
 
@@ -87,7 +89,7 @@ def test_caps_that_only_prices_contradict_are_told() -> None:
     assert "delay" in platform_bound(tiny, "execution_time_s", delay_s_at_most=1000).reason
     # One after the other they end 10, 30, ..., 110 minutes late.
     assert platform_bound(tiny, "execution_time_s", delay_s_at_most=21_600).feasible
-    assert not platform_bound(tiny, "execution_time_s", delay_s_at_most=21_300).feasible
+    assert not platform_bound(tiny, "execution_time_s", delay_s_at_most=20_000).feasible
 
 
 def test_without_jobs_all_is_nothing() -> None:
@@ -135,6 +137,20 @@ def test_the_frontier_falls_and_no_schedule_is_below() -> None:
         frontier(tiny, "cost", "cost")
     with pytest.raises(InputError, match="points"):
         frontier(tiny, points=1)
+
+
+def test_the_largest_numbers_prove_something() -> None:
+    few = {"kind": "dedicated", "processors": 1}
+    many = {
+        "kind": "allocated",
+        "cost_per_processor_minute": 1e9,
+        "availability": ({"from_s": 0, "processors": 10**6},),
+    }
+    tiny = platform([few, many], [(10**9, 0, 10**9)] * 3 + [(1, 10**9 - 1, 10**9)])
+    assert platform_bound(tiny, "cost").value == 0
+    # One after the other they take a million million minutes on the one processor, less what alternating saves.
+    assert platform_bound(tiny, "execution_time_s", cost_at_most=0).value > 3 * 6e10
+    assert platform_bound(tiny, "execution_time_s").value < 3 * 6e4 * 3
 
 
 @settings(max_examples=25)

@@ -1,0 +1,45 @@
+"""No policy beats the bounds of its platform."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spotbag.instances import Platform, library_platform
+from spotbag.instances.malleable_jobs import draw_malleable_jobs
+from spotbag.models.platform_dual import METRICS
+from spotbag.replay.platforms import PLATFORM_POLICIES, PlatformOutcome, PlatformReplay, platform_policy
+from spotbag.solvers.platform_bound import platform_bound
+
+from ..helpers.random_platforms import random_platforms
+
+patient = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+
+
+def assert_not_beaten(platform: Platform, outcome: PlatformOutcome) -> None:
+    """Bound each metric, with caps on the others that the run keeps."""
+    for metric in METRICS:
+        caps = {f"{name}_at_most": getattr(outcome, name) for name in METRICS if name != metric}
+        bound = platform_bound(platform, metric, **caps)
+        assert bound.feasible, bound.reason
+        assert bound.value <= getattr(outcome, metric) * (1 + 1e-9)
+
+
+@patient
+@given(
+    random_platforms(most_jobs=8).filter(lambda platform: bool(platform.jobs)),
+    st.sampled_from(sorted(PLATFORM_POLICIES)),
+    st.sampled_from(["printed", "exact"]),
+)
+def test_no_policy_beats_the_bounds(platform: Platform, policy: str, estimates: str) -> None:
+    assert_not_beaten(platform, PlatformReplay(platform, platform_policy(policy)(0), estimates=estimates).run())
+
+
+@pytest.mark.parametrize("kind", ["small", "mixed"])
+def test_no_policy_beats_the_bounds_of_the_paper_s_jobs(kind: str) -> None:
+    jobs = draw_malleable_jobs(60, kind, 0, max_processors=64)
+    platform = library_platform("caron/hybrid").with_jobs(jobs)
+    for policy in ("money-saving", "round-robin"):
+        outcome = PlatformReplay(platform, platform_policy(policy)(0)).run()
+        assert_not_beaten(platform, outcome)
