@@ -14,18 +14,24 @@ Packing = list[list[int]]
 """Tasks of each host, as positions in the run times of the problem."""
 
 _REPAIRS_A_HOST = 12
+"""Moves and swaps before an overfull packing is given up."""
+
 _PARTNERS = 32
+"""Hosts with the most room that an overfull one may give a task to."""
+
 _FILLED_UNITS = 4
+"""Sizes of a host that filling chooses among: the largest ones."""
+
 _MOST_FILLING = 10**11
 """Tasks squared times seconds beyond which filling takes too long; a machine word does 64 of them at once."""
 
 
-def paid_by(problem: UnitsProblem, packing: Packing) -> int:
+def paid_units_of(problem: UnitsProblem, packing: Packing) -> int:
     """Units that a packing pays."""
     return sum(problem.units_of(_busy_s(problem, host)) for host in packing)
 
 
-def wall_of(problem: UnitsProblem, packing: Packing) -> int:
+def wall_s_of(problem: UnitsProblem, packing: Packing) -> int:
     """When the last task of a packing ends."""
     return problem.boot_s + max(_busy_s(problem, host) for host in packing)
 
@@ -51,7 +57,7 @@ def _mixes(problem: UnitsProblem, wall_s: int) -> list[list[int]]:
     enough = np.flatnonzero(capacity >= sum(problem.run_times_s))
     if not len(enough):
         return []
-    largest = -(-wall_s // problem.unit_s)
+    largest = problem.units_until(wall_s)
     numbers = dict.fromkeys(int(one) + 1 for one in (capacity.argmax(), enough[0], enough[-1]))
     return [_spread(problem.budget_units, hosts, largest) for hosts in numbers]
 

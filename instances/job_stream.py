@@ -132,7 +132,6 @@ class JobStream(WholeDocument):
     """
 
     most_entries: ClassVar[int] = MAX_JOB_TASKS
-
     format: Literal["spotbag.jobs/1"] = JOBS_FORMAT
     name: _StreamName
     description: Text | None = None

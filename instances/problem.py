@@ -304,7 +304,6 @@ class Instance(WholeDocument):
     """
 
     most_entries: ClassVar[int] = MAX_TASKS
-
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..instances.problem import IntArray
+from .paid_units import units_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,13 @@ class UnitsProblem:
     boot_s: int
     budget_units: int
 
+    def units_until(self, wall_s: int) -> int:
+        """Units of a host that is paid from the start until a time."""
+        return -(-wall_s // self.unit_s)
+
     def largest_units(self, wall_s: int) -> int:
-        """Units beyond which a host has no more room by a time."""
-        return min(-(-wall_s // self.unit_s), self.budget_units)
+        """Units within the budget beyond which a host has no more room by a time."""
+        return min(self.units_until(wall_s), self.budget_units)
 
     def room_s(self, units: int, wall_s: int) -> int:
         """Seconds for tasks of a host that pays so many units and ends by a time; 0 if it is not ready."""
@@ -54,7 +59,7 @@ class UnitsProblem:
 
     def units_of(self, busy_s: int) -> int:
         """Units of a host that is busy with tasks for so long."""
-        return -(-(self.boot_s + busy_s) // self.unit_s)
+        return units_of(busy_s, self.unit_s, self.boot_s)
 
     def capacity_s(self, wall_s: int) -> IntArray:
         """Most seconds for tasks that 1, 2, ... hosts have together by a time, within the budget.
@@ -62,7 +67,7 @@ class UnitsProblem:
         Of the K units that a host can use, all but the last are full ones. More full units come first, since the last
         one is no longer.
         """
-        largest = -(-wall_s // self.unit_s)
+        largest = self.units_until(wall_s)
         last_s = wall_s - (largest - 1) * self.unit_s
         hosts = np.arange(1, min(len(self.run_times_s), self.budget_units) + 1, dtype=np.int64)
         full = np.minimum(self.budget_units, hosts * (largest - 1))

@@ -67,7 +67,6 @@ class Audit(ABC):
         self.living: Counter[tuple[str, str]] = Counter()
         self.living_by_market: Counter[str] = Counter()
         self.markets_noted: set[str] = set()
-        self.limits_noted = False
 
     def report(self) -> AuditReport:
         """Go through the events, then the end."""
@@ -125,7 +124,7 @@ class Audit(ABC):
         figures = self.figures
         if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):
             late = max(now - figures.last_finish_s, 1)
-            message = f"{told(event)}, after the bag has ended at {figures.last_finish_s} s"
+            message = f"{told(event)}, after the last task has ended at {figures.last_finish_s} s"
             self._find("bill", event.get("vm", ""), late, "s", message)
         if kind not in self.kinds:
             message = f"{told(event)}: a replay of a {self.of} has no such events"
@@ -220,12 +219,8 @@ class Audit(ABC):
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
-        """More VMs than allowed: in the on-demand baseline, which is only a price to compare with, worth a note."""
-        if self.run["hibernation"]:
-            self._find("limit", vm, over, "VMs", message)
-        elif not self.limits_noted:
-            self.limits_noted = True
-            self.notes.append(f"the on-demand baseline does not keep to the limits: {message}")
+        """There are more VMs than allowed."""
+        self._find("limit", vm, over, "VMs", message)
 
     def _check_ready(self, event: Event, vm: VmBook) -> bool:
         """A VM that is launching is ready when its boot is over."""
@@ -358,11 +353,11 @@ class Audit(ABC):
         figures.late_s += book.late_by_s
         figures.last_finish_s = max(figures.last_finish_s, now)
 
-    def _drop_run(self, name: str, book: TaskBook) -> RunBook | None:
+    def _drop_run(self, name: str, book: TaskBook) -> None:
         """End the run of a task wherever it is."""
-        vm = self.vms[book.running_on] if book.running_on is not None else None
-        book.running_on = None
-        return None if vm is None else vm.leave(name, self.now_s)
+        if book.running_on is not None:
+            self.vms[book.running_on].leave(name, self.now_s)
+            book.running_on = None
 
     # --------------------------------------------------------------------- end
 

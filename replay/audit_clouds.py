@@ -108,7 +108,7 @@ class CloudBook:
         limit = -(-job.size // self.facts.processors)
         price = self.facts.cost_per_hour
         if price:
-            limit = min(limit, len(paid) + int(job.budget / price))
+            limit = min(limit, len(paid) + int(job.budget / price) + 1)
         within = job.budget - job.budget * NOISE
         return machines <= limit and not any(
             self._price(paid, more, now_s, now_s + self.run_s(job, more)) <= within

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,10 +69,10 @@ class Minutes:
 
 
 class _Waiting(NamedTuple):
-    """A job that waits, after what orders it: those behind all last, then by priority, then by arrival."""
+    """A job that waits, after what orders it: by priority or deadline, then by arrival; those behind all by arrival."""
 
     behind_all: bool
-    minus_priority: int
+    order: int
     place: int
     job: JobFacts
 
@@ -93,10 +93,14 @@ class ClusterBook:
     ----------
     facts : ClusterFacts
         The cluster.
+    rules : mapping
+        Of the run record: the order of the queue, and what becomes of late jobs.
     """
 
-    def __init__(self, facts: ClusterFacts) -> None:
+    def __init__(self, facts: ClusterFacts, rules: Mapping[str, str]) -> None:
         self.facts = facts
+        self._by_deadline = rules["queue"] == "deadline"
+        self._late_jobs_stay = rules["late_jobs"] == "stay"
         self._minutes = Minutes(facts, 0, facts.stretch(0)[0])
         self._queue: list[_Waiting] = []
 
@@ -112,7 +116,7 @@ class ClusterBook:
     def join(self, job: JobFacts, now_s: int, behind_all: bool = False) -> None:
         """Let a job wait."""
         self._minutes.from_time(now_s)
-        insort(self._queue, _key(job, behind_all))
+        insort(self._queue, self._key(job, behind_all))
 
     def leave(self, job: JobFacts) -> None:
         """Take a job that waits out of the queue."""
@@ -120,24 +124,31 @@ class ClusterBook:
 
     def end_s(self, job: JobFacts, now_s: int, behind_all: bool) -> int:
         """When a job would end that joined the queue now."""
-        return self._after(_key(job, behind_all), now_s)[0]
+        return self._after(self._key(job, behind_all), now_s)[0]
 
     def late_behind(self, job: JobFacts, now_s: int) -> list[JobFacts]:
         """Who would be late behind a job that joined the queue now; each is left out before the next is looked at."""
-        key = _key(job)
+        key = self._key(job)
         _, minutes = self._after(key, now_s)
+        late_anyhow = self._late(now_s) if self._late_jobs_stay else ()
         late = []
         for other in self._queue[bisect(self._queue, key) :]:
             behind = minutes.copy()
-            if behind.hand_out(other.job.size) <= other.job.deadline_s:
+            if behind.hand_out(other.job.size) <= other.job.deadline_s or other.job.id in late_anyhow:
                 minutes = behind
             else:
                 late.append(other.job)
         return late
 
+    def _late(self, now_s: int) -> set[str]:
+        """Who is late in the queue as it is."""
+        minutes = self._minutes.copy()
+        minutes.from_time(now_s)
+        return {other.job.id for other in self._queue if minutes.hand_out(other.job.size) > other.job.deadline_s}
+
     def waits_behind(self, job: JobFacts, other: JobFacts) -> bool:
         """Whether a job waits here, and would be behind another."""
-        return any(waiting.job is job for waiting in self._queue[bisect(self._queue, _key(other)) :])
+        return any(waiting.job is job for waiting in self._queue[bisect(self._queue, self._key(other)) :])
 
     def _after(self, key: _Waiting, now_s: int) -> tuple[int, Minutes]:
         """When a job ends that joins the queue now, and the minutes that are left then."""
@@ -146,6 +157,6 @@ class ClusterBook:
         work = sum(other.job.size for other in self._queue[: bisect(self._queue, key)])
         return minutes.hand_out(work + key.job.size), minutes
 
-
-def _key(job: JobFacts, behind_all: bool = False) -> _Waiting:
-    return _Waiting(behind_all, -job.priority, job.place, job)
+    def _key(self, job: JobFacts, behind_all: bool = False) -> _Waiting:
+        order = job.deadline_s if self._by_deadline else -job.priority
+        return _Waiting(behind_all, 0 if behind_all else order, job.place, job)

@@ -31,23 +31,24 @@ RULES = {
     "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
     "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
     "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
-    "job": "jobs arrive once, when the run or the platform says so; their tasks are in the pool from then on, no earlier",
+    "job": "jobs arrive when the run or the platform says so; their tasks are in the pool from then on and no earlier",
     "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
     "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
     "suspension": "only what runs on a VM is suspended there",
     "cycle-end": "an idle VM reaches the end of its allocation cycle exactly there",
     "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
     "placing": "a job of a platform is placed when it arrives or is displaced, at once, and not where it has been "
-    "displaced from, unless it stays; behind all others only if it is new and no resource offers to run it",
+    "displaced from; it stays there, or goes behind all others if it is new, only if no other resource offers to run "
+    "it",
     "one-place": "a job of a platform waits at one resource, runs there once, and ends there; none is lost",
     "displacement": "jobs are displaced that wait behind the new one and would be late there: all of these, if the "
     "policy displaces, and only if they have less work together than it",
     "promise": "the end and the cost of a placement are what the resource offers, and good if deadline and budget are "
     "kept",
-    "processors": "jobs have all processors of a cluster, minute by minute, in the order of its queue: the one that has "
-    "begun, then by priority, then by arrival",
-    "machines": "a job in a cloud has machines of its own, first the idle ones with the most paid time, then new ones; a "
-    "machine that is idle at the end of a paid hour is given back, and no other",
+    "processors": "jobs have all processors of a cluster, minute by minute, in the order of its queue: the one that "
+    "has begun, then by priority, then by arrival",
+    "machines": "a job in a cloud has machines of its own, first the idle ones with the most paid time, then new ones; "
+    "a machine that is idle at the end of a paid hour is given back, and no other",
     "bill": "all VMs are terminated, and billed, no longer than to the end of the bag; jobs in clouds are charged what "
     "the machines cost",
     "figures": "the figures of the end record are what the events come to",

@@ -182,9 +182,6 @@ class JobAudit(Audit):
             self.figures.on_demand_started += vm.market == "on-demand"
             self._check_limits(event, vm, strict=True)
 
-    def _over_limit(self, vm: str, over: int, message: str) -> None:
-        self._find("limit", vm, over, "VMs", message)
-
     def _ready(self, event: Event, vm: VmBook) -> None:
         if self._check_ready(event, vm):
             vm.make_ready(event["t"])

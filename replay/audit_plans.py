@@ -27,6 +27,7 @@ class PlanAudit(Audit):
         for moment in self.run["timeline"]["events"]:
             self.day[moment["type"]].append((moment["time_s"], moment["event"]))
         self.quiet = True  # until the first hibernation
+        self.limits_noted = False
         self.first_homes: dict[str, set[str]] = defaultdict(set)
         self.unmentioned = self._find_first_homes()
         self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
@@ -46,12 +47,12 @@ class PlanAudit(Audit):
     def _find_first_homes(self) -> int:
         """Find where each task is in the plan: what happens to it first tells; return how many are never told of."""
         for event in self.trace.events:
-            kind = event["event"]
-            home = event["vm"] if kind == "start" else event["from"] if kind in ("migrate", "steal") else None
-            book = self.tasks.get(event["task"]) if home is not None else None
-            if book is not None and book.home is None and home is not None:
-                book.home = home
-                self.first_homes[home].add(event["task"])
+            if event["event"] not in ("start", "migrate", "steal"):
+                continue
+            book = self.tasks.get(event["task"])
+            if book is not None and book.home is None:
+                book.home = event["vm"] if event["event"] == "start" else event["from"]
+                self.first_homes[book.home].add(event["task"])
         return sum(book.home is None for book in self.tasks.values())
 
     # ------------------------------------------------------------------ events
@@ -102,6 +103,14 @@ class PlanAudit(Audit):
         vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
+
+    def _over_limit(self, vm: str, over: int, message: str) -> None:
+        """In the on-demand baseline, which is only a price to compare with, that is worth a note."""
+        if self.run["hibernation"]:
+            super()._over_limit(vm, over, message)
+        elif not self.limits_noted:
+            self.limits_noted = True
+            self.notes.append(f"the on-demand baseline does not keep to the limits: {message}")
 
     def _ready(self, event: Event, vm: VmBook) -> None:
         now = event["t"]

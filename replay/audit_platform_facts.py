@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..instances.platform_files import platform_of_document
@@ -29,7 +30,7 @@ class JobFacts:
     budget: Fraction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusterFacts:
     """A cluster: from which minute on it has how many processors, and after how many minutes that begins again."""
 
@@ -39,14 +40,12 @@ class ClusterFacts:
     processors: tuple[int, ...]
     repeat: int | None = None
 
-    @property
+    @cached_property
     def work_per_repetition(self) -> int:
         """Processor-minutes of the steps together, if they are repeated."""
         assert self.repeat is not None
         ends = [*self.from_minute[1:], self.repeat]
-        return sum(
-            (end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True)
-        )
+        return sum((end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True))
 
     def stretch(self, minute: int) -> tuple[int, int | None]:
         """Processors in a minute, and the minute until which there are so many; None if there always are."""
@@ -86,7 +85,6 @@ class PlatformFacts:
     def __init__(self, document: Mapping[str, Any]) -> None:
         platform_of_document(document, "platform of the trace")
         self.resources = {entry["id"]: _resource_facts(entry) for entry in document["resources"]}
-        self.has_cloud = any(isinstance(resource, CloudFacts) for resource in self.resources.values())
         arriving = sorted(document.get("jobs", ()), key=lambda entry: int(entry.get("arrival_s", 0)))
         self.jobs = {entry["id"]: _job_facts(entry, place) for place, entry in enumerate(arriving)}
 

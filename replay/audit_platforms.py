@@ -1,38 +1,23 @@
-"""The audit of a replay on a hybrid platform: arrivals, placements, queues of clusters, machines of clouds, the bill."""
+"""The audit of a replay on a hybrid platform: the order of events, arrivals, placements, the end."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, TypeAlias
+from collections.abc import Callable
 
 from ..instances.wording import counted
-from .audit_clouds import CloudBook, MachineBook, Offer
-from .audit_clusters import ClusterBook
-from .audit_facts import exact
-from .audit_findings import RULES, AuditReport, Finding
-from .audit_platform_facts import ClusterFacts, JobFacts, PlatformFacts
-from .audit_platform_jobs import JobBook, PlacementCounts, alike, over_budget, platform_figure_findings
+from .audit_findings import AuditReport
+from .audit_platform_base import Event, place_of, told
+from .audit_platform_clouds import CloudAudit
+from .audit_platform_clusters import ClusterAudit
+from .audit_platform_facts import PlatformFacts
+from .audit_platform_jobs import JobBook, PlacementCounts, platform_figure_findings
 from .trace_files import Trace
-
-Event: TypeAlias = dict[str, Any]
 
 _FINISH, _TERMINATE, _DECIDED, _CLUSTER_START = range(4)
 _RANK_NAMES = ("a finish", "a terminate", "a submit and what is decided then", "a start on a cluster")
 
 
-@dataclass(frozen=True, slots=True)
-class _CloudPlacement:
-    """A job that is placed in a cloud, where it starts at once."""
-
-    job: JobBook
-    cloud: CloudBook
-    event: Event
-
-
-class PlatformAudit:
+class PlatformAudit(ClusterAudit, CloudAudit):
     """An audit of a replay on a hybrid platform, from its events alone.
 
     Parameters
@@ -44,29 +29,12 @@ class PlatformAudit:
     """
 
     def __init__(self, trace: Trace, facts: PlatformFacts) -> None:
-        self.trace = trace
-        self.facts = facts
-        self.run = trace.run
-        self.findings: list[Finding] = []
-        self.jobs = {name: JobBook(job) for name, job in facts.jobs.items()}
-        self.clusters: dict[str, ClusterBook] = {}
-        self.clouds: dict[str, CloudBook] = {}
-        for name, resource in facts.resources.items():
-            if isinstance(resource, ClusterFacts):
-                self.clusters[name] = ClusterBook(resource)
-            else:
-                self.clouds[name] = CloudBook(resource)
-        self.machines: dict[str, MachineBook] = {}
+        super().__init__(trace, facts)
         self.counts = PlacementCounts()
         self.now_s = 0
         self.rank = -1
-        self._charged = Fraction(0)  # in clouds
         self._arrived = 0  # of the jobs in the order of arrival
         self._by_arrival = sorted(self.jobs.values(), key=lambda job: job.facts.place)
-        self._unplaced: dict[str, JobBook] = {}  # at this moment, from the last arrival on
-        self._in_cloud: _CloudPlacement | None = None  # placed, not started
-        self._launched: list[MachineBook] = []  # for that one
-        self._hour_ends: list[tuple[int, str]] = []  # of machines that were idle once
         self._handlers: dict[str, Callable[[Event], None]] = {
             "submit": self._submit,
             "place": self._place,
@@ -94,10 +62,6 @@ class PlatformAudit:
             vm_cost_usd={machine.name: float(machine.cost) for machine in machines},
         )
 
-    def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
-        assert rule in RULES
-        self.findings.append(Finding(rule, where, float(amount), unit, message))
-
     # ------------------------------------------------------------------- order
 
     def _event(self, event: Event) -> None:
@@ -105,19 +69,19 @@ class PlatformAudit:
         rank = self._rank(event)
         if now < self.now_s:
             early = self.now_s - now
-            self._find("order", _place_of(event), early, "s", f"{told(event)} stands after what is at {self.now_s} s")
+            self._find("order", place_of(event), early, "s", f"{told(event)} stands after what is at {self.now_s} s")
         elif now > self.now_s:
             self._decisions_end()
             self.now_s, self.rank = now, -1
         if now == self.now_s:
             if rank < self.rank:
                 message = f"{told(event)} stands after {_RANK_NAMES[self.rank]} of the same moment"
-                self._find("order", _place_of(event), 1, "events", message)
+                self._find("order", place_of(event), 1, "events", message)
             self.rank = max(self.rank, rank)
         if rank != _DECIDED or kind == "submit":
             self._decisions_end()
         elif kind not in ("launch", "start"):
-            if self._in_cloud is not None:
+            if self.in_cloud is not None:
                 self._never_started()
             self._check_launched()
         self._check_hour_ends(self.now_s + (rank > _TERMINATE))
@@ -133,28 +97,15 @@ class PlatformAudit:
 
     def _decisions_end(self) -> None:
         """Nothing else happens before all jobs are placed that have arrived or have been displaced."""
-        if self._in_cloud is not None:
+        if self.in_cloud is not None:
             self._never_started()
         self._check_launched()
-        for name, job in self._unplaced.items():
+        for name, job in self.unplaced.items():
             displaced = "" if job.resource is None else f", displaced from {job.resource},"
             self._find("placing", name, 1, "jobs", f"{name!r}{displaced} is not placed at {self.now_s} s")
-        self._unplaced.clear()
-
-    def _never_started(self) -> None:
-        assert self._in_cloud is not None
-        job, cloud = self._in_cloud.job.facts, self._in_cloud.cloud.facts
-        message = f"{job.id!r}, placed in {cloud.id} at {self._in_cloud.event['t']} s, does not start at once"
-        self._find("placing", job.id, 1, "jobs", message)
-        self._in_cloud = None
+        self.unplaced.clear()
 
     # ---------------------------------------------------------------- arrivals
-
-    def _job(self, event: Event) -> JobBook | None:
-        job = self.jobs.get(event["job"])
-        if job is None:
-            self._find("job", event["job"], 1, "jobs", f"{told(event)}: the platform has no such job")
-        return job
 
     def _submit(self, event: Event) -> None:
         name, now = event["job"], event["t"]
@@ -174,7 +125,7 @@ class PlatformAudit:
             when = "late" if off > 0 else "early"
             self._find("job", name, abs(off), "s", f"{told(event)}, {abs(off)} s too {when}")
         job.state = "to be placed"
-        self._unplaced[name] = job
+        self.unplaced[name] = job
 
     # -------------------------------------------------------------- placements
 
@@ -192,7 +143,7 @@ class PlatformAudit:
             self._find("placing", name, 1, "jobs", f"{told(event)}: that is where it has been displaced from")
         if event.get("last"):
             self._check_last(event, job)
-        del self._unplaced[name]
+        del self.unplaced[name]
         if resource in self.clusters:
             self._place_in_queue(event, job, self.clusters[resource])
         elif resource in self.clouds:
@@ -202,7 +153,7 @@ class PlatformAudit:
 
     def _may_be_placed(self, event: Event, job: JobBook) -> bool:
         """Whether a job has arrived, or has been displaced, at this moment; one that waits is moved all the same."""
-        if job.facts.id in self._unplaced:
+        if job.facts.id in self.unplaced:
             return True
         self._find("one-place", job.facts.id, 1, "jobs", f"{told(event)}: it {job.where}")
         if job.state == "waiting" and job.resource in self.clusters:
@@ -210,78 +161,17 @@ class PlatformAudit:
         elif job.state != "to be placed":
             return False
         job.state, job.resource = "to be placed", None
-        self._unplaced[job.facts.id] = job
+        self.unplaced[job.facts.id] = job
         return True
 
     def _check_last(self, event: Event, job: JobBook) -> None:
-        """Only a new job that nobody offers to run goes behind all others; clouds always offer that."""
-        if job.resource is not None or self.facts.has_cloud or event["resource"] not in self.clusters:
-            reason = "it has been displaced" if job.resource is not None else "a cloud offers to run it"
-            self._find("placing", job.facts.id, 1, "jobs", f"{told(event)}, behind all: {reason}")
-
-    def _place_in_queue(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
-        now, last = event["t"], bool(event.get("last"))
-        self._let_begin(cluster, now)
-        self._check_displaced(event, job, cluster)
-        end_s = cluster.end_s(job.facts, now, last)
-        cost = cluster.facts.cost_per_processor_minute * job.facts.size
-        self._check_promise(event, job, [Offer(end_s, cost)])
-        for name in event["displaced"]:
-            other = self.jobs.get(name)
-            if other is not None and other.state == "waiting" and other.resource == cluster.facts.id:
-                cluster.leave(other.facts)
-                other.state = "to be placed"
-                self._unplaced[name] = other
-        self._wait(job, cluster, now, last)
-
-    def _wait(self, job: JobBook, cluster: ClusterBook, now: int, behind_all: bool = False) -> None:
-        cluster.join(job.facts, now, behind_all)
-        job.state, job.resource = "waiting", cluster.facts.id
-
-    def _place_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
-        if event["displaced"]:
-            message = f"{told(event)} displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
-            self._find("displacement", job.facts.id, len(event["displaced"]), "jobs", message)
-        job.resource = cloud.facts.id
-        self._in_cloud = _CloudPlacement(job, cloud, event)
-
-    def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
-        """Who is displaced waits behind the new one and would be late there; all such are, and have less work."""
-        name, listed = job.facts.id, event["displaced"]
-        if not self.run["displaces"]:
-            if listed:
-                message = f"{told(event)} displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
-                self._find("displacement", name, len(listed), "jobs", message)
-            return
-        late = [] if event.get("last") else cluster.late_behind(job.facts, event["t"])
-        for other in late:
-            if other.id not in listed:
-                message = f"{told(event)} leaves {other.id!r} in the queue, which would be late behind it"
-                self._find("displacement", other.id, 1, "jobs", message)
-        work = 0
-        for place, other_name in enumerate(listed):
-            book = self.jobs.get(other_name)
-            work += 0 if book is None else book.facts.size
-            reason = self._undisplaceable(other_name, job, cluster, late)
-            if other_name in listed[:place]:
-                reason = "is in the list already"
-            if reason:
-                message = f"{told(event)} displaces {other_name!r}, which {reason}"
-                self._find("displacement", other_name, 1, "jobs", message)
-        if work >= job.facts.size:
-            message = f"{told(event)} displaces {work} processor-minutes, not less than its own {job.facts.size}"
-            self._find("displacement", name, work - job.facts.size + 1, "processor-minutes", message)
-
-    def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[JobFacts]) -> str:
-        """Say why a job may not be displaced by another; nothing if it may."""
-        other = self.jobs.get(name)
-        if other is None:
-            return "is no job of the platform"
-        if other.state != "waiting" or other.resource != cluster.facts.id:
-            return other.where
-        if not cluster.waits_behind(other.facts, job.facts):
-            return "is not behind it"
-        return "" if other.facts in late else "would be in time behind it"
+        """Only a new job that nobody offers to run goes behind all others in a queue."""
+        name = job.facts.id
+        if job.resource is not None:
+            self._find("placing", name, 1, "jobs", f"{told(event)}, behind all: it is not new")
+        elif event["resource"] not in self.clusters:
+            self._find("placing", name, 1, "jobs", f"{told(event)}, behind all: nothing waits there")
+        self._check_unwanted(event, job)
 
     def _stay(self, event: Event) -> None:
         name, resource = event["job"], event["resource"]
@@ -292,42 +182,14 @@ class PlatformAudit:
         if job.resource != resource:
             before = "is new" if job.resource is None else f"has been displaced from {job.resource}"
             self._find("placing", name, 1, "jobs", f"{told(event)}: it {before}")
-        elif self.facts.has_cloud:
-            self._find("placing", name, 1, "jobs", f"{told(event)}: a cloud offers to run it")
+        self._check_unwanted(event, job)
         cluster = self.clusters.get(resource)
         if cluster is not None:
-            del self._unplaced[name]
+            del self.unplaced[name]
             self._let_begin(cluster, event["t"])
             self._wait(job, cluster, event["t"])
 
-    def _check_promise(self, event: Event, job: JobBook, offers: list[Offer]) -> None:
-        """The end and the cost that are stated are what the resource offers, and as good as is said."""
-        name, end_s = job.facts.id, event["end_s"]
-        cost = exact(event["cost"])
-        if not any(offer.end_s == end_s and alike(offer.cost, cost) for offer in offers):
-            offer = min(offers, key=lambda offer: (abs(offer.end_s - end_s), abs(offer.cost - cost)))
-            what = f"the rules give {offer.end_s} s and {float(offer.cost):.12g}"
-            if offer.end_s != end_s:
-                message = f"{told(event)} is to end at {end_s} s for {event['cost']:.12g}; {what}"
-                self._find("promise", name, abs(offer.end_s - end_s), "s", message)
-            else:
-                message = f"{told(event)} is to cost {event['cost']:.12g} and to end at {end_s} s; {what}"
-                self._find("promise", name, abs(offer.cost - cost), "units of cost", message)
-        late_s, over = max(end_s - job.facts.deadline_s, 0), over_budget(cost, job.facts.budget)
-        if event["good"] == bool(late_s or over):
-            missed = [f"{late_s} s late"] * (late_s > 0) + [f"{float(over):.12g} over the budget"] * (over > 0)
-            said = "good" if event["good"] else "not good"
-            message = f"{told(event)} is said to be {said}; it is {' and '.join(missed) or 'in time and in the budget'}"
-            self._find("promise", name, 1, "jobs", message)
-
     # ----------------------------------------------------------- starts and ends
-
-    def _let_begin(self, cluster: ClusterBook, until_s: int | None) -> None:
-        """Let jobs have the processors of the minutes that start before a time."""
-        for begun in cluster.begin(until_s):
-            job = self.jobs[begun.job.id]
-            job.state, job.start_s, job.due_s = "running", begun.start_s, begun.end_s
-            job.charge = cluster.facts.cost_per_processor_minute * job.facts.size
 
     def _start(self, event: Event) -> None:
         name, resource = event["job"], event["resource"]
@@ -336,28 +198,10 @@ class PlatformAudit:
             return
         if resource in self.clouds:
             self._start_in_cloud(event, job, self.clouds[resource])
-            return
-        cluster = self.clusters.get(resource)
-        if cluster is None:
+        elif resource in self.clusters:
+            self._start_on_cluster(event, job, self.clusters[resource])
+        else:
             self._find("one-place", name, 1, "jobs", f"{told(event)}: the platform has no such resource")
-            return
-        if event.get("vms") is not None:
-            message = f"{told(event)} is on machines; a cluster has none"
-            self._find("machines", name, len(event["vms"]), "machines", message)
-        self._let_begin(cluster, event["t"] + 1)
-        if job.resource != resource or job.state not in ("waiting", "running"):
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it {job.where}")
-            return
-        if job.told_start:
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it has been told to start before")
-        job.told_start = True
-        if job.state == "waiting":
-            others = "others have the processors until then, or there are none"
-            self._find("processors", name, 1, "jobs", f"{told(event)}: {others}")
-        elif job.start_s != event["t"]:
-            assert job.start_s is not None
-            late = event["t"] - job.start_s
-            self._find("processors", name, late, "s", f"{told(event)}; it has processors from {job.start_s} s on")
 
     def _finish(self, event: Event) -> None:
         name, resource, now = event["job"], event["resource"], event["t"]
@@ -380,128 +224,6 @@ class PlatformAudit:
         job.state, job.told_end_s = "done", now
         self._free_machines(job)
 
-    # ---------------------------------------------------------------- machines
-
-    def _launch(self, event: Event) -> None:
-        name, resource = event["vm"], event["resource"]
-        cloud = self.clouds.get(resource)
-        if cloud is None:
-            self._find("machines", name, 1, "machines", f"{told(event)} from {resource}, which is no cloud")
-            return
-        if name in self.machines:
-            self._find("machines", name, 1, "machines", f"{told(event)}: there is a machine of this name already")
-            return
-        if self._in_cloud is None or self._in_cloud.cloud is not cloud:
-            message = f"{told(event)}: no job is placed in {resource} that it could be for"
-            self._find("machines", name, 1, "machines", message)
-        machine = self.machines[name] = MachineBook(name, cloud, event["t"], event["t"])
-        self._launched.append(machine)
-
-    def _start_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
-        name, now = job.facts.id, event["t"]
-        placement, self._in_cloud = self._in_cloud, None
-        if placement is None or placement.job is not job or placement.cloud is not cloud:
-            self._in_cloud = placement
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it {job.where}, and is not placed there now")
-            return
-        machines = self._machines_for(event, cloud)
-        job.state, job.start_s, job.told_start = "running", now, True
-        if not machines:
-            return
-        offers = cloud.offers(job.facts, now, len(machines), self.run["estimates"] == "exact")
-        self._check_machines(event, cloud, machines)
-        if offers:
-            self._check_promise(placement.event, job, offers)
-        else:
-            message = f"{told(event)} on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
-            self._find("promise", name, 1, "jobs", message)
-        job.due_s = now + cloud.run_s(job.facts, len(machines))
-        job.charge = cloud.charge(machines, job.due_s)
-        self._charged += job.charge
-        job.machines = machines
-        for machine in machines:
-            machine.job, machine.used = name, True
-            cloud.idle.pop(machine.name, None)
-
-    def _machines_for(self, event: Event, cloud: CloudBook) -> list[MachineBook]:
-        """Machines on which a job starts, without those on which it cannot."""
-        machines: dict[str, MachineBook] = {}
-        for name in event.get("vms") or ():
-            machine = self.machines.get(name)
-            if machine is None:
-                reason = "has not been launched"
-            elif machine.cloud is not cloud:
-                reason = f"is one of {machine.cloud.facts.id}"
-            elif machine.terminated_s is not None:
-                reason = f"was given back at {machine.terminated_s} s"
-            elif machine.job is not None:
-                reason = f"runs {machine.job!r}"
-            elif name in machines:
-                reason = "is told twice"
-            else:
-                machines[name] = machine
-                continue
-            self._find("machines", name, 1, "machines", f"{told(event)} on {name}, which {reason}")
-        if not event.get("vms"):
-            self._find("machines", event["job"], 1, "machines", f"{told(event)} on no machine")
-        return list(machines.values())
-
-    def _check_machines(self, event: Event, cloud: CloudBook, machines: list[MachineBook]) -> None:
-        """A job has the idle machines with the most paid time; others are rented only if there are no more of them."""
-        taken = sorted((machine.paid_until_s for machine in machines if machine.idle), reverse=True)
-        fresh = [machine for machine in machines if not machine.used]
-        best = cloud.most_paid()[: len(machines)]
-        if len(taken) < len(best):
-            over = len(best) - len(taken)
-            message = f"{told(event)} on {counted(len(fresh), 'new machine')}, while {counted(over, 'machine')} stay idle"
-            self._find("machines", event["job"], over, "machines", message)
-        elif taken != best:
-            less = sum(best) - sum(taken)
-            message = f"{told(event)} on machines with {less} s less of paid time than idle ones have"
-            self._find("machines", event["job"], less, "s", message)
-
-    def _check_launched(self) -> None:
-        """Machines are launched for the job that starts then."""
-        for machine in self._launched:
-            if not machine.used:
-                message = f"{machine.name} is launched at {machine.launched_s} s, but not used"
-                self._find("machines", machine.name, 1, "machines", message)
-        self._launched.clear()
-
-    def _free_machines(self, job: JobBook) -> None:
-        """Let the machines of a job that has ended be idle."""
-        for machine in job.machines:
-            machine.job = None
-            if machine.terminated_s is None:
-                machine.cloud.idle[machine.name] = machine
-                heapq.heappush(self._hour_ends, (machine.paid_until_s, machine.name))
-        job.machines = []
-
-    def _check_hour_ends(self, before_s: int) -> None:
-        """Find machines that were idle at the end of an hour before a time, and have not been given back."""
-        while self._hour_ends and self._hour_ends[0][0] < before_s:
-            end_s, name = heapq.heappop(self._hour_ends)
-            machine = self.machines[name]
-            if machine.idle and machine.paid_until_s == end_s and not machine.kept:
-                machine.kept = True
-                message = f"{name} is idle at the end of the hour that is paid ({end_s} s), but not given back"
-                self._find("machines", name, 1, "machines", message)
-
-    def _terminate(self, event: Event) -> None:
-        name, now = event["vm"], event["t"]
-        machine = self.machines.get(name)
-        if machine is None or machine.terminated_s is not None:
-            reason = "has not been launched" if machine is None else f"was given back at {machine.terminated_s} s"
-            self._find("machines", name, 1, "machines", f"{told(event)}: it {reason}")
-            return
-        if machine.job is not None:
-            self._find("machines", name, 1, "machines", f"{told(event)}: it runs {machine.job!r}")
-        elif now != machine.paid_until_s:
-            off = abs(now - machine.paid_until_s)
-            self._find("machines", name, off, "s", f"{told(event)}; it is paid until {machine.paid_until_s} s")
-        machine.terminated_s = now
-        machine.cloud.idle.pop(name, None)
-
     # --------------------------------------------------------------------- end
 
     def _end(self) -> None:
@@ -518,15 +240,7 @@ class PlatformAudit:
                 self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it never {never} on {job.resource}{due}")
             elif job.state == "to be placed":
                 self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it is nowhere")
-        for name, machine in self.machines.items():
-            if machine.terminated_s is None:
-                self._find("bill", name, 1, "machines", f"{name} is never given back")
-        bill = sum((machine.cost for machine in self.machines.values()), Fraction(0))
-        if bill != self._charged:
-            message = (
-                f"the machines cost {float(bill):.12g}, the jobs that had them are charged {float(self._charged):.12g}"
-            )
-            self._find("bill", "", abs(bill - self._charged), "units of cost", message)
+        self._check_bills()
 
     def _notes(self) -> list[str]:
         jobs = self.jobs.values()
@@ -538,18 +252,3 @@ class PlatformAudit:
             notes.append(f"{len(over):,} of {of} over budget, by {float(sum(over)):.12g} together")
         left = sum(job.told_end_s is None for job in jobs)
         return [*notes, f"{counted(left, 'job')} unfinished"] if left else notes
-
-
-def _place_of(event: Event) -> str:
-    """Id of the job or machine of an event."""
-    place: str = event["vm"] if "vm" in event else event["job"]
-    return place
-
-
-def told(event: Event) -> str:
-    """Name an event in messages."""
-    kind, moment = event["event"], f"{event['t']} s"
-    if "vm" in event:
-        return f"{kind} of {event['vm']} at {moment}"
-    at = f" on {event['resource']}" if "resource" in event else ""
-    return f"{kind} of {event['job']!r}{at} at {moment}"

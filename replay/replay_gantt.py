@@ -83,10 +83,15 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SpotbagError
-        If the format is unknown, the trace is one of a job stream or contradicts itself, the file cannot be written
+        If the format is unknown, the trace is not one of a plan or contradicts itself, the file cannot be written
         or the plotting libraries are missing.
     """
     kind = picture_format(path)
+    if trace.of_platform:
+        raise SpotbagError(
+            f"the replay of policy {trace.run['policy']!r} is one on a hybrid platform; this picture shows replays of "
+            "plans (spotbag.replay.platforms.gantt draws it, tell_story tells it in words)"
+        )
     if trace.of_jobs:
         raise SpotbagError(
             f"the replay of policy {trace.run['policy']!r} is one of a job stream; this picture shows replays of plans "

@@ -10,6 +10,7 @@ from typing import Any
 from ..instances.wording import counted, shortened
 from .replay_layout import counts_text, deadline_text, percent
 from .story_jobs import tell_job_story
+from .story_platforms import tell_platform_story
 from .story_wording import MOST_NAMED, counted_list, listed, moments_text, prefix_and_number
 from .trace_files import Trace
 from .trace_history import History, Move, Run, awake, read_history
@@ -29,13 +30,16 @@ def tell_story(trace: Trace) -> list[str]:
     -------
     list of str
         What was replayed; the day, each line beginning with the second; how it ended, with every task that was late
-        or never finished and why. Of a job stream, the late tasks are counted by job.
+        or never finished and why. Of a job stream, the late tasks are counted by job; on a hybrid platform, it is the
+        jobs that are followed.
 
     Raises
     ------
     SpotbagError
         If the trace contradicts itself.
     """
+    if trace.of_platform:
+        return tell_platform_story(trace)
     if trace.of_jobs:
         return tell_job_story(trace)
     return _Teller(trace, read_history(trace)).story()

@@ -33,7 +33,7 @@ class Trace:
         The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
         The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream. On a
-        platform: policy, seed, estimates, whether it displaces.
+        platform: policy, seed, rules, whether it displaces.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -94,8 +94,9 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
                 {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
             )
         elif trace.instance is not instance and trace.instance != instance:
+            kind = "platform" if trace.of_platform else "instance"
             raise SpotbagError(
-                f"a trace file holds replays of one {'platform' if trace.of_platform else 'instance'}; {trace.instance.get('name')!r} is another one than "
+                f"a trace file holds replays of one {kind}; {trace.instance.get('name')!r} is another one than "
                 f"{instance.get('name')!r}, or changed (write it to a file of its own)"
             )
         yield _line(trace.run)

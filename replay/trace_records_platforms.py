@@ -11,13 +11,21 @@ from ..instances.problem import Name
 from .trace_records import Amount, Count, EventRecord, Moment, SubmitEvent, TaskId, VmEvent
 
 
+class RulesRecord(Record):
+    """By which rules clusters and clouds work."""
+
+    queue: Literal["priority", "deadline"]
+    late_jobs: Literal["displaced", "stay"]
+    estimates: Literal["printed", "exact"]
+
+
 class PlatformRunRecord(Record):
     """The beginning of a replay on a hybrid platform."""
 
     record: Literal["run"]
     policy: Name
     seed: Count
-    estimates: Literal["printed", "exact"]
+    rules: RulesRecord
     displaces: bool
 
 

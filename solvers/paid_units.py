@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ..heuristics.paid_units import Packing, packed_by, paid_by, wall_of
+from ..heuristics.paid_units import Packing, packed_by, paid_units_of, wall_s_of
 from ..instances.errors import InputError, Issue
-from ..models.paid_units import check_bag, fewest_paid_units
+from ..models.paid_units import check_bag, fewest_paid_units, units_of
 from ..models.paid_units_bound import UnitsProblem, simple_bound_s
 from .backend import SolverLimits
 from .paid_units_columns import SharedHosts
@@ -23,10 +23,16 @@ _MOST_FOR_COLUMNS = 20_000_000
 """Tasks times seconds of the largest room beyond which columns are not made: a knapsack would take too long."""
 
 _MOST_UNITS_FOR_COLUMNS = 20_000
+"""Budget beyond which columns are not made: whether weights refute a time is seen unit by unit."""
 
 _SEARCH_SHARE = 0.2
+"""Part of the time limit that has passed when packing ends."""
+
 _BOUND_SHARE = 0.8
+"""Part of the time limit that has passed when the bound is raised no more."""
+
 _PLAN_SHARE = 0.1
+"""Part of the time limit that one attempt to make a plan of columns takes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ def least_makespan_within(
         return LeastMakespan("optimal", (), 0, 0, 0, 0, time.perf_counter() - began)
     order = sorted(range(len(run_times_s)), key=lambda task: -run_times_s[task])
     # More is never paid than by a host for each task.
-    most = sum(-(-(boot_s + run_time) // unit_s) for run_time in run_times_s)
+    most = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
     problem = UnitsProblem(tuple(run_times_s[task] for task in order), unit_s, boot_s, min(budget_units, most))
     search = _Search(problem, began, time_limit_s)
     search.run()
@@ -121,7 +127,7 @@ def least_makespan_within(
         status="optimal" if search.wall_s == search.bound_s else "feasible",
         hosts=tuple(sorted(tuple(sorted(order[task] for task in host)) for host in search.packing)),
         wall_s=search.wall_s,
-        paid_units=paid_by(problem, search.packing),
+        paid_units=paid_units_of(problem, search.packing),
         lower_bound_s=search.bound_s,
         fewest_units=fewest,
         runtime_s=time.perf_counter() - began,
@@ -171,7 +177,7 @@ class _Search:
         self._began = began
         self._limit_s = time_limit_s
         self.packing: Packing = [list(range(len(problem.run_times_s)))]
-        self.wall_s = wall_of(problem, self.packing)
+        self.wall_s = wall_s_of(problem, self.packing)
         self.bound_s = simple_bound_s(problem)
 
     def _until(self, share: float) -> float:
@@ -182,9 +188,9 @@ class _Search:
         return min(self._until(share), time.perf_counter() + _PLAN_SHARE * self._limit_s)
 
     def _keep(self, packing: Packing | None) -> bool:
-        if packing is None or paid_by(self._problem, packing) > self._problem.budget_units:
+        if packing is None or paid_units_of(self._problem, packing) > self._problem.budget_units:
             return False
-        wall_s = wall_of(self._problem, packing)
+        wall_s = wall_s_of(self._problem, packing)
         if wall_s < self.wall_s:
             self.packing, self.wall_s = packing, wall_s
         return True
@@ -193,7 +199,7 @@ class _Search:
         """Close the gap as far as time allows."""
         problem, n_tasks = self._problem, len(self._problem.run_times_s)
         alone = [[task] for task in range(n_tasks)]
-        if paid_by(problem, alone) <= problem.budget_units:
+        if paid_units_of(problem, alone) <= problem.budget_units:
             self._keep(alone)
         self._pack()
         if self.wall_s > self.bound_s and n_tasks <= _MOST_TASKS_EXACT:

@@ -26,7 +26,11 @@ from ..models.paid_units_bound import Heaviest, UnitsProblem, refutes
 from .interruptible import run_interruptibly
 
 _WEIGHT = 1_000_000
+"""What a dual of 1, the price of a unit, is as a whole number."""
+
 _ROUNDS = 8
+"""Knapsacks for the duals of a master, each without the tasks of the columns that were found before."""
+
 _TOLERANCE = 1e-9
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..heuristics.paid_units import Packing, wall_of
+from ..heuristics.paid_units import Packing, wall_s_of
 from ..instances.errors import SpotbagError
 from ..models.paid_units_bound import UnitsProblem
 from .backend import SolverLimits
@@ -45,7 +45,7 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
     from ortools.sat.python import cp_model
 
     times, boot_s = problem.run_times_s, problem.boot_s
-    latest_s = wall_of(problem, packing)
+    latest_s = wall_s_of(problem, packing)
     most_units = problem.largest_units(latest_s)
     model = cp_model.CpModel()
     wall = model.new_int_var(lower_bound_s, latest_s, "wall")
@@ -79,5 +79,5 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
     if answer.interrupted:
         raise KeyboardInterrupt
     found = packing if answer.values is None else answer.values
-    proved_s = wall_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
+    proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
     return found, max(lower_bound_s, proved_s)

@@ -56,12 +56,33 @@ def test_the_example_of_a_stream_of_ones_own_runs(
     assert [line.split()[0] for line in policies] == ["known", "large.4"]
 
 
-@pytest.mark.parametrize("command", ["stream", "size"])
-def test_the_keys_of_json_are_in_the_documentation(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    options = ["--once"] if command == "stream" else []
-    assert main([command, "tiny/two-jobs", "--json", *options]) == 0
-    text = (ROOT / "docs" / "job_streams.md").read_text()
-    table = text.partition(f"| `{command} --json` |")[2].partition("\n\n")[0]
+def test_the_example_of_a_platform_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / "platforms.md").read_text()
+    [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    *policies, run = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [words[0] for words in policies] == ["money-saving", "round-robin"]
+    assert run[-1] in ("dedicated", "allocated", "cloud")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["platform.jsonl", "platform.svg"]
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        ("job_streams", "stream tiny/two-jobs --once"),
+        ("job_streams", "size tiny/two-jobs"),
+        ("platforms", "platform tiny/hybrid --once"),
+        ("platforms", "platform tiny/hybrid --once --draw small"),
+    ],
+)
+def test_the_keys_of_json_are_in_the_documentation(capsys: pytest.CaptureFixture[str], page: str, command: str) -> None:
+    words = command.split()
+    assert main([*words, "--json"]) == 0
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    table = text.partition(f"| `{words[0]} --json` |")[2].partition("\n\n")[0]
     for key in _keys(json.loads(capsys.readouterr().out)):
         assert re.search(rf"\b{key}\b", table), key
 
@@ -75,7 +96,7 @@ def _keys(value: Any) -> set[str]:
     return {key for key in value if key not in _NAMES} | {key for child in value.values() for key in _keys(child)}
 
 
-_NAMES = {"small", "big", "known", "unknown"}
+_NAMES = {"small", "big", "known", "unknown", "money-saving", "time-saving", "round-robin"}
 """VM types of ``tiny/two-jobs``, and policies: keys of what is listed by name."""
 
 

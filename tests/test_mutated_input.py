@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
@@ -105,14 +106,25 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
     return text
 
 
-RELAXED = settings(
-    max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+FEW = settings(RELAXED, max_examples=300)
+MANY = settings(RELAXED, max_examples=5000)
 
 
 @given(st.data())
-@RELAXED
+@FEW
 def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    _read_broken_instances(data)
+
+
+@pytest.mark.slow
+@given(st.data())
+@MANY
+def test_thousands_of_broken_instances(data: st.DataObject) -> None:
+    _read_broken_instances(data)
+
+
+def _read_broken_instances(data: st.DataObject) -> None:
     text = data.draw(instance_documents(3).flatmap(broken))
     try:
         instance = parse_instance(text, "broken.json")
@@ -131,8 +143,19 @@ def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataO
 
 
 @given(st.data())
-@RELAXED
+@FEW
 def test_broken_job_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    _read_broken_job_streams(data)
+
+
+@pytest.mark.slow
+@given(st.data())
+@MANY
+def test_thousands_of_broken_job_streams(data: st.DataObject) -> None:
+    _read_broken_job_streams(data)
+
+
+def _read_broken_job_streams(data: st.DataObject) -> None:
     text = data.draw(job_stream_documents().flatmap(broken))
     try:
         stream = parse_job_stream(text, "broken.json")
@@ -178,8 +201,19 @@ PLANS = [(instance, _plan(instance)) for instance in (INSTANCE, BURST)]
 
 
 @given(st.data())
-@RELAXED
+@FEW
 def test_broken_plans_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    _read_broken_plans(data)
+
+
+@pytest.mark.slow
+@given(st.data())
+@MANY
+def test_thousands_of_broken_plans(data: st.DataObject) -> None:
+    _read_broken_plans(data)
+
+
+def _read_broken_plans(data: st.DataObject) -> None:
     instance, plan = data.draw(st.sampled_from(PLANS))
     text = data.draw(broken(plan))
     try:

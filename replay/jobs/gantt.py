@@ -114,7 +114,7 @@ def _draw_vms(axes: Axes, panel: JobPanel) -> None:
         axes.axhspan(start - 0.5, end - 0.5, color=STRIPE_COLOUR, zorder=0)
     _draw_spans(axes, [(row.requested_s, row.ready_s) for row in panel.rows], facecolor=BOOT_COLOUR, linewidth=0)
     _draw_spans(axes, [(row.ready_s, row.end_s) for row in panel.rows], facecolor=IDLE_COLOUR, linewidth=0)
-    unused = [(row.end_s, row.block_ends_s[-1] if row.block_ends_s else row.end_s) for row in panel.rows]
+    unused = [(row.end_s, row.paid_until_s) for row in panel.rows]
     _draw_spans(axes, unused, facecolor="white", edgecolor=IDLE_COLOUR, hatch="....", linewidth=0.5)
     ticks = [
         [(time_s, number + 0.12), (time_s, number + 0.5)]
@@ -161,10 +161,9 @@ def _draw_tasks(axes: Axes, panel: JobPanel, row_in: float) -> None:
         ):
             draw_bars(axes, row[chosen], start_s[chosen], duration_s[chosen], job_colour, None, **style)
     stopped = [bar for bar in panel.bars if bar.suspended]
-    x, y = [bar.end_s for bar in stopped], [bar.row for bar in stopped]
     axes.scatter(
-        x,
-        y,
+        [bar.end_s for bar in stopped],
+        [bar.row for bar in stopped],
         s=min(60.0, (60 * row_in) ** 2 / 4),
         marker="D",
         color="white",

@@ -49,7 +49,7 @@ class VmRow:
     requested_s, ready_s, end_s : int
         When it was requested, ready, and terminated; one that was terminated before is ready at its end.
     block_ends_s : tuple of int
-        Ends of its blocks; the last one is when what was paid for is over.
+        Ends of its blocks; none if it is billed by the second.
     """
 
     name: str
@@ -58,6 +58,11 @@ class VmRow:
     ready_s: int
     end_s: int
     block_ends_s: tuple[int, ...] = ()
+
+    @property
+    def paid_until_s(self) -> int:
+        """When what was paid for is over."""
+        return self.block_ends_s[-1] if self.block_ends_s else self.end_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,11 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
     if not traces:
         raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
+        if trace.of_platform:
+            raise SpotbagError(
+                f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one on a hybrid platform, not of "
+                "a job stream; spotbag.replay.platforms.gantt draws it"
+            )
         if not trace.of_jobs:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one of a plan, not of a job "
@@ -151,8 +161,8 @@ def _panel(trace: Trace) -> JobPanel:
     for bar in history.bars:
         bar.row = row_of[bar.row]
     rows = [history.vms[index] for index in order]
-    last = [row.block_ends_s[-1] if row.block_ends_s else row.end_s for row in rows]
-    return JobPanel(_title(trace), rows, history.bars, max([int(trace.end["t"]), *last]))
+    end_s = max([int(trace.end["t"]), *(row.paid_until_s for row in rows)])
+    return JobPanel(_title(trace), rows, history.bars, end_s)
 
 
 def _run_name(trace: Trace) -> str:

@@ -12,9 +12,6 @@ from .front_door import PlatformRuns, platform_with_jobs
 from .job_sets import JobSet
 from .outcome import PlatformOutcome
 
-_ROUNDING = 1e-12
-"""Costs are floats: a cap is that much higher than what a run cost, so that the run itself keeps it."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
@@ -45,11 +42,10 @@ def run_bounds(platform: Platform, outcome: PlatformOutcome) -> RunBounds:
     """
     from ...solvers.platform_bound import platform_bound
 
-    cost = outcome.cost * (1 + _ROUNDING)
     return RunBounds(
         cost=platform_bound(platform, "cost", delay_s_at_most=outcome.delay_s).value,
-        execution_time_s=platform_bound(platform, "execution_time_s", cost_at_most=cost).value,
-        delay_s=platform_bound(platform, "delay_s", cost_at_most=cost).value,
+        execution_time_s=platform_bound(platform, "execution_time_s", cost_at_most=outcome.cost).value,
+        delay_s=platform_bound(platform, "delay_s", cost_at_most=outcome.cost).value,
     )
 
 

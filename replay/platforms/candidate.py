@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 
 
 class Candidate(NamedTuple):
@@ -44,7 +44,7 @@ def is_good(end_s: int, cost: float, job: PlatformJob) -> bool:
     Its third condition, that no more work is displaced than the job has, holds for all candidates: Algorithms 1 (line
     21) and 2 (line 32) offer none otherwise, and ask for strictly less there, where ``IsGood`` would allow as much.
     """
-    return end_s <= job.deadline_s and cost <= job.budget
+    return end_s <= job.deadline_s and over_budget(cost, job.budget) == 0
 
 
 Order: TypeAlias = tuple[float, ...]
@@ -56,7 +56,7 @@ Preference: TypeAlias = Callable[[Candidate, PlatformJob], Order]
 
 def overspend(candidate: Candidate, job: PlatformJob) -> float:
     """``(cost - budget)+``."""
-    return max(candidate.cost - job.budget, 0.0)
+    return over_budget(candidate.cost, job.budget)
 
 
 def delay_s(candidate: Candidate, job: PlatformJob) -> int:

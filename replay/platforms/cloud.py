@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
-from .job import PlatformJob
+from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
-
-CloudEstimates: TypeAlias = Literal["printed", "exact"]
+from .rules import PlatformRules
 
 
 @dataclass(slots=True, eq=False)
@@ -55,17 +53,16 @@ class CloudScheduler(LocalScheduler):
         Index of the resource.
     cloud : Cloud
         The resource.
-    estimates : {"printed", "exact"}
-        What its candidates say: ends and costs by the formulas of Algorithm 3 (a job runs to its deadline, or spends
-        its budget), or those that the job will have.
+    rules : PlatformRules
+        What its candidates say of ends and costs.
     """
 
-    def __init__(self, index: int, cloud: Cloud, estimates: CloudEstimates = "printed") -> None:
+    def __init__(self, index: int, cloud: Cloud, rules: PlatformRules) -> None:
         self.index = index
         self.id = cloud.id
         self.cost_per_vm_hour = cloud.cost_per_vm_hour
         self._processors = cloud.processors_per_vm
-        self._exact = estimates == "exact"
+        self._exact = rules.estimates == "exact"
         self._idle: list[Machine] = []  # by what is left of the paid time, most first
 
     # ------------------------------------------------------------------ offers
@@ -78,7 +75,7 @@ class CloudScheduler(LocalScheduler):
         of machines would end it in time.
         """
         first = self.offer_without_displacement(job, now_s)
-        if first.good or first.cost <= job.budget:
+        if not over_budget(first.cost, job.budget):
             return (first,)
         machines = self.machines_within(job, now_s)
         if machines == 0:
@@ -111,9 +108,10 @@ class CloudScheduler(LocalScheduler):
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
         most = -(-job.size // self._processors)  # which do it in a minute
         if self.cost_per_vm_hour > 0:
-            most = min(most, len(self._idle) + int(job.budget // self.cost_per_vm_hour))
+            # One more, in case the quotient falls short of a whole number by noise.
+            most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)
         for machines in range(most, 0, -1):
-            if self.price(machines, now_s + self.run_s(job, machines), now_s) <= job.budget:
+            if not over_budget(self.price(machines, now_s + self.run_s(job, machines), now_s), job.budget):
                 return machines
         return 0
 

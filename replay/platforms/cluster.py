@@ -6,17 +6,19 @@ from bisect import bisect
 from collections.abc import Sequence
 
 from ...instances.platforms import SLOT_S, AllocatedCluster, DedicatedCluster
+from ...instances.problem import MAX_SECONDS
 from .candidate import Candidate, is_good
 from .capacity import Capacity
 from .job import PlatformJob
 from .local_scheduler import LocalScheduler
+from .rules import PlatformRules
 
-_BEHIND_ALL = 1
-"""Where others have the negative of their priority."""
+_BEHIND_ALL = MAX_SECONDS + 1
+"""Where others have the negative of their priority, or their deadline."""
 
 
 class ClusterScheduler(LocalScheduler):
-    """A queue by priority before a cluster; the first job has all processors that are available.
+    """A queue before a cluster, by priority; the first job has all processors that are available.
 
     Jobs take the processor-minutes of the cluster one after the other: what a job leaves of its last minute belongs to
     the next one. A job that has begun is not interrupted, and stands before all that wait: Algorithm 1 counts the jobs
@@ -30,12 +32,16 @@ class ClusterScheduler(LocalScheduler):
         Index of the resource.
     cluster : DedicatedCluster or AllocatedCluster
         The resource.
+    rules : PlatformRules
+        The order of the queue, and who is displaced.
     """
 
-    def __init__(self, index: int, cluster: DedicatedCluster | AllocatedCluster) -> None:
+    def __init__(self, index: int, cluster: DedicatedCluster | AllocatedCluster, rules: PlatformRules) -> None:
         self.index = index
         self.id = cluster.id
         self.epoch = 0  # a planned start counts only if the queue has not changed since
+        self._by_deadline = rules.queue == "deadline"
+        self._late_jobs_stay = rules.late_jobs == "stay"
         self._price = cluster.cost_per_processor_minute if isinstance(cluster, AllocatedCluster) else 0.0
         self._capacity = Capacity(cluster)
         self._begun = 0  # processor-minutes to the end of the last job that has begun
@@ -55,7 +61,7 @@ class ClusterScheduler(LocalScheduler):
         Line 15 of Algorithm 1 displaces a job that would end exactly at its deadline; here as in line 27 of Algorithm 2
         and everywhere else in the paper, it is in time.
         """
-        place = bisect(self._keys, (-job.priority, job.index))
+        place = bisect(self._keys, self._key(job))
         end = self._start_at(place, now_s) + job.size
         displaced: tuple[int, ...] = ()
         if place < len(self._jobs) and self._least_slack[place] < job.size:
@@ -67,7 +73,7 @@ class ClusterScheduler(LocalScheduler):
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to run a job at its place in the queue without pushing any other out."""
-        place = bisect(self._keys, (-job.priority, job.index))
+        place = bisect(self._keys, self._key(job))
         return self._offer(job, self._start_at(place, now_s) + job.size, ())
 
     def offer_behind_all(self, job: PlatformJob, now_s: int) -> Candidate:
@@ -89,7 +95,8 @@ class ClusterScheduler(LocalScheduler):
         work = 0
         for position in range(place, len(self._jobs)):
             job = self._jobs[position]
-            if end + job.size <= self._latest[position]:
+            late_anyhow = self._ends[position] > self._latest[position]
+            if end + job.size <= self._latest[position] or (late_anyhow and self._late_jobs_stay):
                 end += job.size
                 continue
             displaced.append(job.index)
@@ -97,6 +104,10 @@ class ClusterScheduler(LocalScheduler):
             if work >= size:
                 return None
         return tuple(displaced)
+
+    def _key(self, job: PlatformJob) -> tuple[int, int]:
+        """What orders the queue: the least first."""
+        return job.deadline_s if self._by_deadline else -job.priority, job.index
 
     def _start_at(self, place: int, now_s: int) -> int:
         """Processor-minute with which a job at a place of the queue would start."""
@@ -114,7 +125,7 @@ class ClusterScheduler(LocalScheduler):
             self._keys = [self._keys[position] for position in kept]
             self._latest = [self._latest[position] for position in kept]
             self._jobs = [self._jobs[position] for position in kept]
-        key = (_BEHIND_ALL if last else -job.priority, job.index)
+        key = (_BEHIND_ALL, job.index) if last else self._key(job)
         place = bisect(self._keys, key)
         self._keys.insert(place, key)
         self._jobs.insert(place, job)

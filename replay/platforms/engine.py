@@ -11,7 +11,7 @@ from ...instances.platforms import Cloud, Platform
 from ..event_loop import EventLoop
 from .agents import AgentTree
 from .candidate import Candidate
-from .cloud import CloudEstimates, CloudScheduler, Machine
+from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
 from .job import NOWHERE, PlatformJob
 from .outcome import PlatformOutcome, platform_outcome
@@ -32,9 +32,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
     platform : Platform
         With at least one job.
     policy : PlatformPolicy
-        Chooses where jobs go; made afresh for each replay.
-    estimates : {"printed", "exact"}
-        What clouds say of ends and costs; see `CloudScheduler`.
+        Chooses where jobs go, and has the rules of the local schedulers; made afresh for each replay.
     seed : int
         Of the jobs and of what the policy draws; for the record.
     record : bool
@@ -42,7 +40,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
 
     Attributes
     ----------
-    platform, policy, seed, estimates : Platform, PlatformPolicy, int, str
+    platform, policy, seed : Platform, PlatformPolicy, int
         What it was made with.
     jobs : list of PlatformJob
         In the order of their arrival.
@@ -61,7 +59,6 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         platform: Platform,
         policy: PlatformPolicy,
         *,
-        estimates: CloudEstimates = "printed",
         seed: int = 0,
         record: bool = False,
     ) -> None:
@@ -71,12 +68,11 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         self.platform = platform
         self.policy = policy
         self.seed = seed
-        self.estimates: CloudEstimates = estimates
         self.jobs = [PlatformJob.of(index, job) for index, job in enumerate(platform.jobs_by_arrival)]
         self.schedulers: list[ClusterScheduler | CloudScheduler] = [
-            CloudScheduler(index, resource, estimates)
+            CloudScheduler(index, resource, policy.rules)
             if isinstance(resource, Cloud)
-            else ClusterScheduler(index, resource)
+            else ClusterScheduler(index, resource, policy.rules)
             for index, resource in enumerate(platform.resources)
         ]
         self.tree = AgentTree(platform, self.schedulers)

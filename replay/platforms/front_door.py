@@ -10,7 +10,6 @@ from ...instances.errors import InputError, Issue
 from ...instances.platforms import Platform
 from ...solvers.processes import in_processes
 from ..trace_files import Trace
-from .cloud import CloudEstimates
 from .engine import PlatformReplay
 from .job_sets import JobSet
 from .outcome import PlatformOutcome
@@ -56,7 +55,6 @@ def replay_platform(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    estimates: CloudEstimates = "printed",
     jobs: int = 1,
     on_run: Callable[[int], None] | None = None,
 ) -> PlatformRuns:
@@ -74,8 +72,6 @@ def replay_platform(
         Jobs to be drawn in place of those of the platform.
     seed : int
         The first of them.
-    estimates : {"printed", "exact"}
-        What clouds say of ends and costs; see `CloudScheduler`.
     jobs : int
         Processes.
     on_run : callable, optional
@@ -95,10 +91,7 @@ def replay_platform(
         raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
     if not policies:
         raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
-    if seed < 0 or seed + runs > 2**64:
-        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
-        raise InputError("replay", [Issue("", rule, "seed", seed)])
-    _check_estimates(estimates)
+    _check(seed, runs)
     for policy in policies:
         platform_policy(policy)
     platform_with_jobs(platform, job_set, seed)
@@ -108,7 +101,7 @@ def replay_platform(
     done: list[list[PlatformOutcome]] = []
     interrupted = False
     try:
-        for rows in _rows(partial(_batch, platform, tuple(policies), job_set, estimates), batches, jobs):
+        for rows in _rows(partial(_batch, platform, tuple(policies), job_set), batches, jobs):
             done += rows
             if on_run is not None:
                 on_run(len(rows))
@@ -125,13 +118,12 @@ def replay_platform_once(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    estimates: CloudEstimates = "printed",
 ) -> tuple[PlatformOutcome, Trace]:
     """Replay jobs on a hybrid platform once, and keep a record of all that happens; see `replay_platform`."""
-    _check_estimates(estimates)
+    _check(seed, 1)
     make = platform_policy(policy)
     with_jobs = platform_with_jobs(platform, job_set, seed)
-    replay = PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed, record=True)
+    replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
     outcome = replay.run()
     return outcome, platform_trace(replay, outcome)
 
@@ -151,9 +143,11 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
     return platform
 
 
-def _check_estimates(estimates: str) -> None:
-    if estimates not in ("printed", "exact"):
-        raise InputError("replay", [Issue("", "must be 'printed' or 'exact'", "estimates", estimates)])
+def _check(seed: int, runs: int) -> None:
+    """Refuse seeds that there are not."""
+    if seed < 0 or seed + runs > 2**64:
+        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
+        raise InputError("replay", [Issue("", rule, "seed", seed)])
 
 
 def _rows(
@@ -168,7 +162,6 @@ def _batch(
     platform: Platform,
     policies: Sequence[str],
     job_set: JobSet | None,
-    estimates: CloudEstimates,
     seeds: range,
 ) -> list[list[PlatformOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
@@ -176,5 +169,5 @@ def _batch(
     rows = []
     for seed in seeds:
         with_jobs = platform_with_jobs(platform, job_set, seed)
-        rows.append([PlatformReplay(with_jobs, make(seed), estimates=estimates, seed=seed).run() for make in makers])
+        rows.append([PlatformReplay(with_jobs, make(seed), seed=seed).run() for make in makers])
     return rows

@@ -79,7 +79,7 @@ def _picture(picture: PlatformPicture, kind: str) -> bytes:
         places = [_Place(axes, lane, top, row_in) for lane, top in zip(panel.lanes, panel_edges, strict=False)]
         for place in places:
             _draw_lane(place, picture.end_s)
-        _draw_bars(places, panel, picture)
+        _draw_bars(axes, places, panel, picture)
         _draw_moves(places, panel)
         _draw_arrivals(axes, picture)
         axes.set_ylim(panel_edges[-1], 0)
@@ -153,18 +153,16 @@ def _draw_lane(place: _Place, end_s: float) -> None:
     place.axes.add_collection(LineCollection(ticks, colors=_END_COLOUR, linewidth=2.2, zorder=3))
 
 
-def _draw_bars(places: Sequence[_Place], panel: PlatformPanel, picture: PlatformPicture) -> None:
+def _draw_bars(axes: Axes, places: Sequence[_Place], panel: PlatformPanel, picture: PlatformPicture) -> None:
     from matplotlib.collections import PolyCollection
 
-    for late, style in (
-        (False, {"linewidth": 0.5, "edgecolor": "white", "zorder": 1}),
-        (True, {"linewidth": 1.1, "edgecolor": _LATE_COLOUR, "hatch": "////", "zorder": 2}),
-    ):
+    in_time: dict[str, Any] = {"linewidth": 0.5, "edgecolor": "white", "zorder": 1}
+    too_late: dict[str, Any] = {"linewidth": 1.1, "edgecolor": _LATE_COLOUR, "hatch": "////", "zorder": 2}
+    for late, style in ((False, in_time), (True, too_late)):
         for colour in JOB_COLOURS:
             bars = [bar for bar in panel.bars if bar.late is late and _colour(bar.job) == colour]
             outlines = [places[bar.lane].corners(bar.profile, bar.row) for bar in bars]
-            for axes in {place.axes for place in places}:
-                axes.add_collection(PolyCollection(outlines, facecolor=colour, **style))
+            axes.add_collection(PolyCollection(outlines, facecolor=colour, **style))
     for bar in panel.bars:
         _name_bar(places[bar.lane], bar, picture)
 
@@ -182,7 +180,7 @@ def _name_bar(place: _Place, bar: PlatformBar, picture: PlatformPicture) -> None
     else:
         return
     ground = place.top + (bar.row + 1) * place.height
-    words = {"ha": "center", "va": "center", "fontsize": 6.5, "rotation": rotation, "parse_math": False}
+    words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "rotation": rotation, "parse_math": False}
     colour = _colour(bar.job)
     place.axes.text(
         (bar.start_s + bar.end_s) / 2 / _HOUR_S,
@@ -202,7 +200,7 @@ def _draw_moves(places: Sequence[_Place], panel: PlatformPanel) -> None:
         down = origin.top < goal.top
         begin, end = (origin.bottom, goal.top) if down else (origin.top, goal.bottom)
         at_h = move.time_s / _HOUR_S
-        arrow = {
+        arrow: dict[str, Any] = {
             "arrowstyle": "-|>",
             "color": _colour(move.job),
             "linewidth": 1.3,

@@ -9,6 +9,17 @@ from ...instances.platforms import MalleableJob
 
 NOWHERE: Final = -1
 
+_NOISE: Final = 1e-9
+
+
+def over_budget(cost: float, budget: float) -> float:
+    """By how much a cost exceeds a budget.
+
+    An excess of less than a billionth of the budget is arithmetic noise, and none: three times 0.1 does not exceed 0.3.
+    """
+    over = cost - budget
+    return over if over > budget * _NOISE else 0.0
+
 
 @dataclass(slots=True, eq=False)
 class PlatformJob:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...instances.errors import SpotbagError, show_value
-from ...instances.platforms import PLATFORM_FORMAT, SLOT_S, VM_HOUR_S, AllocatedCluster, Cloud, Platform, Resource
+from ...instances.platforms import SLOT_S, VM_HOUR_S, AllocatedCluster, Cloud, Platform, Resource
 from ...instances.wording import counted, shortened
 from ..trace_files import Trace
 from .capacity import Capacity
@@ -153,9 +153,10 @@ def platform_picture(traces: Sequence[Trace]) -> PlatformPicture:
     if not traces:
         raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
-        if trace.instance.get("format") != PLATFORM_FORMAT:
+        if not trace.of_platform:
             name = shortened(str(trace.instance.get("name")), 60)
-            raise SpotbagError(f"the trace of {name!r} is not one of a hybrid platform")
+            other = "a job stream; spotbag.replay.jobs.gantt" if trace.of_jobs else "a plan; write_replay_gantt"
+            raise SpotbagError(f"the trace of {name!r} is not one on a hybrid platform, but of {other} draws it")
         if trace.instance != traces[0].instance:
             raise SpotbagError("the traces are of different platforms or jobs; a picture shows replays of the same")
     platform = Platform.from_document(traces[0].instance, "platform of the trace")

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .job import over_budget
+
 if TYPE_CHECKING:
     from .engine import PlatformReplay
 
@@ -49,7 +51,7 @@ class JobResult:
     @property
     def overspend(self) -> float:
         """By how much it exceeds its budget."""
-        return max(self.cost - self.budget, 0.0)
+        return over_budget(self.cost, self.budget)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...instances.errors import InputError, Issue
+from ...instances.job_stream import near_names
 from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
 from .job import NOWHERE, PlatformJob
+from .rules import SUFFIXES, PlatformRules
 
 if TYPE_CHECKING:
     from .engine import PlatformReplay
@@ -22,11 +25,14 @@ class PlatformPolicy(ABC):
     ----------
     name : str
         What users call it.
+    rules : PlatformRules
+        By which rules the local schedulers work for it.
     displaces : bool
         Whether it places jobs where they displace others, as local schedulers offer it; for the record.
     """
 
     name: str
+    rules: PlatformRules = PlatformRules()
     displaces: bool = True
 
     @abstractmethod
@@ -58,10 +64,13 @@ class TreePolicy(PlatformPolicy):
         What users call it.
     preference : callable
         Which bad candidate it prefers.
+    rules : PlatformRules
+        By which rules the local schedulers work.
     """
 
-    def __init__(self, name: str, preference: Preference) -> None:
+    def __init__(self, name: str, preference: Preference, rules: PlatformRules) -> None:
         self.name = name
+        self.rules = rules
         self._preference = preference
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -79,10 +88,13 @@ class BestOfAll(PlatformPolicy):
         What users call it.
     preference : callable
         Which bad candidate it prefers.
+    rules : PlatformRules
+        By which rules the local schedulers work.
     """
 
-    def __init__(self, name: str, preference: Preference) -> None:
+    def __init__(self, name: str, preference: Preference, rules: PlatformRules) -> None:
         self.name = name
+        self.rules = rules
         self._preference = preference
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -101,16 +113,21 @@ class RoundRobin(PlatformPolicy):
 
     Parameters
     ----------
+    name : str
+        What users call it.
+    rules : PlatformRules
+        By which rules the local schedulers work.
     seed : int
         Of the draws.
     """
 
-    name = "round-robin"
     displaces = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, name: str, rules: PlatformRules, seed: int) -> None:
         import numpy as np
 
+        self.name = name
+        self.rules = rules
         self._random = np.random.default_rng(seed)
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -134,25 +151,38 @@ _PREFERENCES: dict[str, tuple[type[TreePolicy] | type[BestOfAll], Preference, st
     "fastest-of-all": (BestOfAll, fastest, "asks all resources; without a good candidate, the fastest of all"),
 }
 
+_ROUND_ROBIN = "round-robin"
+
 PLATFORM_POLICIES: dict[str, str] = {name: description for name, (_, _, description) in _PREFERENCES.items()} | {
-    "round-robin": "a resource drawn at random, all equally likely; nothing is displaced"
+    _ROUND_ROBIN: "a resource drawn at random, all equally likely; nothing is displaced"
 }
-"""What each policy does, by name."""
+"""What each policy does, by name; the rules of the local schedulers are changed by `SUFFIXES`."""
 
 
 def platform_policy(name: str) -> Callable[[int], PlatformPolicy]:
     """Return what makes a policy, from a seed for what it draws.
 
+    Parameters
+    ----------
+    name : str
+        One of `PLATFORM_POLICIES`, and rules that are not the paper's, each after a plus: ``money-saving+deadline``.
+
     Raises
     ------
     InputError
-        If there is none of that name; close names are suggested.
+        If there is no such policy, or no such rule; close names are suggested.
     """
-    if name == RoundRobin.name:
-        return RoundRobin
-    if name not in _PREFERENCES:
-        close = difflib.get_close_matches(name[:100], PLATFORM_POLICIES, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(PLATFORM_POLICIES)}"
-        raise InputError("policy", [Issue("", f"is no policy ({hint})", value=name)])
-    kind, preference, _ = _PREFERENCES[name]
-    return lambda seed: kind(name, preference)
+    base, *suffixes = name.split("+")
+    if base not in PLATFORM_POLICIES:
+        raise InputError("policy", [Issue("", f"is no policy ({near_names(base, PLATFORM_POLICIES)})", value=name)])
+    changes: dict[str, str] = {}
+    for suffix in suffixes:
+        if suffix not in SUFFIXES:
+            rule = f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"
+            raise InputError("policy", [Issue("", rule, value=name)])
+        changes |= SUFFIXES[suffix][0]
+    rules = replace(PlatformRules(), **changes)  # type: ignore[arg-type]
+    if base == _ROUND_ROBIN:
+        return partial(RoundRobin, name, rules)
+    kind, preference, _ = _PREFERENCES[base]
+    return lambda seed: kind(name, preference, rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ..trace_files import Trace
@@ -16,7 +17,7 @@ def platform_trace(replay: PlatformReplay, outcome: PlatformOutcome) -> Trace:
         "record": "run",
         "policy": replay.policy.name,
         "seed": replay.seed,
-        "estimates": replay.estimates,
+        "rules": asdict(replay.policy.rules),
         "displaces": replay.policy.displaces,
     }
     end: dict[str, Any] = {

@@ -46,6 +46,8 @@ from spotbag.instances import library_instance
 from spotbag.replay import Estimate, estimate, replay_day
 from spotbag.replay.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
+pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
+
 FEW = DayOptions(runs=2)
 
 

@@ -47,6 +47,8 @@ from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.solvers.paid_units import least_makespan_within
 
+pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
+
 FEW = A2haOptions(runs=2, seed=3, optimum_s=1.5)
 FIGURES = a2ha_figures()
 

@@ -38,6 +38,8 @@ from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.outcome import JobOutcome
 from spotbag.replay.jobs.unknown import Sampling
 
+pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
+
 FEW = ThaiOptions(runs=2, seed=3)
 FIGURES = thai_figures()
 

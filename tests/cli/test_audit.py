@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import hand_made_job_traces
+import hand_made_platform_traces
 import hand_made_traces
 import pytest
 from command_shell import Shell
@@ -54,6 +55,35 @@ def test_a_job_stream(shell: Shell) -> None:
     late.end["idle_s"] -= 5
     write_traces("stream.jsonl", [late])
     assert "the end says idle_s 180; the events come to 185" in shell.run("audit", "stream.jsonl", code=1)
+
+
+def test_a_hybrid_platform(shell: Shell) -> None:
+    trace = hand_made_platform_traces.moved()
+    write_traces("platform.jsonl", [trace])
+    out = " ".join(shell.run("audit", "platform.jsonl").split())
+    assert "moved by hand: 1 run, correct policy seed cost (units) makespan (s)" in out
+    assert "by-hand 3 490.000000 900 25 correct 1 of 5 jobs late, by up to 420 s" in out
+    assert "$" not in out
+    assert shell.json("audit", "platform.jsonl") == {
+        "platform": "moved by hand",
+        "status": "correct",
+        "runs": [
+            {
+                "policy": "by-hand",
+                "seed": 3,
+                "status": "correct",
+                "cost": 490,
+                "makespan_s": 900,
+                "events": 25,
+                "findings": [],
+                "notes": ["1 of 5 jobs late, by up to 420 s"],
+            }
+        ],
+    }
+    trace.end["cost"] += 3
+    write_traces("platform.jsonl", [trace])
+    out = " ".join(shell.run("audit", "platform.jsonl", code=1).split())
+    assert "by-hand 3 figures 3 units of cost the end says cost 493; the events come to 490" in out
 
 
 def test_many_notes_are_cut(shell: Shell) -> None:

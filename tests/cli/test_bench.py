@@ -71,7 +71,8 @@ def test_the_tables_of_thai(shell: Shell) -> None:
     assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
 
 
-def test_the_tables_of_a2ha(shell: Shell) -> None:
+def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.benchmarks.published.pictures.figure_bytes", lambda *_: b"drawn")
     out = shell.run(
         "bench", "a2ha", "--runs", "1", "--seed", "7", "--optimum-time", "0.2", "--plots", "drawn", "--out", "a.json"
     )

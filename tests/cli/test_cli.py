@@ -275,6 +275,9 @@ COMMANDS = [
     ["pareto"],
     ["replay"],
     ["audit"],
+    ["size"],
+    ["stream"],
+    ["platform"],
     ["methods"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
@@ -306,7 +309,7 @@ def run_process(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_exit_codes_as_a_process() -> None:
-    assert run_process("solve", "tiny/boot", "--json").returncode == 0
+    assert run_process("solve", "tiny/boot", "-m", "greedy", "--json").returncode == 0
     assert run_process("solve", "tiny/credits", "-m", "greedy").returncode == 1
     bad = run_process("solve", "nothing.json")
     assert (bad.returncode, bad.stdout) == (2, "")

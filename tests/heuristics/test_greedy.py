@@ -157,8 +157,19 @@ OPTIONS = st.builds(
 
 
 @given(random_instances(12), OPTIONS)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_plans_for_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
+    _check_plan(problem, options)
+
+
+@pytest.mark.slow
+@given(random_instances(12), OPTIONS)
+@settings(max_examples=3000, deadline=None)
+def test_plans_for_thousands_of_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
+    _check_plan(problem, options)
+
+
+def _check_plan(problem: Instance, options: GreedyOptions) -> None:
     problem = with_d_spot(problem)
     outcome = greedy(problem, options)
     if outcome.schedule is None:

@@ -81,8 +81,19 @@ def test_rounding_noise_adds_no_second() -> None:
 
 
 @given(random_instances())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_durations_are_those_counted_checkpoint_by_checkpoint(instance: Instance) -> None:
+    _count_checkpoints(instance)
+
+
+@pytest.mark.slow
+@given(random_instances())
+@settings(max_examples=2000, deadline=None)
+def test_durations_are_those_counted_checkpoint_by_checkpoint_in_thousands(instance: Instance) -> None:
+    _count_checkpoints(instance)
+
+
+def _count_checkpoints(instance: Instance) -> None:
     for group, task in enumerate(instance.tasks):
         for offer in instance.offers:
             for mode in (FULL_SPEED, BASELINE) if offer.burstable else (FULL_SPEED,):

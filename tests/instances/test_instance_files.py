@@ -249,8 +249,19 @@ def test_python_callers_get_the_same_errors() -> None:
 
 
 @given(instance_documents())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_writing_and_reading_gives_the_same_instance(valid: dict[str, Any]) -> None:
+    _write_and_read(valid)
+
+
+@pytest.mark.slow
+@given(instance_documents())
+@settings(max_examples=2000, deadline=None)
+def test_writing_and_reading_gives_the_same_thousands_of_instances(valid: dict[str, Any]) -> None:
+    _write_and_read(valid)
+
+
+def _write_and_read(valid: dict[str, Any]) -> None:
     instance = Instance.from_document(valid, "random")
     text = format_instance(instance)
     assert parse_instance(text) == instance

@@ -290,8 +290,19 @@ def timelines(draw: st.DrawFn, problem: Instance) -> Timeline:
 
 
 @given(st.data(), random_instances(5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, problem: Instance) -> None:
+    _compare_with_linear_programme(data, problem)
+
+
+@pytest.mark.slow
+@given(st.data(), random_instances(5))
+@settings(max_examples=1500, deadline=None)
+def test_the_bound_is_the_optimum_of_thousands_of_linear_programmes(data: st.DataObject, problem: Instance) -> None:
+    _compare_with_linear_programme(data, problem)
+
+
+def _compare_with_linear_programme(data: st.DataObject, problem: Instance) -> None:
     timeline = data.draw(timelines(problem))
     answer = clairvoyant_bound(problem, timeline)
     optimum = least_cost(problem, timeline)
@@ -304,7 +315,7 @@ def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, p
 
 
 @given(st.data(), random_instances(5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_more_down_time_never_lowers_the_bound(data: st.DataObject, problem: Instance, quiet: bool) -> None:
     timeline = QUIET if quiet else data.draw(timelines(problem))
     assume("spot" in {offer.market for offer in problem.offers})
@@ -330,7 +341,7 @@ def with_down_time(timeline: Timeline, name: str, first: int, last: int) -> Time
 
 
 @given(st.data(), random_instances(4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_free_hours_never_raise_the_bound(data: st.DataObject, problem: Instance) -> None:
     timeline = data.draw(timelines(problem))
     free = clairvoyant_bound(problem, timeline, Billing(first_hour_free=True))
@@ -340,7 +351,7 @@ def test_free_hours_never_raise_the_bound(data: st.DataObject, problem: Instance
 
 
 @given(st.data(), random_instances(5), st.integers(0, 10**6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nobody_who_knows_the_day_is_cheaper(data: st.DataObject, problem: Instance, seed: int) -> None:
     _compare_with_walk(data, problem, seed)
 

@@ -46,7 +46,7 @@ def demand_quiet_day_is_the_plan(schedule: Schedule, plan: ReplayPlan) -> None:
     assert outcome.cost_usd == pytest.approx(schedule.cost_usd, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
 def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
     rng = np.random.default_rng(seed)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from spotbag.instances.platforms import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from spotbag.replay.platforms import Candidate, CloudScheduler, ClusterScheduler, PlatformJob
 from spotbag.replay.platforms.agents import selected
-from spotbag.replay.platforms.cloud import CloudEstimates, Machine
+from spotbag.replay.platforms.cloud import Machine
+from spotbag.replay.platforms.rules import CloudEstimates, PlatformRules
 
 FOREVER_S = 10**8
 
@@ -26,9 +28,11 @@ def job(
     return PlatformJob(number, f"job-{number}", size, priority, 0, deadline_s, budget)
 
 
-def dedicated(processors: int = 4) -> ClusterScheduler:
+def dedicated(processors: int = 4, **rules: Any) -> ClusterScheduler:
     """Make a cluster that is free of charge; its resource has the number 0."""
-    return ClusterScheduler(0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors))
+    return ClusterScheduler(
+        0, DedicatedCluster(id="d", kind="dedicated", parent="root", processors=processors), PlatformRules(**rules)
+    )
 
 
 def allocated(*steps: tuple[int, int], repeat_s: int | None = None, price: float = 1) -> ClusterScheduler:
@@ -44,12 +48,13 @@ def allocated(*steps: tuple[int, int], repeat_s: int | None = None, price: float
             availability=availability,
             repeat_s=repeat_s,
         ),
+        PlatformRules(),
     )
 
 
 def cloud(estimates: CloudEstimates = "printed", used: Sequence[int] = ()) -> CloudScheduler:
     """Make a cloud of 8-way machines at 960 an hour, some of them idle and paid until given times."""
-    scheduler = CloudScheduler(2, Cloud(id="c", kind="cloud", parent="root"), estimates)
+    scheduler = CloudScheduler(2, Cloud(id="c", kind="cloud", parent="root"), PlatformRules(estimates=estimates))
     scheduler.give_back(
         [Machine(number, f"c-{number}", 2, 0, paid_until_s) for number, paid_until_s in enumerate(used)]
     )
@@ -162,6 +167,26 @@ class TestDedicatedCluster:
         cluster.accept(job(1, 9), (0,), 0)
         assert [begun.index for begun, _ in cluster.begin(0)] == [1]
         assert only(cluster.candidates(job(2, 3, priority=0), 0)).end_s == 180  # the rest of the third minute
+
+    def test_a_job_that_is_late_anyhow_is_displaced_by_the_paper_and_may_stay(self) -> None:
+        # 8 processor-minutes end after 2 minutes, a second too late; Algorithm 1 asks only for their end behind 9
+        for late_jobs, displaced in (("displaced", (0,)), ("stay", ())):
+            cluster = dedicated(late_jobs=late_jobs)
+            cluster.accept(job(0, 8, priority=1, deadline_s=119), (), 0)
+            assert only(cluster.candidates(job(1, 9), 0)).displaced == displaced
+        # one that is late because of the new one is displaced all the same
+        cluster = dedicated(late_jobs="stay")
+        cluster.accept(job(0, 8, priority=1, deadline_s=120), (), 0)
+        assert only(cluster.candidates(job(1, 9), 0)).displaced == (0,)
+
+    def test_a_queue_by_deadline(self) -> None:
+        cluster = dedicated(queue="deadline")
+        cluster.accept(job(0, 8, priority=1, deadline_s=600), (), 0)
+        # before it, though of lower priority; after it, though of higher; at the same deadline after it, too
+        assert only(cluster.candidates(job(1, 4, priority=0, deadline_s=599), 0)).end_s == 60
+        assert only(cluster.candidates(job(1, 4, priority=9, deadline_s=601), 0)).end_s == 180
+        assert only(cluster.candidates(job(1, 4, priority=9, deadline_s=600), 0)).end_s == 180
+        assert cluster.offer_behind_all(job(1, 4, deadline_s=10**9), 0).last
 
 
 class TestAllocatedCluster:

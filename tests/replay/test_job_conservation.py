@@ -78,14 +78,24 @@ class Distrustful(UnknownLearning):
         super().woken(replay, datum)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_queue_that_is_not_gone_through_has_no_late_task(seed: int) -> None:
+    demand_no_late_task(seed)
+
+
+@pytest.mark.slow
+def test_queues_of_hundreds_that_are_not_gone_through_have_no_late_task() -> None:
+    for seed in range(2 * 10**6, 2 * 10**6 + 500):
+        demand_no_late_task(seed)
+
+
+def demand_no_late_task(seed: int) -> None:
     drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
     JobReplay(drawn, Distrustful(Sampling(0.2, 2))).run()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
 def test_random_streams(seed: int, policy: str) -> None:
     demand_sound_stream(seed, policy)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from bad_day import bad_day
+from hand_made_job_traces import sampled
 
 from spotbag.instances import Platform, SpotbagError, draw_malleable_jobs, library_platform
 from spotbag.replay import Trace
@@ -218,8 +219,10 @@ def test_what_is_no_picture_of_a_platform_is_refused(tmp_path: Path) -> None:
         save_platform_gantt([tiny()], tmp_path / "p.html")
     with pytest.raises(SpotbagError, match="the folder does not exist"):
         save_platform_gantt([tiny()], tmp_path / "none" / "p.png")
-    with pytest.raises(SpotbagError, match="not one of a hybrid platform"):
+    with pytest.raises(SpotbagError, match="not one on a hybrid platform, but of a plan; write_replay_gantt"):
         save_platform_gantt([bad_day()], tmp_path / "p.png")
+    with pytest.raises(SpotbagError, match=r"but of a job stream; spotbag\.replay\.jobs\.gantt draws it"):
+        save_platform_gantt([sampled()], tmp_path / "p.png")
     with pytest.raises(SpotbagError, match="at least one replay"):
         save_platform_gantt([], tmp_path / "p.png")
     other = dataclasses.replace(tiny(), instance=tiny().instance | {"name": "another"})

@@ -12,11 +12,16 @@ from spotbag.instances import Platform
 from spotbag.instances.platforms import AllocatedCluster
 from spotbag.replay.platforms import PLATFORM_POLICIES, PlatformOutcome, PlatformReplay, platform_policy
 from spotbag.replay.platforms.policies import TreePolicy
+from spotbag.replay.platforms.rules import SUFFIXES
 
 from ..helpers.random_platforms import random_platforms
 
 busy_platforms = random_platforms(most_jobs=12).filter(lambda platform: bool(platform.jobs))
-policies = st.sampled_from(sorted(PLATFORM_POLICIES))
+policies = st.builds(
+    lambda name, suffixes: "+".join([name, *suffixes]),
+    st.sampled_from(sorted(PLATFORM_POLICIES)),
+    st.lists(st.sampled_from(sorted(SUFFIXES)), unique=True),
+)
 patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 

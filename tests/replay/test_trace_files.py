@@ -10,6 +10,7 @@ from typing import Any
 
 import hand_made_traces
 import pytest
+from hand_made_platform_traces import moved, rented
 from hand_made_traces import hibernated_and_resumed, recovered
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from spotbag.instances import InputError, SpotbagError
 from spotbag.replay.audit_findings import RULES
 from spotbag.replay.trace_files import (
     EVENT_RECORDS,
+    PLATFORM_EVENT_RECORDS,
     Trace,
     check_records,
     parse_traces,
@@ -70,9 +72,16 @@ def test_a_file_holds_one_instance(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def changed(line: int, **fields: Any) -> str:
+def test_a_file_holds_one_platform() -> None:
+    with pytest.raises(SpotbagError, match="one platform; 'rented by hand' is another one than 'moved by hand'"):
+        list(trace_lines([moved(), rented()]))
+    with pytest.raises(SpotbagError, match="one platform; 'moved by hand' is another one than 'by hand'"):
+        list(trace_lines([recovered(), moved()]))
+
+
+def changed(line: int, trace: Trace | None = None, **fields: Any) -> str:
     """The file of a trace with fields of a line changed; None takes a field away."""
-    lines = [json.loads(text) for text in trace_lines([recovered()])]
+    lines = [json.loads(text) for text in trace_lines([trace or recovered()])]
     for key, value in fields.items():
         if value is None:
             del lines[line - 1][key]
@@ -115,6 +124,39 @@ def changed(line: int, **fields: Any) -> str:
 def test_what_is_no_trace_is_refused_with_its_line(line: int, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_traces(changed(line, **fields), "t.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "message"),
+    [
+        (1, {"instance": moved().instance | {"jobs": []}}, "platform of the header: jobs is missing; a replay has"),
+        (1, {"instance": moved().instance | {"agents": []}}, "platform of the header: agents .* at least 1 entry"),
+        (2, {"estimates": "exact"}, "line 2: estimates is an unknown key"),
+        (2, {"rules": {"queue": "priority", "late_jobs": "go"}}, "line 2: rules.late_jobs 'go' must be 'displaced' or"),
+        (2, {"displaces": None}, "line 2: displaces is missing"),
+        (2, {"day": 0}, r"line 2: day is an unknown key \(known: "),
+        (3, {"event": "migrate"}, r"'migrate' is not known \(known: submit, place, stay, launch, start, fi"),
+        (4, {"end_s": 1.5}, "line 4: end_s 1.5 must be a whole number"),
+        (4, {"displaced": "first"}, "line 4: displaced 'first' must be an array"),
+        (4, {"cost": -1}, "line 4: cost -1 must be greater than or equal to 0"),
+        (18, {"vms": []}, "line 18: vms .* must have at least 1 entry"),
+        (28, {"cost": None}, "line 28: cost is missing"),
+        (28, {"makespan_s": 1}, "line 28: makespan_s is an unknown key"),
+    ],
+)
+def test_what_is_no_trace_of_a_platform_is_refused_with_its_line(
+    line: int, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_traces(changed(line, moved(), **fields), "t.jsonl")
+
+
+def test_records_of_instances_and_of_platforms_are_not_mixed() -> None:
+    trace, other = moved(), recovered()
+    with pytest.raises(InputError, match="line 2: day is missing"):
+        check_records(Trace(other.instance, trace.run, trace.events, trace.end))
+    with pytest.raises(InputError, match="line 2: seed is missing"):
+        check_records(Trace(trace.instance, other.run, other.events, other.end))
 
 
 def test_all_wrong_lines_are_named() -> None:
@@ -171,7 +213,8 @@ json_values = st.recursive(
 
 @given(st.data())
 def test_nothing_but_an_input_error_comes_of_a_wrong_file(data: st.DataObject) -> None:
-    lines: list[Any] = [json.loads(text) for text in trace_lines([recovered()])]
+    make = data.draw(st.sampled_from([recovered, moved]))
+    lines: list[Any] = [json.loads(text) for text in trace_lines([make()])]
     line = data.draw(st.sampled_from(lines))
     key = data.draw(st.sampled_from(sorted(line)))
     line[key] = data.draw(json_values)
@@ -190,7 +233,9 @@ def test_the_documents_show_a_trace_and_name_every_rule_and_event() -> None:
     assert shown == made
     for name, rule in RULES.items():
         assert f"| `{name}` | {rule} |" in section
-    for kind, record in EVENT_RECORDS.items():
+    for kind, record in [*EVENT_RECORDS.items(), *PLATFORM_EVENT_RECORDS.items()]:
         assert f"`{kind}`" in section
         for key, field in record.model_fields.items():
             assert key == "record" or f"`{field.alias or key}`" in section
+    for key in [*moved().run, *moved().end]:
+        assert key == "record" or f"`{key}`" in section

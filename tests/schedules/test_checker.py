@@ -220,8 +220,21 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
 
 
 @given(plans())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
+    _look_at_every_second(case)
+
+
+@pytest.mark.slow
+@given(plans())
+@settings(max_examples=2000, deadline=None)
+def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
+    case: tuple[Instance, ScheduleDocument, int],
+) -> None:
+    _look_at_every_second(case)
+
+
+def _look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
     instance, plan, d_spot = case
     found = check(instance, plan, d_spot_s=d_spot).violations
     violations = [entry for entry in found if entry.rule not in ("credits", "claim")]

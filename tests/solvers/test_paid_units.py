@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.benchmarks.paid_units import bags
-from spotbag.heuristics.paid_units import packed_by, paid_by, wall_of
+from spotbag.heuristics.paid_units import packed_by, paid_units_of, wall_s_of
 from spotbag.instances import InputError
 from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.models.paid_units_bound import UnitsProblem
@@ -78,8 +78,8 @@ def test_columns_refute_only_what_no_plan_does_and_make_plans(
     packing = hosts.plan(expected, FAR)
     assert packing is not None
     assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
-    assert wall_of(problem, packing) <= expected
-    assert paid_by(problem, packing) <= budget
+    assert wall_s_of(problem, packing) <= expected
+    assert paid_units_of(problem, packing) <= budget
 
 
 @settings(max_examples=60, deadline=None)
@@ -97,8 +97,8 @@ def test_packings_keep_time_and_budget(run_times: list[int], unit: int, boot: in
     packing = packed_by(problem, target, lambda: False)
     if packing is not None:
         assert sorted(task for host in packing for task in host) == list(range(len(run_times)))
-        assert wall_of(problem, packing) <= target
-        assert paid_by(problem, packing) <= budget
+        assert wall_s_of(problem, packing) <= target
+        assert paid_units_of(problem, packing) <= budget
 
 
 @pytest.mark.parametrize(

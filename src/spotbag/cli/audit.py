@@ -33,9 +33,9 @@ def audit_command(
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
-    Of plans and of job streams: bills, times, saved work, memory, cores, queues, credits and all figures are worked out
-    again from the events; every broken rule is listed with its amount. Exit code 0: correct; 1: not correct; 2: bad
-    input.
+    Of plans, of job streams and of jobs on hybrid platforms: bills, times, saved work, memory, cores, queues, credits,
+    processors of clusters and all figures are worked out again from the events; every broken rule is listed with its
+    amount. Exit code 0: correct; 1: not correct; 2: bad input.
     """
     from ..instances.wording import counted
     from ..replay.auditor import audit_traces
@@ -45,17 +45,18 @@ def audit_command(
         traces = read_traces(trace)
         reports = audit_traces(traces)
     n_findings = sum(len(report.findings) for report in reports)
+    draw, cost = ("seed", "cost") if traces[0].of_platform else ("day", "cost_usd")
     if as_json:
         print_json(
             {
-                "instance": traces[0].instance["name"],
+                "platform" if traces[0].of_platform else "instance": traces[0].instance["name"],
                 "status": "incorrect" if n_findings else "correct",
                 "runs": [
                     {
                         "policy": entry.run["policy"],
-                        "day": entry.run["day"],
+                        draw: entry.run[draw],
                         "status": "correct" if report.correct else "incorrect",
-                        "cost_usd": report.cost_usd,
+                        cost: report.cost_usd,
                         "makespan_s": report.makespan_s,
                         "events": len(entry.events),
                         "findings": [dataclasses.asdict(finding) for finding in report.findings],
@@ -68,21 +69,21 @@ def audit_command(
     else:
         verdict = f"not correct, {counted(n_findings, 'finding')}" if n_findings else "correct"
         print(f"{traces[0].instance['name']}: {counted(len(traces), 'run')}, {verdict}")
-        _print_runs(traces, reports)
+        _print_runs(traces, reports, draw)
         if n_findings:
-            _print_findings(traces, reports, n_findings)
+            _print_findings(traces, reports, n_findings, draw)
     if n_findings:
         raise typer.Exit(NOT_CORRECT)
 
 
-def _print_runs(traces: list[Trace], reports: list[AuditReport]) -> None:
+def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """One row for each run; of very many, the first."""
     from ..instances.wording import counted
 
     columns = [
         ("policy", False),
-        ("day", True),
-        ("cost ($)", True),
+        (draw, True),
+        ("cost (units)" if traces[0].of_platform else "cost ($)", True),
         ("makespan (s)", True),
         ("events", True),
         ("verdict", False),
@@ -91,7 +92,7 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport]) -> None:
     rows = [
         (
             entry.run["policy"],
-            str(entry.run["day"]),
+            str(entry.run[draw]),
             f"{report.cost_usd:.6f}",
             "-" if report.makespan_s is None else seconds(report.makespan_s),
             f"{len(entry.events):,}",
@@ -111,13 +112,13 @@ def _notes_text(notes: tuple[str, ...]) -> str:
     return "; ".join([*notes[:_SHOWN_NOTES], *([f"and {more} more (--json lists all)"] if more > 0 else [])])
 
 
-def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int) -> None:
+def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
     """What is wrong, run by run."""
-    columns = [("policy", False), ("day", True), ("rule", False), ("amount", True), ("unit", False), ("what", False)]
+    columns = [("policy", False), (draw, True), ("rule", False), ("amount", True), ("unit", False), ("what", False)]
     rows: list[tuple[str, ...]] = []
     for entry, report in zip(traces, reports, strict=True):
         for finding in report.findings[: _SHOWN - len(rows)]:
-            run = entry.run["policy"], str(entry.run["day"])
+            run = entry.run["policy"], str(entry.run[draw])
             rows.append((*run, finding.rule, f"{finding.amount:g}", finding.unit, finding.message))
     print_table(make_table(columns, rows))
     if n_findings > _SHOWN:

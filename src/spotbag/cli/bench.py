@@ -141,6 +141,36 @@ def a2ha_command(
     _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots, PICTURES)
 
 
+@app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --jobs 2 --plots pictures")
+def caron_command(
+    runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=2, help="Draws of each set of jobs.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first draw.")] = 0,
+    jobs: JobsOption = 1,
+    numbers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--number",
+            metavar="M",
+            min=1,
+            max=10_000,
+            help="Jobs in a set, in place of 25, 50, 100, 200 and 400; can be repeated.",
+        ),
+    ] = None,
+    plots: Annotated[
+        str | None, typer.Option("--plots", metavar="FOLDER", help="Draw Figs 2 to 7 and more there.")
+    ] = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Figs 2 to 7 of Caron & de Assuncao, what the paper says, lower bounds, and what trees of agents cost."""
+    from ..benchmarks.published.caron import bench_caron, n_caron_steps
+    from ..benchmarks.published.caron_pictures import PICTURES
+    from ..benchmarks.published.caron_runs import NUMBERS, CaronOptions
+
+    options = CaronOptions(runs, seed, jobs, tuple(sorted(set(numbers))) if numbers else NUMBERS)
+    _report(lambda on_runs: bench_caron(options, on_runs), n_caron_steps(options), out, as_json, plots, PICTURES)
+
+
 def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
     from ..benchmarks.published.published_days import DayOptions
 

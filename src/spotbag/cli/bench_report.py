@@ -40,7 +40,11 @@ def _about(result: PublishedComparisonResult) -> str:
     about = result.about
     if "rate_scale" in about:
         return f"{about['runs']} days of each cell, seed {about['seed']}, rate scale {about['rate_scale']:g}"
-    what = "orderings of the tasks" if "optimum_s" in about else "draws of the run times"
+    what = "draws of the run times"
+    if "optimum_s" in about:
+        what = "orderings of the tasks"
+    elif "numbers" in about:
+        what = "draws of each set of jobs"
     return f"{about['runs']} {what}, seed {about['seed']}"
 
 

@@ -55,6 +55,13 @@ class Table:
 
 _BOTH = "burst-hads against hads"
 
+_CARON_VARIANT = (
+    Column("cost", "", "cost", 0, False),
+    Column("execution time (h)", "", "execution_time_h", 1, False),
+    Column("delay (h)", "", "delay_h", 1, False),
+    Column("cloud, used (%)", "", "cloud_use_percent", 1, False),
+)
+
 TABLES = {
     "HADS": (
         Table(
@@ -360,6 +367,85 @@ TABLES = {
                 Column("gap (%)", "", "gap_percent", 2, False),
             ),
             leads=("job", "policy"),
+        ),
+    ),
+    "Caron & de Assuncao": (
+        Table(
+            "Figs 2-7",
+            "Figs 2 to 7, and the same of big jobs (the pictures are lost, and there is no table: nothing is printed)",
+            (
+                Column("cost", "", "cost", 0, False),
+                Column("execution time (h)", "", "execution_time_h", 1, False),
+                Column("delay (h)", "", "delay_h", 1, False),
+                Column("late jobs", "", "late_jobs", 1, False),
+                Column("over budget", "", "overspent_jobs", 1, False),
+                Column("by", "", "overspend", 0, False),
+            ),
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "where",
+            "Where the work is done (%), how much of what is paid in the cloud is used (%), jobs pushed out of queues",
+            (
+                Column("dedicated", "", "dedicated_percent", 1, False),
+                Column("allocated", "", "allocated_percent", 1, False),
+                Column("cloud", "", "cloud_percent", 1, False),
+                Column("cloud, used", "", "cloud_use_percent", 1, False),
+                Column("displaced", "", "displaced", 1, False),
+            ),
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "bounds",
+            "Lower bounds: least cost with no more delay, least execution time (h) with no more cost; gap: what could be "
+            "saved at most, in %",
+            (
+                Column("cost", "", "cost", 0, False),
+                Column("least", "", "least_cost", 0, False),
+                Column("gap", "", "cost_gap_percent", 1, False),
+                Column("delay (h)", "", "delay_h", 1, False),
+                Column("time", "", "execution_time_h", 1, False),
+                Column("least", "", "least_execution_time_h", 1, False),
+                Column("gap", "", "execution_time_h_gap_percent", 1, False),
+            ),
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "estimates",
+            "Clouds that say what will be (exact), in place of what Algorithm 3 says",
+            _CARON_VARIANT,
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "late jobs",
+            "Clusters that keep jobs that are late anyhow (late jobs stay; not in the paper: there, they are displaced)",
+            _CARON_VARIANT,
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "grid",
+            "What is not printed, varied: in how many settings a statement holds (alike: equal in each draw)",
+            (
+                Column("holds", "", "holds", 0, False),
+                Column("does not hold", "", "does_not_hold", 0, False),
+                Column("not decided", "", "not_decided", 0, False),
+                Column("alike", "", "alike", 0, False),
+            ),
+            leads=("job", "scenario", "policy"),
+        ),
+        Table(
+            "trees",
+            "The same resources and jobs below trees of agents; messages, candidates compared: for a placement",
+            (
+                Column("agents", "", "agents", 0, False),
+                Column("depth m", "", "depth", 0, False),
+                Column("mn", "", "mn", 0, False),
+                Column("messages", "", "sent", 1, False),
+                Column("compared", "", "comparisons", 1, False),
+                Column("busiest", "", "busiest", 0, False),
+                Column("in a row", "", "path", 0, False),
+                Column("placed alike (%)", "", "same_percent", 0, False),
+            ),
         ),
     ),
 }

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..instances.malleable_jobs import JobSetKind
     from ..replay import Trace
     from ..replay.platforms.bounds import RunBounds
-    from ..replay.platforms.cloud import CloudEstimates
     from ..replay.platforms.front_door import PlatformRuns
     from ..replay.platforms.job_sets import JobSet
 
@@ -71,17 +70,9 @@ def platform_command(
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells what ran where.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
-    estimates: Annotated[
-        str,
-        typer.Option(
-            "--estimates",
-            metavar="E",
-            help="What clouds say of ends and costs: printed (the formulas of the paper) or exact.",
-        ),
-    ] = "printed",
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Tell also what no policy can beat; takes about a second a run and policy."),
+        typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
     ] = False,
     trace: Annotated[
         str | None,
@@ -112,6 +103,11 @@ def platform_command(
                        likewise, of the offers of all resources
       round-robin      a resource drawn at random
 
+    Rules that are not the paper's are added to them: money-saving+deadline+exact
+      +deadline        queues by deadline, not by priority
+      +patient         jobs that are late anyhow are not displaced
+      +exact           clouds say what a job will cost, and when it will end
+
     Exit code 0: done; 2: bad input.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if listed:
@@ -137,10 +133,9 @@ def platform_command(
     if job_set is None and not loaded.jobs:
         raise SpotbagError(f"{loaded.name}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    chosen = cast("CloudEstimates", estimates)
     if trace is not None or gantt is not None:
         # Before the other runs: a picture of too much is refused at once.
-        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed, estimates=chosen)[1] for name in names]
+        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names]
         _write(traces, trace, gantt)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
@@ -150,7 +145,6 @@ def platform_command(
             n_runs,
             job_set=job_set,
             seed=seed,
-            estimates=chosen,
             jobs=jobs,
             on_run=lambda more: count("", more),
         )
@@ -158,7 +152,7 @@ def platform_command(
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
     bounds = _bounds(loaded, done, job_set, seed, jobs) if bound and not done.interrupted else None
     if as_json:
-        print_json(runs_object(loaded, job_set, done, seed, chosen, bounds))
+        print_json(runs_object(loaded, job_set, done, seed, bounds))
     else:
         print_runs(loaded, job_set, done, seed, bounds)
     if done.interrupted or (bound and bounds is None):

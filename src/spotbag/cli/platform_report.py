@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..replay.platforms.summary import PlatformSummary
 
 _HOUR_S = 3600
-_METRICS = ("cost", "execution_time_s", "delay_s")
 
 
 def print_runs(
@@ -120,6 +119,9 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
     """Print what each resource did in a single run."""
+    from ..replay.platforms.front_door import platform_with_jobs
+
+    with_jobs = platform_with_jobs(platform, job_set, seed)
     columns = [
         ("policy", False),
         ("resource", False),
@@ -133,7 +135,7 @@ def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformR
     for outcomes in runs.outcomes:
         if rows:
             rows.append([])
-        for resource in _resources(platform, job_set, seed, outcomes[0]):
+        for resource in _resources(with_jobs, outcomes[0]):
             rows.append(
                 [
                     outcomes[0].policy,
@@ -165,20 +167,14 @@ def _hours(value: Estimate) -> str:
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
     from ..replay.summary import estimate
 
-    of_metric: dict[str, Callable[[RunBounds], float]] = {
-        "cost": lambda bound: bound.cost,
-        "execution_time_s": lambda bound: bound.execution_time_s,
-        "delay_s": lambda bound: bound.delay_s,
-    }
-    return {name: estimate([value(bound) for bound in bounds]) for name, value in of_metric.items()}
+    rows = [asdict(bound) for bound in bounds]
+    return {name: estimate([row[name] for row in rows]) for name in rows[0]}
 
 
-def _resources(platform: Platform, job_set: JobSet | None, seed: int, outcome: PlatformOutcome) -> list[dict[str, Any]]:
-    """Return what each resource did in the run of a seed."""
-    from ..replay.platforms.front_door import platform_with_jobs
+def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
+    """Return what each resource did in a run, from the platform with its jobs."""
     from ..replay.platforms.use import resource_use
 
-    with_jobs = platform_with_jobs(platform, job_set, seed)
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
 
 
@@ -187,10 +183,11 @@ def runs_object(
     job_set: JobSet | None,
     runs: PlatformRuns,
     seed: int,
-    estimates: str,
     bounds: Sequence[Sequence[RunBounds]] | None,
 ) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object; of a single run, also each job and machine."""
+    from ..replay.platforms.front_door import platform_with_jobs
+
     return {
         "platform": platform.name,
         "agents": len(platform.agents),
@@ -200,24 +197,28 @@ def runs_object(
         "seed": seed,
         "runs": runs.n_runs,
         "interrupted": runs.interrupted,
-        "estimates": estimates,
         "policies": [
             _summary_object(summary, None if bounds is None else bounds[index])
             for index, summary in enumerate(runs.summaries())
         ],
         "outcomes": [
-            {
-                "seed": seed + number,
-                "policies": {
-                    name: _outcome_object(runs.outcomes[index][number], runs.n_runs == 1)
-                    | {"by_resource": _resources(platform, job_set, seed + number, runs.outcomes[index][number])}
-                    | ({} if bounds is None else {"at_least": asdict(bounds[index][number])})
-                    for index, name in enumerate(runs.policies)
-                },
-            }
+            _run_object(platform_with_jobs(platform, job_set, seed + number), runs, number, seed + number, bounds)
             for number in range(runs.n_runs)
         ],
     }
+
+
+def _run_object(
+    with_jobs: Platform, runs: PlatformRuns, number: int, seed: int, bounds: Sequence[Sequence[RunBounds]] | None
+) -> dict[str, Any]:
+    """Return a run under all policies."""
+    policies = {}
+    for index, name in enumerate(runs.policies):
+        outcome = runs.outcomes[index][number]
+        policies[name] = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
+        if bounds is not None:
+            policies[name]["at_least"] = asdict(bounds[index][number])
+    return {"seed": seed, "policies": policies}
 
 
 def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""Bounds next to runs on hybrid platforms: each belongs to its run, and none is above it."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotbag.instances import Platform, library_platform
+from spotbag.replay.platforms import JobSet, platform_with_jobs, replay_platform
+from spotbag.replay.platforms.bounds import RunBounds, bounds_of_runs, run_bounds
+
+POLICIES = ["money-saving", "fastest-of-all", "round-robin"]
+
+
+@pytest.mark.parametrize(("name", "jobs"), [("tiny/hybrid", None), ("caron/two-sites", JobSet("mixed", 15))])
+def test_no_policy_beats_the_bounds_of_its_run(name: str, jobs: JobSet | None) -> None:
+    platform = library_platform(name)
+    runs = replay_platform(platform, POLICIES, 1, job_set=jobs, seed=4)
+    for [outcome], [bound] in zip(runs.outcomes, bounds_of_runs(platform, runs, job_set=jobs, seed=4), strict=True):
+        assert 0 <= bound.cost <= outcome.cost
+        assert 0 < bound.execution_time_s <= outcome.execution_time_s
+        assert 0 <= bound.delay_s <= outcome.delay_s
+
+
+def test_each_run_has_bounds_of_its_own_jobs() -> None:
+    platform, jobs = library_platform("caron/hybrid"), JobSet("small", 8)
+    runs = replay_platform(platform, ["money-saving", "round-robin"], 2, job_set=jobs, seed=7)
+    counted: list[int] = []
+    bounds = bounds_of_runs(platform, runs, job_set=jobs, seed=7, on_run=counted.append)
+    assert counted == [1, 1]
+    for policy in range(2):
+        for run in range(2):
+            alone = run_bounds(platform_with_jobs(platform, jobs, 7 + run), runs.outcomes[policy][run])
+            assert bounds[policy][run] == alone
+    assert bounds[0][0] != bounds[0][1]
+
+
+def test_bounds_by_hand() -> None:
+    # 21 processor-minutes on two processors: 11 minutes, of which one is late, whatever is done.
+    document = library_platform("tiny/hybrid").to_document()
+    document["resources"] = document["resources"][:1]
+    document["jobs"] = [document["jobs"][0] | {"size_processor_minutes": 21, "deadline_s": 600}]
+    alone = Platform.from_document(document, "alone")
+    runs = replay_platform(alone, ["money-saving"])
+    [[bound]] = bounds_of_runs(alone, runs)
+    assert bound == RunBounds(cost=0, execution_time_s=660, delay_s=60)
+    assert (runs.outcomes[0][0].execution_time_s, runs.outcomes[0][0].delay_s) == (660, 60)
+
+
+@pytest.mark.slow
+def test_several_processes_find_the_same() -> None:
+    platform, jobs = library_platform("caron/hybrid"), JobSet("small", 8)
+    runs = replay_platform(platform, ["money-saving"], 3, job_set=jobs)
+    assert bounds_of_runs(platform, runs, job_set=jobs, jobs=2) == bounds_of_runs(platform, runs, job_set=jobs)
