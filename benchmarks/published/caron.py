@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...replay.summary import Estimate, estimate
-from .caron_bounds import BOUNDED_METRICS, CaronBounds, caron_bounds, gap_percent, n_bound_runs
+from .caron_bounds import CaronBounds, caron_bounds, gap_percent, n_bound_runs
 from .caron_claims import COMPARISONS, caron_claims, counted, grid_statements
 from .caron_notes import caron_notes
 from .caron_runs import (
@@ -13,21 +13,20 @@ from .caron_runs import (
     PAPER,
     POLICIES,
     ROUND_ROBIN,
+    RULES,
     THEIRS,
     CaronOptions,
     CaronRuns,
     Cell,
     Setting,
     caron_runs,
-    exact_name,
     n_caron_runs,
-    patient_name,
 )
 from .caron_trees import TreeRuns, n_tree_runs, tree_runs
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult, exactly
 from .published_days import OnDays
 
-FIGURES, WHERE, ESTIMATES, LATE = "Figs 2-7", "where", "estimates", "late jobs"
+FIGURES, WHERE, OTHER_RULES = "Figs 2-7", "where", "rules"
 GRID, CELLS, TREES = "grid", "grid cells", "trees"
 GAPS, FRONTIER = "bounds", "frontier"
 BOUND = "bound"
@@ -116,12 +115,9 @@ def _cloud_use(cell: Cell) -> Estimate:
 def _gaps(bounds: CaronBounds) -> Iterator[ComparisonRow]:
     for setting, found in bounds.gaps.items():
         for policy, rows in found.items():
-            for metric in BOUNDED_METRICS:
-                for quantity in (metric, f"least_{metric}"):
-                    yield _row(GAPS, setting, policy, quantity, estimate([row[quantity] for row in rows]))
-                gap = estimate(gap_percent(rows, metric))
-                yield _row(GAPS, setting, policy, f"{metric}_gap_percent", gap)
-            yield _row(GAPS, setting, policy, "delay_h", estimate([row["delay_h"] for row in rows]))
+            for quantity in ("delay_h", "cost", "least_cost"):
+                yield _row(GAPS, setting, policy, quantity, estimate([row[quantity] for row in rows]))
+            yield _row(GAPS, setting, policy, "cost_gap_percent", estimate(gap_percent(rows)))
 
 
 def _frontiers(bounds: CaronBounds) -> Iterator[ComparisonRow]:
@@ -135,14 +131,13 @@ def _frontiers(bounds: CaronBounds) -> Iterator[ComparisonRow]:
 
 
 def _variants(runs: CaronRuns) -> Iterator[ComparisonRow]:
-    """Both policies as printed, where clouds say what will be, and where jobs that are late anyhow let others pass."""
-    for table, name_of in ((ESTIMATES, exact_name), (LATE, patient_name)):
-        for setting, cells in runs.figures.items():
-            for policy in THEIRS:
-                for name in (policy, name_of(policy)):
-                    for quantity in METRICS:
-                        yield _row(table, setting, name, quantity, cells[name].mean(quantity))
-                    yield _row(table, setting, name, "cloud_use_percent", _cloud_use(cells[name]))
+    """Both policies as printed, and by other rules of local schedulers."""
+    for setting, cells in runs.figures.items():
+        for policy in THEIRS:
+            for name in (policy, *(policy + rules for rules in RULES)):
+                for quantity in (*METRICS, "displaced"):
+                    yield _row(OTHER_RULES, setting, name, quantity, cells[name].mean(quantity))
+                yield _row(OTHER_RULES, setting, name, "cloud_use_percent", _cloud_use(cells[name]))
 
 
 def grid_name(setting: Setting) -> str:

@@ -11,8 +11,11 @@ from .caron_bounds import BOUNDED, CaronBounds, gap_percent
 from .caron_claims import Comparison, Lower, compared
 from .caron_runs import (
     BUDGETS,
+    BY_DEADLINE,
+    EXACT,
     FASTEST,
     MONEY,
+    PATIENT,
     PROCESSORS,
     ROUND_ROBIN,
     THEIRS,
@@ -20,8 +23,6 @@ from .caron_runs import (
     CaronRuns,
     Cell,
     Setting,
-    exact_name,
-    patient_name,
 )
 from .caron_trees import TreeRuns
 
@@ -45,12 +46,13 @@ def caron_notes(runs: CaronRuns, trees: Sequence[TreeRuns], bounds: CaronBounds)
     yield _small_jobs(runs)
     yield _messages(trees)
     yield _estimates(runs)
+    yield _order(runs)
     yield _gaps(bounds)
     yield _alike(runs)
     yield _slips()
 
 
-def _most(runs: CaronRuns, kind: JobSetKind) -> tuple[Setting, Mapping[str, Cell]]:
+def _most(runs: CaronRuns, kind: JobSetKind) -> tuple[Setting, dict[str, Cell]]:
     """The largest set of a kind."""
     setting = max((setting for setting in runs.figures if setting.kind == kind), key=lambda setting: setting.number)
     return setting, runs.figures[setting]
@@ -65,11 +67,11 @@ def _not_printed(runs: CaronRuns) -> str:
     sizes = sorted({setting.processors for setting in runs.grid})
     budgets = sorted({setting.budgets for setting in runs.grid})
     return (
-        "All figures are lost, and no table repeats them: only which curve is lower can be judged. Not printed are the "
-        f"sizes of the clusters, the numbers of jobs, and the budgets. Ours: {PROCESSORS} processors in either cluster, "
-        f"and from {BUDGETS[0]:g} to {BUDGETS[1]:g} units for a processor-minute, where the allocated cluster costs 1 "
-        f"and the cloud 2. The work that arrives is then, of what both clusters do: {loads}. The grid varies it: "
-        f"{', '.join(map(str, sizes))} processors, budgets of "
+        "All figures are lost, and no table repeats them: only which curve is lower can be judged. Not printed are "
+        f"the sizes of the clusters, the numbers of jobs, and the budgets. Ours: {PROCESSORS} processors in either "
+        f"cluster, and from {BUDGETS[0]:g} to {BUDGETS[1]:g} units for a processor-minute, where the allocated "
+        "cluster costs 1 and the cloud 2. The work that arrives is then, of what both clusters do: "
+        f"{loads}. The grid varies it: {', '.join(map(str, sizes))} processors, budgets of "
         f"{', '.join(f'{low:g} to {high:g}' for low, high in budgets)}."
     )
 
@@ -88,9 +90,9 @@ def _overload(runs: CaronRuns) -> str:
         f"and round robin is late instead. {setting.number} big jobs: the cloud gets "
         f"{_value(money, 'cloud_percent'):.0f} % of the work in policy A and {_value(other, 'cloud_percent'):.0f} % "
         f"in round robin, whose delay is {_value(other, 'delay_h'):,.0f} h against {_value(money, 'delay_h'):,.0f} h. "
-        f"In the grid, the lower cost holds in {_of(found[False])} comparisons where the policy sends less of the work "
-        f"to the cloud than round robin does, and in {_of(found[True])} where it sends more. With few jobs the clusters "
-        "end what is left when no more arrive, so the cost turns with the number of jobs."
+        f"In the grid, the lower cost holds in {_of(found[False])} comparisons where the policy sends less of the "
+        f"work to the cloud than round robin does, and in {_of(found[True])} where it sends more. With few jobs the "
+        "clusters end what is left when no more arrive, so the cost turns with the number of jobs."
     )
 
 
@@ -116,7 +118,7 @@ def _waiting(runs: CaronRuns) -> str:
 def _blocked(runs: CaronRuns) -> str:
     setting, cells = _most(runs, "big")
     money, time = cells[MONEY], cells[TIME]
-    patient, patient_time = cells[patient_name(MONEY)], cells[patient_name(TIME)]
+    patient, patient_time = cells[MONEY + PATIENT], cells[TIME + PATIENT]
     return (
         "Without a good candidate, policy A takes the free cluster, and the job waits there, late. Lines 14 to 21 of "
         "Algorithm 1 (26 to 32 of Algorithm 2) ask of every job behind a new one whether it would end in time, not "
@@ -126,7 +128,7 @@ def _blocked(runs: CaronRuns) -> str:
         f"{setting.number} big jobs: {_value(money, 'displaced'):.0f} jobs are displaced in policy A, the dedicated "
         f"cluster does {_value(money, 'dedicated_percent'):.1f} % of the work ({_value(time, 'dedicated_percent'):.1f} "
         f"in policy B), and policy A costs {_value(money, 'cost'):,.0f} against {_value(time, 'cost'):,.0f}. Were late "
-        f"jobs not displaced (late jobs stay), it would be {_value(patient, 'cost'):,.0f} against "
+        f"jobs not displaced (+patient), it would be {_value(patient, 'cost'):,.0f} against "
         f"{_value(patient_time, 'cost'):,.0f}, with a delay of {_value(patient, 'delay_h'):,.0f} h instead of "
         f"{_value(money, 'delay_h'):,.0f} h: what the paper says of the two policies is true of this rule rather than "
         "of the printed one. Policy B has no delay, as a cloud without limits can always do a job in time."
@@ -166,17 +168,36 @@ def _estimates(runs: CaronRuns) -> str:
     for kind in ("mixed", "big"):
         setting, cells = _most(runs, kind)
         for policy in THEIRS:
-            printed, exact = cells[policy], cells[exact_name(policy)]
-            cost, time_h = (
-                100 * (_value(exact, quantity) / _value(printed, quantity) - 1)
-                for quantity in ("cost", "execution_time_h")
-            )
-            parts.append(f"{setting.number} {kind} jobs, {policy}: cost {cost:+.0f} %, execution time {time_h:+.0f} %")
+            printed, exact = cells[policy], cells[policy + EXACT]
+            cost, time_h = (_change(printed, exact, quantity) for quantity in ("cost", "execution_time_h"))
+            parts.append(f"{setting.number} {kind} jobs, {policy}: cost {cost}, execution time {time_h}")
     return (
         "By Algorithm 3 a cloud says that a job will end at its deadline and cost the hours until then, or that it "
-        "will spend its budget; it ends earlier, and may pay less. Clouds that say what will be (exact) change where "
+        "will spend its budget; it ends earlier, and may pay less. Clouds that say what will be (+exact) change where "
         f"jobs go: {'; '.join(parts)}."
     )
+
+
+def _order(runs: CaronRuns) -> str:
+    parts = []
+    for kind in ("mixed", "big"):
+        setting, cells = _most(runs, kind)
+        for policy in THEIRS:
+            changed = cells[policy + BY_DEADLINE]
+            parts.append(
+                f"{setting.number} {kind} jobs, {policy}: cost {_change(cells[policy], changed, 'cost')}, delay "
+                f"{_value(changed, 'delay_h'):,.1f} instead of {_value(cells[policy], 'delay_h'):,.1f} h"
+            )
+    return (
+        "What costs most is the order of the queues. Priorities are drawn whatever the deadline is, so an urgent job of "
+        "low priority cannot pass one that has time, and goes to the cloud. With queues by deadline (+deadline), more "
+        f"of them end in time on the clusters: {'; '.join(parts)}."
+    )
+
+
+def _change(before: Cell, after: Cell, quantity: str) -> str:
+    old, new = (_value(cell, quantity) for cell in (before, after))
+    return f"{100 * (new / old - 1):+.0f} %" if old else f"{new:,.0f} instead of 0"
 
 
 def _gaps(bounds: CaronBounds) -> str:
@@ -184,7 +205,7 @@ def _gaps(bounds: CaronBounds) -> str:
     parts = []
     for setting, found in bounds.gaps.items():
         if setting.number == most:
-            gaps = (estimate(gap_percent(found[policy], "cost")).mean or 0.0 for policy in BOUNDED)
+            gaps = (estimate(gap_percent(found[policy])).mean or 0.0 for policy in BOUNDED)
             listed = ", ".join(f"{policy} {gap:.0f} %" for policy, gap in zip(BOUNDED, gaps, strict=True))
             parts.append(f"{setting.kind}: {listed}")
     return (
@@ -200,16 +221,16 @@ def _alike(runs: CaronRuns) -> str:
         all(cells[TIME].is_like(cells[FASTEST], quantity) for quantity in quantities) for cells in runs.figures.values()
     )
     return (
-        "time-saving chooses between the two candidates that a tree returns, fastest-of-all among all; they come to the "
-        f"same in every draw of {alike} of {len(runs.figures)} settings. A cluster is bad here only if it is late, as "
-        "no budget is below its price, so the cloud's first candidate, which ends at the deadline, is the faster."
+        "time-saving chooses between the two candidates that a tree returns, fastest-of-all among all; they come to "
+        f"the same in every draw of {alike} of {len(runs.figures)} settings. A cluster is bad here only if it is late, "
+        "as no budget is below its price, so the cloud's first candidate, which ends at the deadline, is the faster."
     )
 
 
 def _slips() -> str:
     return (
-        "Slips of the paper: strategies 1 and 2 of step 4 are not policies A and B of section VI (here, least-delay and "
-        "least-overspend are the strategies), and strategy 2 has cost and budget swapped; line 4 of Algorithm 3 "
+        "Slips of the paper: strategies 1 and 2 of step 4 are not policies A and B of section VI (here, least-delay "
+        "and least-overspend are the strategies), and strategy 2 has cost and budget swapped; line 4 of Algorithm 3 "
         "subtracts time from money; the deadline is a time of the clock in IsGood and a duration in Algorithm 3; "
         "IsGood allows displaced jobs as much work as the new one, Algorithms 1 and 2 less; round robin is a random "
         "draw."

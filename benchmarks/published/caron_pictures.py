@@ -79,7 +79,8 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
                 label=_LABELS.get(policy, policy),
                 **{"markersize": 5, **look},
             )
-        _draw_bound(axes, rows, kind, metric)
+        if metric == "cost":
+            _draw_bound(axes, rows, kind)
         ticks = [_n_jobs(row) for row in line]
         axes.set_xscale("log")
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
@@ -94,7 +95,7 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
         [handles[place] for place in order],
         [labels[place] for place in order],
         title=f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
-        f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay, time with no more cost)",
+        f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)",
         title_fontsize=8.5,
         loc="outside lower center",
         ncols=6,
@@ -104,13 +105,13 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
     return figure
 
 
-def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind, metric: str) -> None:
+def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
     """Draw what policy A could come to at best, where the bound says something.
 
     Bounds are of few draws: the share that could be saved is theirs, the rest is of all draws.
     """
-    gaps = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, GAPS, kind, MONEY, f"{metric}_gap_percent")}
-    means = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, FIGURES, kind, MONEY, metric)}
+    gaps = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, GAPS, kind, MONEY, "cost_gap_percent")}
+    means = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, FIGURES, kind, MONEY, "cost")}
     numbers = [number for number, gap in gaps.items() if gap < _SAYS_NOTHING]
     least = [means[number] * (1 - gaps[number] / 100) for number in numbers]
     axes.plot(numbers, least, label=_SAVED, marker=".", **_BOUND_LOOK)
@@ -120,7 +121,11 @@ def _grow(axes: Axes, linear_to: float) -> None:
     """Let the axis at the left have logarithms, but 0 where nothing is."""
     axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.yaxis.set_major_formatter(_plainly)
+
+
+def _plainly(value: float, _: int | None) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _frontiers(rows: Rows) -> Figure:
@@ -137,7 +142,7 @@ def _frontiers(rows: Rows) -> Figure:
         ends = [values[policy, "cost"] for policy in POLICIES]
         most = 2 * max(*costs, *ends)
         # What holds up to a cost holds for all that cost less, down to the cost before.
-        line_x, line_y = [*costs, most], [*delays, delays[-1]]
+        line_x, line_y = [*costs, costs[-1]], [*delays, 0.0]
         axes.plot(line_x, line_y, drawstyle="steps-pre", label="least delay for the cost", **_BOUND_LOOK)
         axes.fill_between(line_x, line_y, step="pre", color="#E4E4E4", linewidth=0)
         for policy, look in _LOOKS.items():
@@ -149,13 +154,15 @@ def _frontiers(rows: Rows) -> Figure:
                 label=_LABELS.get(policy, policy),
                 clip_on=False,
                 zorder=4,
-                **({"markersize": 10} | {name: look[name] for name in ("color", "marker")}),
+                markersize=15 if policy == FASTEST else 10,
+                **{name: look[name] for name in ("color", "marker")},
             )
         bare_frame(axes, f"{kind} jobs", _LABEL["delay_h"])
         top = max([*delays, *(values[policy, "delay_h"] for policy in POLICIES)])
         axes.set_xscale("symlog", linthresh=1000.0, linscale=0.5)
         axes.set_xlim(0, most)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 10**power <= most)])
+        axes.xaxis.set_major_formatter(_plainly)
         axes.set_xlabel(_LABEL["cost"])
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top)
@@ -166,7 +173,7 @@ def _frontiers(rows: Rows) -> Figure:
 
 _VERDICTS = {"holds": "#4C9F70", "does not hold": "#C8442E", "not decided": "#D9D9D9", "alike": "#FFFFFF"}
 _VERDICT_LABELS = {
-    "holds": "lower than of round robin",
+    "holds": "lower than with round robin",
     "does not hold": "higher",
     "not decided": "not decided (95 % interval)",
     "alike": "equal in each draw",

@@ -1,4 +1,4 @@
-"""The runs of Caron & de Assuncao: sets of jobs on their hybrid platform, with clusters and budgets of several sizes."""
+"""The runs of Caron & de Assuncao: sets of jobs on their hybrid platform, clusters and budgets of several sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 from ...instances.malleable_jobs import JobSetKind, draw_malleable_jobs, largest_cluster
 from ...instances.platform_files import library_platform
 from ...instances.platforms import AllocatedCluster, AvailabilityStep, DedicatedCluster, Platform, Resource
-from ...replay.platforms.cloud import CloudEstimates
 from ...replay.platforms.engine import PlatformReplay
 from ...replay.platforms.outcome import PlatformOutcome
 from ...replay.platforms.policies import platform_policy
@@ -43,27 +42,6 @@ SECONDS_PER_HOUR = 3600
 _MINUTES_PER_HOUR = 60
 
 
-class Way(NamedTuple):
-    """How jobs are placed.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    policy : str
-        See `platform_policy`.
-    estimates : {"printed", "exact"}
-        What clouds say of ends and costs; see `CloudScheduler`.
-    late_jobs_stay : bool
-        See `ClusterScheduler`.
-    """
-
-    name: str
-    policy: str
-    estimates: CloudEstimates = "printed"
-    late_jobs_stay: bool = False
-
-
 MONEY, TIME, ROUND_ROBIN = "money-saving", "time-saving", "round-robin"
 CHEAPEST, FASTEST = "cheapest-of-all", "fastest-of-all"
 POLICIES = (MONEY, TIME, ROUND_ROBIN, CHEAPEST, FASTEST)
@@ -71,22 +49,12 @@ THEIRS = (MONEY, TIME)
 """Policies A and B of the paper."""
 
 
-def exact_name(policy: str) -> str:
-    """What a policy is called where clouds say what will be."""
-    return f"{policy}, exact"
+RULES = ("+exact", "+patient", "+deadline", "+deadline+patient+exact")
+"""Rules that are not the paper's, each added to both policies; see `SUFFIXES`."""
 
-
-def patient_name(policy: str) -> str:
-    """What a policy is called where jobs that are late anyhow are not displaced."""
-    return f"{policy}, late jobs stay"
-
-
-WAYS = (
-    *(Way(policy, policy) for policy in POLICIES),
-    *(Way(exact_name(policy), policy, estimates="exact") for policy in THEIRS),
-    *(Way(patient_name(policy), policy, late_jobs_stay=True) for policy in THEIRS),
-)
-_GRID_WAYS = tuple(Way(policy, policy) for policy in (*THEIRS, ROUND_ROBIN))
+EXACT, PATIENT, BY_DEADLINE = RULES[:3]
+VARIANTS = tuple(policy + rules for policy in THEIRS for rules in RULES)
+_GRID_POLICIES = (*THEIRS, ROUND_ROBIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +169,7 @@ def measured(outcome: PlatformOutcome, platform: Platform) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The runs of a way to place jobs in a setting.
+    """The runs of a policy in a setting.
 
     Attributes
     ----------
@@ -237,7 +205,7 @@ class Cell:
 
 
 Cells: TypeAlias = dict[Setting, dict[str, Cell]]
-"""By setting and name of the way."""
+"""By setting and policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +215,7 @@ class CaronRuns:
     Attributes
     ----------
     figures : dict
-        By setting and way: those of Figs 2 to 7, and for big jobs.
+        By setting and policy: those of Figs 2 to 7, and for big jobs.
     grid : dict
         By setting and policy: cluster sizes, budgets and numbers that the paper might have had.
     """
@@ -274,23 +242,25 @@ def n_caron_runs(options: CaronOptions) -> int:
 
 def caron_runs(options: CaronOptions, on_runs: OnDays) -> CaronRuns:
     """Replay all settings."""
-    figures = _cells(figure_settings(options), WAYS, options.runs, options, on_runs)
-    grid = _cells(grid_settings(options), _GRID_WAYS, options.grid_draws, options, on_runs)
+    figures = _cells(figure_settings(options), (*POLICIES, *VARIANTS), options.runs, options, on_runs)
+    grid = _cells(grid_settings(options), _GRID_POLICIES, options.grid_draws, options, on_runs)
     return CaronRuns(figures, grid)
 
 
 def _cells(
-    settings: Sequence[Setting], ways: Sequence[Way], draws: int, options: CaronOptions, on_runs: OnDays
+    settings: Sequence[Setting], policies: Sequence[str], draws: int, options: CaronOptions, on_runs: OnDays
 ) -> Cells:
     last = options.seed + draws
     seeds = [range(first, min(first + _DRAWS_A_BATCH, last)) for first in range(options.seed, last, _DRAWS_A_BATCH)]
     batches = [(setting, batch) for setting in settings for batch in seeds]
     found: dict[Setting, list[list[Values]]] = {setting: [] for setting in settings}
-    for (setting, batch), rows in zip(batches, in_batches(partial(_batch, ways), batches, options.jobs), strict=True):
+    for (setting, batch), rows in zip(
+        batches, in_batches(partial(_batch, policies), batches, options.jobs), strict=True
+    ):
         found[setting] += rows
         on_runs(len(batch), f"{setting.number} {setting.kind} jobs")
     return {
-        setting: {way.name: Cell(tuple(row[place] for row in rows)) for place, way in enumerate(ways)}
+        setting: {policy: Cell(tuple(row[place] for row in rows)) for place, policy in enumerate(policies)}
         for setting, rows in found.items()
     }
 
@@ -300,19 +270,16 @@ def in_batches(work: Callable[[Any], Any], batches: Iterable[Any], jobs: int) ->
     return map(work, batches) if jobs == 1 else in_processes(work, batches, jobs)
 
 
-def _batch(ways: Sequence[Way], batch: tuple[Setting, Sequence[int]]) -> list[list[Values]]:
-    """Replay some draws of a setting in all ways: a row of values for each draw."""
+def _batch(policies: Sequence[str], batch: tuple[Setting, Sequence[int]]) -> list[list[Values]]:
+    """Replay some draws of a setting under all policies: a row of values for each draw."""
     setting, seeds = batch
-    platforms = [(setting.platform(seed), seed) for seed in seeds]
-    return [[_replayed(platform, way, seed) for way in ways] for platform, seed in platforms]
+    rows = []
+    for seed in seeds:
+        platform = setting.platform(seed)
+        rows.append([measured(replayed(platform, policy, seed), platform) for policy in policies])
+    return rows
 
 
-def _replayed(platform: Platform, way: Way, seed: int) -> Values:
-    replay = PlatformReplay(
-        platform,
-        platform_policy(way.policy)(seed),
-        estimates=way.estimates,
-        seed=seed,
-        late_jobs_stay=way.late_jobs_stay,
-    )
-    return measured(replay.run(), platform)
+def replayed(platform: Platform, policy: str, seed: int) -> PlatformOutcome:
+    """Replay a policy; the seed is that of what it draws."""
+    return PlatformReplay(platform, platform_policy(policy)(seed), seed=seed).run()

@@ -9,16 +9,14 @@ from typing import Any
 from ...instances.malleable_jobs import draw_malleable_jobs, largest_cluster
 from ...instances.platform_trees import depth_of, many_resources, regrouped
 from ...instances.platforms import Platform
-from ...replay.platforms.engine import PlatformReplay
-from ...replay.platforms.policies import platform_policy
-from .caron_runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches
+from .caron_runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches, replayed
 from .published_days import OnDays
 
 FAN_OUTS: dict[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
 """Most children of an agent, by the number of resources."""
 
 _PROCESSORS = 4
-_JOBS = 200
+_JOBS = 100
 _GAP_S = 1.0
 """So small clusters, and so many jobs in so short a time, that some are late, displaced and sent on."""
 
@@ -132,7 +130,7 @@ def _draw_in_all_trees(case: tuple[int, int]) -> list[TreeRuns]:
     flat = many_resources(n_resources - 2 * clusters, clusters, clusters, _PROCESSORS)
     jobs = draw_malleable_jobs(_JOBS, "mixed", seed, max_processors=largest_cluster(flat), mean_gap_s=_GAP_S)
     platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in FAN_OUTS[n_resources]]
-    outcomes = [PlatformReplay(platform, platform_policy(MONEY)(seed), seed=seed).run() for platform in platforms]
+    outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
     return [
         TreeRuns(
             shape_of(platform),

@@ -91,6 +91,32 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
 
 
+def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.benchmarks.published.caron_runs._GRID_DRAWS", 1)
+    monkeypatch.setattr("spotbag.benchmarks.published.caron_trees.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
+    out = shell.run(
+        "bench", "caron", "--runs", "2", "--seed", "7", "--number", "6", "--plots", "drawn", "--out", "a.json"
+    )
+    assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
+    for title in (
+        "Figs 2 to 7",
+        "Where the work",
+        "Lower bounds",
+        "Other rules",
+        "What is not printed",
+        "The same res",
+    ):
+        assert f"\n{title}" in out
+    assert "What the paper says" in out
+    assert "[1] All figures are lost" in out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    document = json.loads((shell.folder / "a.json").read_text())
+    assert (document["runs"], document["seed"], document["numbers"]) == (2, 7, [6])
+    drawn = sorted(path.name for path in (shell.folder / "drawn").iterdir())
+    assert len(drawn) == 6
+    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -104,6 +130,9 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
         (["thai", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
         (["a2ha", "--runs", "0"], "--runs"),
         (["a2ha", "--optimum-time", "0"], "--optimum-time"),
+        (["caron", "--runs", "1"], "--runs"),
+        (["caron", "--number", "0"], "--number"),
+        (["caron", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
         (["a2ha", "--plots", "/dev/null/drawn"], "no folder for pictures can be made there"),
         (["hads2"], "No such command"),
     ],
