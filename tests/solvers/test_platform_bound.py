@@ -196,7 +196,7 @@ def test_any_prices_prove_a_bound(tiny: Platform, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(tiny_platforms(most_jobs=5, most_resources=4), st.integers(1, 400), st.data())
 def test_no_schedule_of_many_platforms_beats_a_bound(tiny: Platform, most_slots: int, data: st.DataObject) -> None:
     for _ in range(3):
