@@ -21,6 +21,8 @@ VM_HOUR_S = 3600
 MAX_PLATFORM_JOBS = 1_000_000
 MAX_PROCESSORS = 10**6
 MAX_NODES = 100_000
+MAX_MACHINES_PER_JOB = 10_000
+"""A cloud runs no job on more machines at once; the paper has no limit, and no job that would need as many."""
 MAX_SIZE = 10**9
 HIGHEST_PRIORITY = 10**6
 

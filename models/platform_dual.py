@@ -144,9 +144,9 @@ def _latest_s(fluid: PlatformFluid, caps: Caps) -> IntArray:
     """When a job has used up a whole cap on execution time or delay, shape (n_jobs,)."""
     latest = np.full(len(fluid.size), _NEVER_S)
     if "execution_time_s" in caps:
-        latest = np.minimum(latest, fluid.arrival_s + math.floor(min(caps["execution_time_s"], _NEVER_S // 2)))
+        latest = np.minimum(latest, fluid.arrival_s + min(math.floor(caps["execution_time_s"]), _NEVER_S // 2))
     if "delay_s" in caps:
-        latest = np.minimum(latest, fluid.deadline_s + math.floor(min(caps["delay_s"], _NEVER_S // 2)))
+        latest = np.minimum(latest, fluid.deadline_s + min(math.floor(caps["delay_s"]), _NEVER_S // 2))
     return latest
 
 

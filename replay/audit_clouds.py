@@ -9,6 +9,7 @@ from fractions import Fraction
 from .audit_platform_facts import MINUTE_S, NOISE, CloudFacts, JobFacts
 
 HOUR_S = 3600
+MOST_MACHINES = 10_000
 
 
 @dataclass(slots=True, eq=False)
@@ -85,15 +86,17 @@ class CloudBook:
     def offers(self, job: JobFacts, now_s: int, machines: int, exactly: bool) -> list[Offer]:
         """What the cloud may promise for a job that then has so many machines (Algorithm 3).
 
-        It offers to end at the deadline, on as few machines as that takes (a minute, if less is left). If that is
-        beyond the budget, it offers as well to end as early as the budget allows, on as many machines as it pays for.
+        It offers to end at the deadline, on as few machines as that takes (a minute, if less is left), or on as many as
+        a job may have. If that is beyond the budget, it offers as well to end as early as the budget allows, on as many
+        machines as it pays for.
         The formulas of the algorithm say that the job takes the whole time, or the whole budget; exactly, it is what
         the job will have.
         """
         paid = self.most_paid()
         time_s = max(job.deadline_s - now_s, MINUTE_S)
-        enough = -(-MINUTE_S * job.size // (self.facts.processors * time_s))
-        end_s = now_s + (self.run_s(job, enough) if exactly else time_s)
+        enough = min(-(-MINUTE_S * job.size // (self.facts.processors * time_s)), MOST_MACHINES)
+        run_s = self.run_s(job, enough)
+        end_s = now_s + (run_s if exactly else max(time_s, run_s))
         in_time = Offer(end_s, self._price(paid, enough, now_s, end_s))
         offers = [in_time] if machines == enough else []
         end_s = now_s + self.run_s(job, machines)
@@ -105,7 +108,7 @@ class CloudBook:
 
     def _most(self, job: JobFacts, machines: int, now_s: int, paid: Sequence[int]) -> bool:
         """Whether a budget pays for no larger number of machines, up to that which does the job in a minute."""
-        limit = -(-job.size // self.facts.processors)
+        limit = min(-(-job.size // self.facts.processors), MOST_MACHINES)
         price = self.facts.cost_per_hour
         if price:
             limit = min(limit, len(paid) + int(job.budget / price) + 1)

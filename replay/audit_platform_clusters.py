@@ -35,10 +35,11 @@ class ClusterAudit(PlatformAuditBase):
                 cluster.leave(other.facts)
                 other.state = "to be placed"
                 self.unplaced[name] = other
-        self._wait(job, cluster, now, last)
+        job.behind_all = last
+        self._wait(job, cluster, now)
 
-    def _wait(self, job: JobBook, cluster: ClusterBook, now: int, behind_all: bool = False) -> None:
-        cluster.join(job.facts, now, behind_all)
+    def _wait(self, job: JobBook, cluster: ClusterBook, now: int) -> None:
+        cluster.join(job.facts, now, job.behind_all)
         job.state, job.resource = "waiting", cluster.facts.id
 
     def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:

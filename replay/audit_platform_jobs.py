@@ -26,6 +26,8 @@ class JobBook:
         Where it is in its life; on clusters it runs as soon as it has processors, whatever is told.
     resource : str, optional
         Where it waits, runs or has run; while it is to be placed, which cluster has displaced it.
+    behind_all : bool
+        Whether it was placed behind all others there.
     start_s, due_s : int, optional
         When it starts and ends by the rules.
     told_start, told_end_s : bool and int, optional
@@ -39,6 +41,7 @@ class JobBook:
     facts: JobFacts
     state: State = "to come"
     resource: str | None = None
+    behind_all: bool = False
     start_s: int | None = None
     due_s: int | None = None
     told_start: bool = False

@@ -66,7 +66,7 @@ class _Teller:
 
     def _heading(self) -> str:
         run = self.trace.run
-        kinds = Counter(resource.kind for resource in self.platform.resources)
+        kinds: Counter[str] = Counter(resource.kind for resource in self.platform.resources)
         names = {"dedicated": "dedicated cluster", "allocated": "allocated cluster", "cloud": "cloud"}
         on = ", ".join(counted(kinds[kind], name) for kind, name in names.items() if kinds[kind])
         return (

@@ -142,7 +142,8 @@ def frontier(
     Returns
     -------
     list of (float, float)
-        Caps on x, ascending, and bounds of y: no schedule is below and left of the steps through them.
+        Caps on x, ascending, and bounds of y: no schedule is below and left of the steps through them. A bound is
+        infinite if it is proved that no schedule has so little of x.
 
     Raises
     ------
@@ -157,8 +158,11 @@ def frontier(
         raise InputError("frontier", [Issue("", "must be 2 or more: the ends of the frontier", "points", points)])
     fluid = platform_fluid(platform, most_slots)
     first = _Search(platform, fluid, {}).bound(x)[0]
-    least = _Search(platform, fluid, {}).bound(y)[0]
-    last = _Search(platform, fluid, {y: least}).bound(x)[0]
+    most = _Search(platform, fluid, {}).bound(y)[0]
+    last = math.inf
+    while math.isinf(last):  # proved not to be reached by any schedule
+        last = _Search(platform, fluid, {y: most}).bound(x)[0]
+        most = 2 * most + 1
     caps = np.linspace(first, max(first, last), points).tolist()
     bounds = [_Search(platform, fluid, {x: cap}).bound(y)[0] for cap in caps]
     # What holds for a larger cap holds for a smaller one.
@@ -262,10 +266,11 @@ class _Search:
 
 def _rounded_down(value: Fraction, whole: bool) -> float:
     """Take the number below; seconds are whole, so the next whole number holds as well."""
+    least = max(value, Fraction(0))
     if whole:
-        return float(max(math.ceil(value), 0))
-    near = float(max(value, Fraction(0)))
-    return math.nextafter(near, 0.0) if Fraction(near) > max(value, 0) else near
+        return float(math.ceil(least))
+    near = float(least)
+    return math.nextafter(near, 0.0) if Fraction(near) > least else near
 
 
 def _said(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud
+from ...instances.platforms import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler
@@ -87,8 +87,9 @@ class CloudScheduler(LocalScheduler):
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to end a job at its deadline: nothing waits for a cloud, and nothing is displaced."""
         time_s = max(job.deadline_s - now_s, SLOT_S)
-        machines = -(-job.size * SLOT_S // (self._processors * time_s))  # line 3
-        end_s = now_s + (self.run_s(job, machines) if self._exact else time_s)
+        machines = min(-(-job.size * SLOT_S // (self._processors * time_s)), MAX_MACHINES_PER_JOB)  # line 3
+        run_s = self.run_s(job, machines)
+        end_s = now_s + (run_s if self._exact else max(time_s, run_s))
         cost = self.price(machines, end_s, now_s)
         return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
@@ -106,7 +107,7 @@ class CloudScheduler(LocalScheduler):
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
-        most = -(-job.size // self._processors)  # which do it in a minute
+        most = min(-(-job.size // self._processors), MAX_MACHINES_PER_JOB)  # the former do it in a minute
         if self.cost_per_vm_hour > 0:
             # One more, in case the quotient falls short of a whole number by noise.
             most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)

@@ -117,15 +117,15 @@ class ClusterScheduler(LocalScheduler):
 
     # ------------------------------------------------------------------- queue
 
-    def accept(self, job: PlatformJob, displaced: Sequence[int], now_s: int, last: bool = False) -> None:
-        """Let others leave the queue, and a job join it: at the place of its priority, or behind all."""
+    def accept(self, job: PlatformJob, displaced: Sequence[int], now_s: int) -> None:
+        """Let others leave the queue, and a job join it: at its place, or behind all."""
         if displaced:
             gone = set(displaced)
             kept = [position for position, other in enumerate(self._jobs) if other.index not in gone]
             self._keys = [self._keys[position] for position in kept]
             self._latest = [self._latest[position] for position in kept]
             self._jobs = [self._jobs[position] for position in kept]
-        key = (_BEHIND_ALL, job.index) if last else self._key(job)
+        key = (_BEHIND_ALL, job.index) if job.behind_all else self._key(job)
         place = bisect(self._keys, key)
         self._keys.insert(place, key)
         self._jobs.insert(place, job)

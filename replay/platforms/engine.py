@@ -193,6 +193,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
     def _accept(self, job: PlatformJob, candidate: Candidate) -> None:
         scheduler = self.schedulers[candidate.resource]
         job.resource = candidate.resource
+        job.behind_all = candidate.last
         self.counts["good" if candidate.good else "bad"] += 1
         self.counts["displaced"] += len(candidate.displaced)
         for index in candidate.displaced:
@@ -210,13 +211,16 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
                 **({"last": True} if candidate.last else {}),
             )
         if isinstance(scheduler, ClusterScheduler):
-            scheduler.accept(job, candidate.displaced, self.now_s, candidate.last)
+            scheduler.accept(job, candidate.displaced, self.now_s)
             self._plan_start(scheduler)
         else:
             self._run_in_cloud(job, scheduler, candidate.machines)
 
     def _stay(self, job: PlatformJob, sender: int) -> None:
-        """Let a job that nobody else takes stay where it was, though it may be late (section IV.A)."""
+        """Let a job that nobody else takes stay where it was, though it may be late (section IV.A).
+
+        One that was behind all others is so again.
+        """
         cluster = self.schedulers[sender]
         assert isinstance(cluster, ClusterScheduler)
         job.resource = sender

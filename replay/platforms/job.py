@@ -41,6 +41,8 @@ class PlatformJob:
         When it started and ended; -1 before.
     cost : float
         What it has been charged.
+    behind_all : bool
+        Whether it waits behind all others, whatever its priority.
     displaced : int
         How often another job has pushed it out of a queue.
     """
@@ -56,6 +58,7 @@ class PlatformJob:
     start_s: int = -1
     end_s: int = -1
     cost: float = 0.0
+    behind_all: bool = False
     displaced: int = 0
 
     @classmethod

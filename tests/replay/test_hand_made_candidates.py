@@ -320,6 +320,11 @@ class TestCloud:
         candidate = only(cloud().candidates(job(0, 17, deadline_s=3600), now_s))
         assert candidate == Candidate(2, False, now_s + 60, 3 * 960, (), 3)
 
+    def test_no_job_has_more_than_ten_thousand_machines(self) -> None:
+        # 10^9 processor-minutes on 10,000 machines are 12,500 minutes, or 209 hours of each; a minute was asked for
+        candidate = only(cloud().candidates(job(0, 10**9, deadline_s=60, budget=1), 0))
+        assert candidate == Candidate(2, False, 750_000, 10_000 * 209 * 960, (), 10_000)
+
     def test_an_hour_of_a_machine_is_charged_once(self) -> None:
         scheduler = cloud()
         machine = Machine(0, "c-1", 2, 100, 100)

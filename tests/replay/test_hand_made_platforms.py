@@ -93,6 +93,18 @@ def test_a_new_job_that_nobody_offers_to_run_is_the_last_of_the_queue() -> None:
     assert (outcome.unwanted, outcome.displaced) == (1, 0)
 
 
+def test_a_job_that_nobody_wants_stays_behind_all_others_after_it_is_displaced() -> None:
+    jobs = [
+        submitted("a", 10, 4, 1, deadline_s=240),
+        submitted("b", 20, 4, 5, deadline_s=300),  # would displace as much work as it has; last, from 180 to 300
+        submitted("c", 30, 6, 0, deadline_s=900),  # goes before b, which would be late, and stays: late, but last
+        submitted("d", 40, 6, 0, deadline_s=900),  # goes before b, too
+    ]
+    outcome = replayed([free("d")], jobs)
+    assert runs(outcome) == {"a": ("d", 60, 180), "b": ("d", 540, 660), "c": ("d", 180, 360), "d": ("d", 360, 540)}
+    assert (outcome.unwanted, outcome.displaced, outcome.stays) == (1, 2, 2)
+
+
 def test_of_several_queues_a_job_that_nobody_wants_takes_that_in_which_it_ends_first() -> None:
     jobs = [
         submitted("a", 10, 6, 1, deadline_s=240),

@@ -10,6 +10,7 @@ from spotbag.instances import Platform, library_platform
 from spotbag.instances.malleable_jobs import draw_malleable_jobs
 from spotbag.models.platform_dual import METRICS
 from spotbag.replay.platforms import PLATFORM_POLICIES, PlatformOutcome, PlatformReplay, platform_policy
+from spotbag.replay.platforms.rules import SUFFIXES
 from spotbag.solvers.platform_bound import platform_bound
 
 from ..helpers.random_platforms import random_platforms
@@ -30,10 +31,11 @@ def assert_not_beaten(platform: Platform, outcome: PlatformOutcome) -> None:
 @given(
     random_platforms(most_jobs=8).filter(lambda platform: bool(platform.jobs)),
     st.sampled_from(sorted(PLATFORM_POLICIES)),
-    st.sampled_from(["printed", "exact"]),
+    st.sets(st.sampled_from(sorted(SUFFIXES))),
 )
-def test_no_policy_beats_the_bounds(platform: Platform, policy: str, estimates: str) -> None:
-    assert_not_beaten(platform, PlatformReplay(platform, platform_policy(policy)(0), estimates=estimates).run())
+def test_no_policy_beats_the_bounds(platform: Platform, policy: str, suffixes: set[str]) -> None:
+    name = "+".join([policy, *sorted(suffixes)])
+    assert_not_beaten(platform, PlatformReplay(platform, platform_policy(name)(0)).run())
 
 
 @pytest.mark.parametrize("kind", ["small", "mixed"])
