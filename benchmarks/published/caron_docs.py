@@ -110,7 +110,7 @@ _GAPS_TEXT = """### What could be saved
 The least cost of any schedule with no more delay, also of one that knows all jobs beforehand
 ([bounds](platforms.md#what-no-policy-can-beat)), of the first 2 draws. A gap is what could be saved at most."""
 
-_FRONTIER_TEXT = """Of one draw, what delay any cost needs at least; right of the last step, no schedule needs any:"""
+_FRONTIER_TEXT = """Of one draw, the least delay for a cost; right of the last step, the bound says nothing:"""
 
 _RULES_TEXT = """### Other rules
 
