@@ -227,7 +227,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         self.counts["stays"] += 1
         if self.records is not None:
             self._note("stay", job=job.id, resource=cluster.id)
-        cluster.accept(job, (), self.now_s)
+        cluster.take_back(job, self.now_s)
         self._plan_start(cluster)
 
     def _plan_start(self, cluster: ClusterScheduler) -> None:
