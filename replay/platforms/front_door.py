@@ -188,7 +188,7 @@ def _listed(policies: Sequence[str | PolicyFactory]) -> tuple[str | PolicyFactor
 
 def _demand_sendable(policies: Sequence[str | PolicyFactory]) -> None:
     """Refuse what makes policies if it cannot be sent to other processes."""
-    from joblib.externals.cloudpickle import dumps
+    from joblib.externals.loky.backend.reduction import dumps
 
     for place, policy in enumerate(policies):
         try:
@@ -209,8 +209,17 @@ def _rows(
     work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], jobs: int
 ) -> Iterator[list[list[PlatformOutcome]]]:
     if jobs == 1:
-        return map(work, batches)
-    return in_processes(work, batches, jobs)
+        yield from map(work, batches)
+        return
+    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+
+    try:
+        yield from in_processes(work, batches, jobs)
+    except TerminatedWorkerError:
+        raise
+    except BrokenProcessPool:
+        rule = "cannot be imported in other processes: have them in a module that can, or replay in this one (jobs=1)"
+        raise InputError("replay", [Issue("", rule, "policies")]) from None
 
 
 def _batch(
