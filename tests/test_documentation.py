@@ -33,6 +33,35 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_links_to_sections_lead_to_a_heading() -> None:
+    found = 0
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for name, anchor in re.findall(r"\]\(([^)#]*\.md)#([^)]+)\)", page.read_text()):
+            headings = re.findall(r"^#+ (.*)", (page.parent / name).read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{page}: {name}#{anchor}"
+            found += 1
+    assert found
+
+
+def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
+    from spotbag.instances import platform_schema
+
+    section = (ROOT / "docs" / "formats.md").read_text().partition("| number | from | to |")[2].partition("\n\n")[0]
+    said: dict[str, set[tuple[float, float]]] = {}
+    for names, low, high in re.findall(r"^\| (.*) \| ([\d,]+) \| ([\d,^]+) \|$", section, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names.split("(")[0].partition(" of a step")[0]):
+            limits = tuple(float(limit.replace("10^", "1e").replace(",", "")) for limit in (low, high))
+            said.setdefault(name, set()).add((limits[0], limits[1]))
+    models: dict[str, set[tuple[float, float]]] = {}
+    for definition in json.loads(platform_schema())["$defs"].values():
+        for name, field in definition["properties"].items():
+            for number in (field, *field.get("anyOf", ())):
+                if "minimum" in number:
+                    models.setdefault(name, set()).add((number["minimum"], number["maximum"]))
+    assert said == models
+
+
 def test_every_rule_of_the_checker_is_in_formats_md() -> None:
     from spotbag.schedules import RULES
 
