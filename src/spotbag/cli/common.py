@@ -278,6 +278,15 @@ def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
         yield lambda last, done=1: bars.update(bar, advance=done, last=last)
 
 
+def print_story(lines: Iterable[str]) -> None:
+    """Print what `tell_story` tells; on a terminal, lines go on below the words, not below the times."""
+    from textwrap import fill
+
+    width = terminal_width()
+    for line in lines:
+        print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
+
+
 def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
     from ..instances import SpotbagError
