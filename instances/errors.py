@@ -57,6 +57,8 @@ def show_value(value: Any) -> str:
         return ""
     if isinstance(value, dict | list | tuple | set):
         return f"(an {'object' if isinstance(value, dict) else 'array'})"
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and abs(value) >= 10**20:

@@ -159,6 +159,8 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=make_object)
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and _begins_a_trace(text[: error.pos]):
+            raise input_error(source, WHO_TAKES["spotbag.trace"]) from None
         raise input_error(source, f"is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise input_error(source, "is nested too deeply") from None
@@ -168,6 +170,15 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
     if doubled:
         raise InputError(source, list(_duplicated_keys(document)))
     return document
+
+
+def _begins_a_trace(text: str) -> bool:
+    """Whether what could be read of a text is the header of a trace, which has a document in each line."""
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get("record") == "header"
 
 
 def _duplicated_keys(document: Any) -> Iterator[Issue]:
@@ -188,6 +199,7 @@ WHO_TAKES = {
     "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
     "spotbag.platform": "this is a hybrid platform: use 'spotbag platform'",
     "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
+    "spotbag.trace": "this is a trace: use 'spotbag audit'",
 }
 """What to do with a document that was given where another one is wanted, by the name of its format."""
 

@@ -96,7 +96,9 @@ def _tree_issues(agents: _Nodes, resources: _Nodes) -> Iterator[Issue]:
         yield from _root_issues(agents.nodes)
     if agents.all_ids:
         yield from _parent_issues(nodes, agents.nodes, resources.nodes)
-    if agents.all_parents and resources.all_parents:
+    known = {None, *(agent.id for agent in agents.nodes)}
+    if agents.all_parents and resources.all_parents and all(node.parent in known for node in nodes):
+        # Else an agent may seem to have nothing below it only because something names its parent wrongly.
         yield from _empty_issues(agents.nodes, nodes)
     yield from _cycle_and_level_issues(agents.nodes)
 

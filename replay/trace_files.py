@@ -165,8 +165,13 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        record = _parsed(line, number, source)
-        kind = _kind(record, before, number, source)
+        try:
+            record = _parsed(line, number, source)
+            kind = _kind(record, before, number, source)
+        except InputError:
+            if not before:
+                _refuse_another_document(text, source)
+            raise
         if kind == "header":
             instance = _instance(record, source)
             models = _models(instance)
@@ -232,6 +237,16 @@ def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> s
     if before not in _BEFORE[kind]:
         raise InputError(source, [Issue(where, f"a {kind!r} record cannot follow a {before!r} record")])
     return kind
+
+
+def _refuse_another_document(text: str, source: str) -> None:
+    """Refuse a text that is one document of another format, in one line or in many, and say what takes it."""
+    try:
+        document = parse_json(text, source)
+    except InputError:
+        return
+    if "format" in document:
+        check_format(document, TRACE_FORMAT, source)
 
 
 def _of_platform(document: Mapping[str, Any]) -> bool:

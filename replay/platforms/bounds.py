@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from ...instances.malleable_jobs import JobSet
 from ...instances.platforms import Platform
 from ...solvers.processes import in_processes
 from .front_door import PlatformRuns, platform_with_jobs
 from .outcome import PlatformOutcome
+
+_Key: TypeAlias = tuple[int | None, float, float]
+_Case: TypeAlias = tuple[int, Mapping[_Key, PlatformOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +78,44 @@ def bounds_of_runs(
     tuple of tuple of RunBounds
         Of each policy, one a run.
     """
-    rows: list[list[RunBounds]] = []
-    by_run = list(zip(*runs.outcomes, strict=True))
-    for row in _rows(partial(_bounds_of_run, platform, job_set), list(enumerate(by_run, seed)), jobs):
-        rows.append(row)
+    cases = _distinct(runs, seed, job_set is None)
+    bounds: dict[_Key, RunBounds] = {}
+    for found in _rows(partial(_bounds_of_run, platform, job_set), cases, jobs):
+        bounds |= found
         if on_run is not None:
             on_run(1)
-    return tuple(zip(*rows, strict=True))
+    return tuple(
+        tuple(bounds[_key(number, outcome, job_set is None)] for number, outcome in enumerate(outcomes, seed))
+        for outcomes in runs.outcomes
+    )
+
+
+def _key(seed: int, outcome: PlatformOutcome, same_jobs: bool) -> _Key:
+    """Return what the bounds of a run depend on: its jobs, which a seed draws or all runs have, cost and delay."""
+    return None if same_jobs else seed, outcome.cost, outcome.delay_s
+
+
+def _distinct(runs: PlatformRuns, seed: int, same_jobs: bool) -> list[_Case]:
+    """Return each run with those of its outcomes that none before has the bounds of."""
+    cases: list[_Case] = []
+    seen: set[_Key] = set()
+    for number, outcomes in enumerate(zip(*runs.outcomes, strict=True), seed):
+        keyed = {_key(number, outcome, same_jobs): outcome for outcome in outcomes}
+        cases.append((number, {key: outcome for key, outcome in keyed.items() if key not in seen}))
+        seen |= keyed.keys()
+    return cases
 
 
 def _rows(
-    work: Callable[[tuple[int, Sequence[PlatformOutcome]]], list[RunBounds]],
-    cases: Sequence[tuple[int, Sequence[PlatformOutcome]]],
+    work: Callable[[_Case], dict[_Key, RunBounds]],
+    cases: Sequence[_Case],
     jobs: int,
-) -> Iterator[list[RunBounds]]:
+) -> Iterator[dict[_Key, RunBounds]]:
     return map(work, cases) if jobs == 1 else in_processes(work, cases, jobs)
 
 
-def _bounds_of_run(
-    platform: Platform, job_set: JobSet | None, case: tuple[int, Sequence[PlatformOutcome]]
-) -> list[RunBounds]:
-    """Bound a run under all policies."""
+def _bounds_of_run(platform: Platform, job_set: JobSet | None, case: _Case) -> dict[_Key, RunBounds]:
+    """Bound the outcomes of a run."""
     seed, outcomes = case
     with_jobs = platform_with_jobs(platform, job_set, seed)
-    return [run_bounds(with_jobs, outcome) for outcome in outcomes]
+    return {key: run_bounds(with_jobs, outcome) for key, outcome in outcomes.items()}

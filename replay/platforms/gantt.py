@@ -15,6 +15,7 @@ from ...schedules.gantt_style import BAR_HALF, WIDTH_IN, figure_bytes, figure_of
 from ...solvers.pictures import still_format
 from ..jobs.gantt import JOB_COLOURS
 from ..trace_files import Trace
+from .bar_looks import common_beginning, job_colours, short_label
 from .layout import Lane, PlatformBar, PlatformPanel, PlatformPicture, platform_picture
 
 if TYPE_CHECKING:
@@ -69,31 +70,51 @@ def save_platform_gantt(traces: Trace | Sequence[Trace], path: str | os.PathLike
 
 
 def _picture(picture: PlatformPicture, kind: str) -> bytes:
-    n_rows = sum(lane.rows for panel in picture.panels for lane in panel.lanes if lane.cloud)
+    n_rows = sum(panel.machine_rows for panel in picture.panels)
     row_in = min(_MACHINE_IN, _CLOUDS_IN / max(n_rows, 1))
     edges = [_edges_in(panel.lanes, row_in) for panel in picture.panels]
     heights = [panel_edges[-1] for panel_edges in edges]
+    looks = _Looks(picture)
     figure = figure_of_height(sum(heights) + _PANEL_MARGIN_IN * len(heights) + _FIGURE_MARGIN_IN)
     all_axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, panel, panel_edges in zip(all_axes, picture.panels, edges, strict=True):
         places = [_Place(axes, lane, top, row_in) for lane, top in zip(panel.lanes, panel_edges, strict=False)]
         for place in places:
             _draw_lane(place, picture.end_s)
-        _draw_bars(axes, places, panel, picture)
-        _draw_moves(places, panel)
-        _draw_arrivals(axes, picture)
+        _draw_bars(axes, places, panel, looks)
+        _draw_moves(places, panel, looks)
+        _draw_arrivals(axes, picture, looks)
         axes.set_ylim(panel_edges[-1], 0)
         labels = ["arrivals", *(f"{cut_in_the_middle(lane.id, _LONGEST_LABEL)}\n{lane.what}" for lane in panel.lanes)]
         centres = [_ARRIVALS_IN / 2, *(place.centre for place in places)]
         axes.set_yticks(centres, labels, fontsize=8, parse_math=False)
         axes.set_title(panel.title, fontsize=11, fontweight="bold", loc="left", parse_math=False)
         axes.tick_params(labelbottom=True)
-    end_h = picture.end_s / _HOUR_S
-    all_axes[0].set_xlim(-0.003 * end_h, 1.01 * end_h)  # what arrives at once is to be seen
-    all_axes[-1].set_xlabel("time since the start (h)")
+    start_h, span_h = picture.start_s / _HOUR_S, (picture.end_s - picture.start_s) / _HOUR_S
+    all_axes[0].set_xlim(start_h - 0.003 * span_h, start_h + 1.01 * span_h)  # what arrives at once is to be seen
+    all_axes[0].ticklabel_format(axis="x", useOffset=False)
+    all_axes[-1].set_xlabel("time on the clock of the jobs (h), from the first arrival on")
     figure.suptitle(picture.title, fontsize=12, parse_math=False)
     figure.legend(handles=_legend(picture), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return figure_bytes(figure, kind)
+
+
+class _Looks:
+    """How jobs look: colours and labels, and how long a second is."""
+
+    def __init__(self, picture: PlatformPicture) -> None:
+        self._names = picture.jobs
+        self._beginning = common_beginning(picture.jobs)
+        self._colours = [JOB_COLOURS[number] for number in job_colours(picture, len(JOB_COLOURS))]
+        self.second_in = _AXIS_IN / (picture.end_s - picture.start_s)
+
+    def colour(self, job: int) -> str:
+        """Of a job."""
+        return self._colours[job]
+
+    def label(self, job: int, length_in: float) -> str:
+        """Of a job, with room in a length; empty if there is too little."""
+        return short_label(self._names[job], self._beginning, int(length_in / _CHARACTER_IN))
 
 
 def _edges_in(lanes: Sequence[Lane], row_in: float) -> list[float]:
@@ -153,35 +174,32 @@ def _draw_lane(place: _Place, end_s: float) -> None:
     place.axes.add_collection(LineCollection(ticks, colors=_END_COLOUR, linewidth=2.2, zorder=3))
 
 
-def _draw_bars(axes: Axes, places: Sequence[_Place], panel: PlatformPanel, picture: PlatformPicture) -> None:
+def _draw_bars(axes: Axes, places: Sequence[_Place], panel: PlatformPanel, looks: _Looks) -> None:
     from matplotlib.collections import PolyCollection
 
     in_time: dict[str, Any] = {"linewidth": 0.5, "edgecolor": "white", "zorder": 1}
     too_late: dict[str, Any] = {"linewidth": 1.1, "edgecolor": _LATE_COLOUR, "hatch": "////", "zorder": 2}
     for late, style in ((False, in_time), (True, too_late)):
         for colour in JOB_COLOURS:
-            bars = [bar for bar in panel.bars if bar.late is late and _colour(bar.job) == colour]
+            bars = [bar for bar in panel.bars if bar.late is late and looks.colour(bar.job) == colour]
             outlines = [places[bar.lane].corners(bar.profile, bar.row) for bar in bars]
             axes.add_collection(PolyCollection(outlines, facecolor=colour, **style))
     for bar in panel.bars:
-        _name_bar(places[bar.lane], bar, picture)
+        _name_bar(places[bar.lane], bar, looks)
 
 
-def _name_bar(place: _Place, bar: PlatformBar, picture: PlatformPicture) -> None:
-    """Write the id of a job into its bar, along or across, where it fits."""
-    name = picture.jobs[bar.job]
-    length_in = len(name) * _CHARACTER_IN
-    width_in = (bar.end_s - bar.start_s) / picture.end_s * _AXIS_IN
+def _name_bar(place: _Place, bar: PlatformBar, looks: _Looks) -> None:
+    """Write the id of a job into its bar, along or across, whichever tells more of it."""
+    width_in = (bar.end_s - bar.start_s) * looks.second_in
     height_in = place.height * min(height for _, height in bar.profile[:-1])
-    if length_in < width_in and height_in > _LINE_IN:
-        rotation = 0
-    elif length_in < height_in and width_in > _LINE_IN:
-        rotation = 90
-    else:
+    along = looks.label(bar.job, width_in) if height_in > _LINE_IN else ""
+    across = looks.label(bar.job, height_in) if width_in > _LINE_IN else ""
+    if not along and not across:
         return
+    rotation, name = (0, along) if len(along) >= len(across) else (90, across)
     ground = place.top + (bar.row + 1) * place.height
     words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "rotation": rotation, "parse_math": False}
-    colour = _colour(bar.job)
+    colour = looks.colour(bar.job)
     place.axes.text(
         (bar.start_s + bar.end_s) / 2 / _HOUR_S,
         ground - height_in / 2,
@@ -193,7 +211,7 @@ def _name_bar(place: _Place, bar: PlatformBar, picture: PlatformPicture) -> None
     )
 
 
-def _draw_moves(places: Sequence[_Place], panel: PlatformPanel) -> None:
+def _draw_moves(places: Sequence[_Place], panel: PlatformPanel, looks: _Looks) -> None:
     """Draw where jobs that were pushed out of a queue went, from lane to lane."""
     for move in panel.moves:
         origin, goal = places[move.origin], places[move.goal]
@@ -202,26 +220,22 @@ def _draw_moves(places: Sequence[_Place], panel: PlatformPanel) -> None:
         at_h = move.time_s / _HOUR_S
         arrow: dict[str, Any] = {
             "arrowstyle": "-|>",
-            "color": _colour(move.job),
+            "color": looks.colour(move.job),
             "linewidth": 1.3,
             "shrinkA": 0,
             "shrinkB": 0,
             "mutation_scale": 8,
         }
         origin.axes.annotate("", xy=(at_h, end), xytext=(at_h, begin), arrowprops=arrow, zorder=5)
-        origin.axes.plot([at_h], [begin], marker="D", markersize=3.5, color=_colour(move.job), zorder=5)
+        origin.axes.plot([at_h], [begin], marker="D", markersize=3.5, color=looks.colour(move.job), zorder=5)
 
 
-def _draw_arrivals(axes: Axes, picture: PlatformPicture) -> None:
+def _draw_arrivals(axes: Axes, picture: PlatformPicture, looks: _Looks) -> None:
     from matplotlib.collections import LineCollection
 
     ticks = [[(time_s / _HOUR_S, 0), (time_s / _HOUR_S, _ARRIVALS_IN)] for time_s in picture.arrivals_s]
-    colours = [_colour(job) for job in range(len(picture.jobs))]
+    colours = [looks.colour(job) for job in range(len(picture.jobs))]
     axes.add_collection(LineCollection(ticks, colors=colours, linewidth=1.3))
-
-
-def _colour(job: int) -> str:
-    return JOB_COLOURS[job % len(JOB_COLOURS)]
 
 
 def _legend(picture: PlatformPicture) -> list[Any]:
@@ -230,7 +244,7 @@ def _legend(picture: PlatformPicture) -> list[Any]:
     from matplotlib.patches import Patch
 
     lanes = [lane for panel in picture.panels for lane in panel.lanes]
-    entries: list[Any] = [Patch(facecolor=JOB_COLOURS[0], label="job (nine colours in turns, in the order of arrival)")]
+    entries: list[Any] = [Patch(facecolor=JOB_COLOURS[0], label="job (nine colours, in the order of arrival)")]
     if any(bar.late for panel in picture.panels for bar in panel.bars):
         entries.append(Patch(facecolor="#DDDDDD", edgecolor=_LATE_COLOUR, hatch="////", label="job that ends late"))
     if any(panel.moves for panel in picture.panels):

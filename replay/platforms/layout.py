@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,6 +116,11 @@ class PlatformPanel:
     moves: list[Move]
     end_s: float
 
+    @property
+    def machine_rows(self) -> int:
+        """Rows of cloud machines."""
+        return sum(lane.rows for lane in self.lanes if lane.cloud)
+
 
 @dataclass(frozen=True, slots=True)
 class PlatformPicture:
@@ -134,6 +140,11 @@ class PlatformPicture:
     jobs: list[str]
     arrivals_s: list[int]
     panels: list[PlatformPanel]
+
+    @property
+    def start_s(self) -> int:
+        """Minute of the first arrival: what is shown begins there, also if the clock began long before."""
+        return self.arrivals_s[0] // SLOT_S * SLOT_S
 
     @property
     def end_s(self) -> float:
@@ -163,8 +174,10 @@ def platform_picture(traces: Sequence[Trace]) -> PlatformPicture:
     _refuse_what_is_too_much(len(platform.resources) * len(traces), MOST_LANES, "lanes of resources", "policies")
     _refuse_what_is_too_much(len(platform.jobs) * len(traces), MOST_JOBS, "jobs", "jobs or policies")
     panels = [_Reader(platform, trace).read() for trace in traces]
-    n_rows = sum(lane.rows for panel in panels for lane in panel.lanes if lane.cloud)
-    _refuse_what_is_too_much(n_rows, MOST_MACHINES, "rows of cloud machines", "jobs or policies")
+    rows: Counter[str] = Counter()
+    for trace, panel in zip(traces, panels, strict=True):
+        rows[trace.run["policy"]] += panel.machine_rows
+    _refuse_too_many_rows(rows)
     jobs = platform.jobs_by_arrival
     seeds = ", ".join(dict.fromkeys(f"{trace.run['seed']}" for trace in traces))
     title = f"{shortened(platform.name, 80)} seed {seeds}: {counted(len(jobs), 'job')}"
@@ -176,6 +189,26 @@ def _refuse_what_is_too_much(number: int, most: int, what: str, fewer: str) -> N
         raise SpotbagError(f"a picture of {number:,} {what} cannot be read: {most} at most; draw one of fewer {fewer}")
 
 
+def _refuse_too_many_rows(rows: Mapping[str, int]) -> None:
+    """Refuse more rows of machines than can be read, and name the policies without which there are few enough."""
+    number = sum(rows.values())
+    if number <= MOST_MACHINES:
+        return
+    left_out: list[str] = []
+    for policy in sorted(rows, key=lambda policy: -rows[policy]):
+        left_out.append(policy)
+        if sum(rows[other] for other in rows if other not in left_out) <= MOST_MACHINES:
+            break
+    if len(left_out) == len(rows):
+        way_out = "draw one of fewer jobs"
+    else:
+        named = ", ".join(f"{policy} (which has {rows[policy]:,})" for policy in left_out)
+        way_out = f"leave out {named}, or draw one of fewer jobs"
+    raise SpotbagError(
+        f"a picture of {number:,} rows of cloud machines cannot be read: {MOST_MACHINES} at most; {way_out}"
+    )
+
+
 def _title(trace: Trace) -> str:
     end, n_jobs = trace.end, len(trace.instance["jobs"])
     late = f"{end['late_jobs']:,} of {counted(n_jobs, 'job')} late"
@@ -183,7 +216,7 @@ def _title(trace: Trace) -> str:
         late += f" ({end['delay_s'] / _HOUR_S:,.2f} h in all)"
     last_s = max((event["t"] for event in trace.events if event["event"] == "finish"), default=0)
     policy = shortened(trace.run["policy"], 60)
-    return f"policy {policy}: cost {end['cost']:,.0f}, {late}, all done after {last_s / _HOUR_S:,.2f} h"
+    return f"policy {policy}: cost {end['cost']:,.0f}, {late}, all done by {last_s / _HOUR_S:,.2f} h"
 
 
 class _Reader:

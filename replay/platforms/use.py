@@ -23,7 +23,8 @@ class ResourceUse:
     work_processor_minutes : int
         What these jobs are together.
     available_processor_minutes : int
-        Of a cluster, all until the last job of the platform has ended; of a cloud, those that were paid.
+        Of a cluster, all from the minute of the first arrival until the last job of the platform has ended; of a
+        cloud, those that were paid.
     machines, vm_hours : int
         Machines rented and hours paid; 0 on a cluster.
     cost : float
@@ -58,10 +59,11 @@ def resource_use(platform: Platform, outcome: PlatformOutcome) -> list[ResourceU
         Of the run.
     """
     size = {job.id: job.size_processor_minutes for job in platform.jobs}
-    return [_use(resource, size, outcome) for resource in platform.resources]
+    first_slot = min(job.arrival_s for job in platform.jobs) // SLOT_S
+    return [_use(resource, size, outcome, first_slot) for resource in platform.resources]
 
 
-def _use(resource: Resource, size: dict[str, int], outcome: PlatformOutcome) -> ResourceUse:
+def _use(resource: Resource, size: dict[str, int], outcome: PlatformOutcome, first_slot: int) -> ResourceUse:
     jobs = [job for job in outcome.jobs if job.resource == resource.id]
     machines = [machine for machine in outcome.machines if machine.resource == resource.id]
     vm_hours = sum(machine.hours for machine in machines)
@@ -74,9 +76,14 @@ def _use(resource: Resource, size: dict[str, int], outcome: PlatformOutcome) -> 
         available_processor_minutes=(
             vm_hours * resource.processors_per_vm * (VM_HOUR_S // SLOT_S)
             if isinstance(resource, Cloud)
-            else Capacity(resource).by(-(-outcome.end_s // SLOT_S))
+            else _between(Capacity(resource), first_slot, -(-outcome.end_s // SLOT_S))
         ),
         machines=len(machines),
         vm_hours=vm_hours,
         cost=math.fsum(job.cost for job in jobs),
     )
+
+
+def _between(capacity: Capacity, first_slot: int, end_slot: int) -> int:
+    """Processor-minutes of a cluster in a span of minutes."""
+    return capacity.by(end_slot) - capacity.by(first_slot)

@@ -93,7 +93,7 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
         (
             entry.run["policy"],
             str(entry.run[draw]),
-            f"{report.cost_usd:.6f}",
+            f"{report.cost_usd:,.0f}" if entry.of_platform else f"{report.cost_usd:.6f}",
             "-" if report.makespan_s is None else seconds(report.makespan_s),
             f"{len(entry.events):,}",
             "correct" if report.correct else counted(len(report.findings), "finding"),

@@ -197,23 +197,24 @@ def narrow_terminal(columns: int) -> bool:
 def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], tight: bool = False) -> Table:
     """Make a table; a column is its heading and whether it holds numbers.
 
-    Words and numbers are never broken. An empty row is a line between blocks; a tight table has less space between
+    Words and numbers are not broken, but for long names after a plus. An empty row is a line between blocks; a tight table has less space between
     its columns.
     """
     from rich import box
     from rich.table import Table
-    from rich.text import Text
+
+    from .table_cells import BreakableText, unbroken_parts
 
     lines = list(rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
     for index, (heading, numeric) in enumerate(columns):
-        words = " ".join([heading, *(row[index] for row in lines if row)]).split()
-        parts = [*words, *(row[index] for row in lines if row)] if numeric else words
+        parts = unbroken_parts(" ".join([heading, *(row[index] for row in lines if row)]))
+        parts += [row[index] for row in lines if row and numeric]
         least = min(max(map(len, parts), default=1), _LONGEST_WORD)
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold", min_width=least)
     for row in lines:
         if row:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(BreakableText(cell) for cell in row))
         else:
             table.add_section()
     return table
@@ -275,6 +276,15 @@ def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task(message, total=total, last="")
         yield lambda last, done=1: bars.update(bar, advance=done, last=last)
+
+
+def print_story(lines: Iterable[str]) -> None:
+    """Print what `tell_story` tells; on a terminal, lines go on below the words, not below the times."""
+    from textwrap import fill
+
+    width = terminal_width()
+    for line in lines:
+        print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
 
 
 def check_output(path: str | None, *others: str | None) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from . import INTERRUPTED
-from .common import JsonOption, busy, check_output, counting, load_platform, print_json, some, warn
+from . import BAD_INPUT, INTERRUPTED
+from .common import (
+    JsonOption,
+    busy,
+    check_output,
+    counting,
+    load_platform,
+    print_json,
+    print_story,
+    some,
+    warn,
+)
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
 
 if TYPE_CHECKING:
@@ -63,15 +74,21 @@ def platform_command(
             metavar="N",
             min=1,
             max=_MOST_RUNS,
-            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent.",
+            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent, or one "
+            "where nothing is drawn.",
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells what ran where.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="One run, that of the seed: what ran where, and what was missed.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
+    ] = False,
+    tell: Annotated[
+        bool, typer.Option("--tell", help="Instead of tables, tell what happens in one run (--once), policy by policy.")
     ] = False,
     trace: Annotated[
         str | None,
@@ -113,30 +130,36 @@ def platform_command(
         _list(as_json)
         return
     from ..instances import SpotbagError
+    from ..instances.text_files import source_name
+    from ..replay import tell_story
     from ..replay.platforms.front_door import replay_platform, replay_platform_once
     from ..replay.platforms.gantt import PICTURE
     from ..solvers.pictures import still_format
 
-    argument, job_set = _check_options(platform, draw, number, runs, once, trace)
+    argument, job_set = _check_options(platform, draw, number, once, runs)
     if write is not None:
-        if trace is not None or gantt is not None:
-            raise SpotbagError("--write writes the platform and stops: leave out --trace and --gantt")
+        if trace is not None or gantt is not None or tell:
+            raise SpotbagError("--write writes the platform and stops: leave out --trace, --gantt and --tell")
         check_output(write, platform)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
+    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
+    if once or (runs is None and job_set is None and all(map(_draws_nothing, names))):
+        runs = 1  # others would be the same
+    n_runs = runs or _DEFAULT_RUNS
+    for option, wanted in (("--trace", trace is not None), ("--tell", tell)):
+        if wanted and n_runs != 1:
+            raise SpotbagError(f"{option}: tells a single run; add --once (the run of --seed)")
     if gantt is not None:
         still_format(gantt, PICTURE)
     check_output(trace, platform, gantt)
     check_output(gantt, platform)
     loaded = load_platform(argument)
     if job_set is None and not loaded.jobs:
-        raise SpotbagError(f"{loaded.name}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
-    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    if trace is not None or gantt is not None:
-        # Before the other runs: a picture of too much is refused at once.
-        traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names]
-        _write(traces, trace, gantt)
-    n_runs = 1 if once else runs or _DEFAULT_RUNS
+        raise SpotbagError(f"{source_name(argument)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
+    recorded = trace is not None or gantt is not None or tell
+    traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names] if recorded else []
+    files, not_drawn = _write(traces, trace, gantt)
     with counting(f"replaying {loaded.name}", n_runs) as count:
         done = replay_platform(
             loaded,
@@ -150,10 +173,20 @@ def platform_command(
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
     bounds = _bounds(loaded, done, job_set, seed, jobs) if bound and not done.interrupted else None
+    stories = [tell_story(told) for told in traces] if tell else None
     if as_json:
-        print_json(runs_object(loaded, job_set, done, seed, bounds))
+        said = runs_object(loaded, job_set, done, seed, bounds, stories)
+        print_json(said | {"written": files} | ({} if not_drawn is None else {"not_drawn": not_drawn}))
     else:
-        print_runs(loaded, job_set, done, seed, bounds)
+        if stories is None:
+            print_runs(loaded, job_set, done, seed, bounds)
+        else:
+            _print_stories(stories)
+        for path in files:
+            print(f"wrote {path}")
+    if not_drawn is not None:
+        print(f"error: {not_drawn}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED if done.interrupted else BAD_INPUT)
     if done.interrupted or (bound and bounds is None):
         raise typer.Exit(INTERRUPTED)
 
@@ -167,7 +200,7 @@ def _list(as_json: bool) -> None:
 
 
 def _check_options(
-    platform: str | None, draw: str | None, number: int | None, runs: int | None, once: bool, trace: str | None
+    platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
     from ..instances import JobSet, SpotbagError, platform_names
@@ -179,11 +212,16 @@ def _check_options(
         raise SpotbagError("--number: how many jobs to draw; say which with --draw small, big or mixed")
     if once and runs is not None:
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
-    if trace is not None and not once and runs != 1:
-        raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
     if draw is None:
         return platform, None
     return platform, JobSet(cast("JobSetKind", draw), _DEFAULT_NUMBER if number is None else number)
+
+
+def _draws_nothing(policy: str) -> bool:
+    """Whether a policy does the same with any seed."""
+    from ..replay.platforms.policies import BestOfAll, TreePolicy, platform_policy
+
+    return type(platform_policy(policy)(0)) in (BestOfAll, TreePolicy)
 
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
@@ -217,13 +255,31 @@ def _bounds(
         return None
 
 
-def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
-    """Write the trace of a run under all policies, and a picture of it."""
+def _print_stories(stories: Sequence[Sequence[str]]) -> None:
+    for index, story in enumerate(stories):
+        if index:
+            print()
+        print_story(story)
+
+
+def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tuple[list[str], str | None]:
+    """Write the trace of a run under all policies, and a picture of it.
+
+    Returns the files that were written, and why there is no picture: that takes nothing from the rest.
+    """
+    from ..instances import SpotbagError
     from ..replay import write_traces
     from ..replay.platforms.gantt import save_platform_gantt
 
+    files: list[str] = []
     if path is not None:
         write_traces(path, traces)
+        files.append(path)
     if gantt is not None:
-        with busy(f"drawing {gantt}"):
-            save_platform_gantt(traces, gantt)
+        try:
+            with busy(f"drawing {gantt}"):
+                save_platform_gantt(traces, gantt)
+        except SpotbagError as error:
+            return files, f"{gantt}: not drawn: {error}"
+        files.append(gantt)
+    return files, None

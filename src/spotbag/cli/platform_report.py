@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .common import make_table, print_table
+from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
     from ..instances import JobSet, Platform
     from ..replay import Estimate
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
-    from ..replay.platforms.outcome import PlatformOutcome
+    from ..replay.platforms.outcome import JobResult, PlatformOutcome
     from ..replay.platforms.summary import PlatformSummary
 
 _HOUR_S = 3600
+_MOST_MISSED = 20
 
 
 def print_runs(
@@ -46,6 +47,7 @@ def print_runs(
     _print_counts(summaries, single)
     if single:
         _print_resources(platform, job_set, runs, seed)
+        _print_missed(runs)
     print("cost: in units of cost; in the paper, a processor-minute of the allocated cluster is one")
     print("execution time: from arrival to end, of all jobs together; delay: from the deadline to the end")
     if bounds is not None:
@@ -149,6 +151,42 @@ def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformR
     print_table(make_table(columns, rows))
 
 
+def _print_missed(runs: PlatformRuns) -> None:
+    """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
+    columns = [
+        ("policy", False),
+        ("missed by", False),
+        ("on", False),
+        ("arrival\n(s)", True),
+        ("start\n(s)", True),
+        ("end\n(s)", True),
+        ("deadline\n(s)", True),
+        ("late by\n(s)", True),
+        ("cost", True),
+        ("budget", True),
+    ]
+    rows: list[list[str]] = []
+    more: list[str] = []
+    for [outcome] in runs.outcomes:
+        missed = [job for job in outcome.jobs if job.delay_s or job.overspend]
+        missed.sort(key=lambda job: (-job.delay_s, -job.overspend))
+        if rows and missed:
+            rows.append([])
+        rows += [_missed_row(outcome.policy, job) for job in missed[:_MOST_MISSED]]
+        if len(missed) > _MOST_MISSED:
+            more.append(f"... and {len(missed) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
+    if rows:
+        print_table(make_table(columns, rows, tight=True))
+    for line in more:
+        print(line)
+
+
+def _missed_row(policy: str, job: JobResult) -> list[str]:
+    times = (job.arrival_s, job.start_s, job.end_s, job.deadline_s)
+    late = seconds(job.delay_s) if job.delay_s else "-"
+    return [policy, job.id, job.resource, *map(seconds, times), late, f"{job.cost:,.0f}", f"{job.budget:,.0f}"]
+
+
 def _cell(value: Estimate, digits: int) -> str:
     """Mean and half width of the interval."""
     assert value.mean is not None
@@ -183,8 +221,12 @@ def runs_object(
     runs: PlatformRuns,
     seed: int,
     bounds: Sequence[Sequence[RunBounds]] | None,
+    stories: Sequence[Sequence[str]] | None,
 ) -> dict[str, Any]:
-    """Return all that is known of the runs as one JSON object; of a single run, also each job and machine."""
+    """Return all that is known of the runs as one JSON object; of a single run, also each job and machine.
+
+    The story of a single run under each policy, if there is one, is told in its lines.
+    """
     from ..replay.platforms.front_door import platform_with_jobs
 
     return {
@@ -201,14 +243,21 @@ def runs_object(
             for index, summary in enumerate(runs.summaries())
         ],
         "outcomes": [
-            _run_object(platform_with_jobs(platform, job_set, seed + number), runs, number, seed + number, bounds)
+            _run_object(
+                platform_with_jobs(platform, job_set, seed + number), runs, number, seed + number, bounds, stories
+            )
             for number in range(runs.n_runs)
         ],
     }
 
 
 def _run_object(
-    with_jobs: Platform, runs: PlatformRuns, number: int, seed: int, bounds: Sequence[Sequence[RunBounds]] | None
+    with_jobs: Platform,
+    runs: PlatformRuns,
+    number: int,
+    seed: int,
+    bounds: Sequence[Sequence[RunBounds]] | None,
+    stories: Sequence[Sequence[str]] | None,
 ) -> dict[str, Any]:
     """Return a run under all policies."""
     policies = {}
@@ -217,6 +266,8 @@ def _run_object(
         policies[name] = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
         if bounds is not None:
             policies[name]["at_least"] = asdict(bounds[index][number])
+        if stories is not None:
+            policies[name]["story"] = list(stories[index])
     return {"seed": seed, "policies": policies}
 
 

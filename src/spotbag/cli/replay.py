@@ -22,8 +22,8 @@ from .common import (
     counting,
     load_instance,
     print_json,
+    print_story,
     progress,
-    terminal_width,
     warn,
 )
 from .replay_report import CLAIRVOYANT, days_object, print_summary
@@ -257,16 +257,12 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
-    from textwrap import fill
-
     from ..replay import tell_story
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
         return
-    width = terminal_width()
     for index, trace in enumerate(traces):
         if index:
             print()
-        for line in tell_story(trace):
-            print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
+        print_story(tell_story(trace))

@@ -1,0 +1,65 @@
+"""Colours and labels of the bars in pictures of hybrid platforms: what tells neighbours apart, and what fits."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from os.path import commonprefix
+
+from ...instances.wording import cut_in_the_middle
+from .layout import PlatformBar, PlatformPanel, PlatformPicture
+
+_SHORTEST_CUT = 4
+"""Characters below which a label that is cut says nothing."""
+
+
+def job_colours(picture: PlatformPicture, n_colours: int) -> list[int]:
+    """Return the number of the colour of each job, the same in all panels: in turns, but other than its neighbours'.
+
+    Neighbours follow each other in a row, or lie in rows next to each other at the same time. Where they have all
+    colours already, one is given twice.
+    """
+    neighbours: dict[int, set[int]] = defaultdict(set)
+    for panel in picture.panels:
+        for one, other in _neighbours(panel):
+            neighbours[one].add(other)
+            neighbours[other].add(one)
+    colours: list[int] = []
+    for job in range(len(picture.jobs)):
+        taken = {colours[other] for other in neighbours[job] if other < job}
+        turn = [(job + step) % n_colours for step in range(n_colours)]
+        colours.append(next((colour for colour in turn if colour not in taken), turn[0]))
+    return colours
+
+
+def _neighbours(panel: PlatformPanel) -> Iterator[tuple[int, int]]:
+    rows: dict[tuple[int, int], list[PlatformBar]] = defaultdict(list)
+    for bar in panel.bars:
+        rows[bar.lane, bar.row].append(bar)
+    for (lane, row), bars in rows.items():
+        beside = [(one, other) for one, other in pairwise(bars)]
+        above = [
+            (one, other)
+            for one in bars
+            for other in rows.get((lane, row - 1), ())
+            if one.start_s < other.end_s and other.start_s < one.end_s
+        ]
+        yield from ((one.job, other.job) for one, other in (*beside, *above) if one.job != other.job)
+
+
+def common_beginning(names: Sequence[str]) -> int:
+    """Return how many characters all names begin with, up to the last one that is no letter and no digit."""
+    found = re.match(r".*[^0-9A-Za-z]", commonprefix(list(names)), re.DOTALL)
+    return found.end() if found and len(names) > 1 else 0
+
+
+def short_label(name: str, beginning: int, room: int) -> str:
+    """Return a name that has room in a bar, without what all names begin with if need be; empty if none has."""
+    if len(name) <= room:
+        return name
+    told = f"…{name[beginning:]}" if beginning > 1 else name
+    if len(told) <= room:
+        return told
+    return cut_in_the_middle(told, room) if room >= _SHORTEST_CUT else ""
