@@ -39,7 +39,9 @@ class Cheap(PlatformPolicy):
     name = "cheap"
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
-        order = lambda offer: (not offer.good, offer.cost, offer.end_s, len(offer.displaced), offer.resource)  # noqa: E731
+        def order(offer: Candidate) -> tuple[float, ...]:
+            return not offer.good, offer.cost, offer.end_s, len(offer.displaced), offer.resource
+
         return min(replay.offers(job, sender), key=order, default=None)
 
 
