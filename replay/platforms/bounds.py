@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ...instances.malleable_jobs import JobSet
 from ...instances.platforms import Platform
 from ...solvers.processes import in_processes
 from .front_door import PlatformRuns, platform_with_jobs
-from .job_sets import JobSet
 from .outcome import PlatformOutcome
 
 
