@@ -17,6 +17,7 @@ from .caron_runs import (
     GRID_PROCESSORS,
     METRICS,
     MONEY,
+    OURS,
     POLICIES,
     ROUND_ROBIN,
     SETS,
@@ -38,8 +39,9 @@ _LOOKS: dict[str, dict[str, Any]] = {
     MONEY: {"color": "#2F6DB5", "marker": "o"},
     TIME: {"color": "#E08A1E", "marker": "s"},
     ROUND_ROBIN: {"color": "#C8442E", "marker": "D", "linestyle": "--"},
+    OURS: {"color": "#4C9F70", "marker": "P", "markersize": 6},
 }
-_LABELS = {MONEY: "policy A, money-saving", TIME: "policy B, time-saving"}
+_LABELS = {MONEY: "policy A, money-saving", TIME: "policy B, time-saving", OURS: "policy B, our rules"}
 _BOUND_LOOK: dict[str, Any] = {"color": "#222222", "linestyle": (0, (1, 1)), "linewidth": 1.6}
 _LABEL = {"cost": "cost (units)", "execution_time_h": "time (h)", "delay_h": "delay (h)"}
 _TITLE = {"cost": "total cost", "execution_time_h": "total execution time", "delay_h": "total delay"}
@@ -117,7 +119,7 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
         f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)",
         title_fontsize=8.5,
         loc="outside lower center",
-        ncols=6,
+        ncols=7,
         fontsize=8.5,
         frameon=False,
     )
@@ -143,7 +145,7 @@ def _grow(axes: Axes, linear_to: float) -> None:
     axes.yaxis.set_major_formatter(_plainly)
 
 
-def _plainly(value: float, _: int | None) -> str:
+def _plainly(value: float, _: float) -> str:
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
@@ -186,7 +188,7 @@ def _frontiers(rows: Rows) -> Figure:
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top or 1.0)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8.5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=7, fontsize=8.5, frameon=False)
     return figure
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,6 +36,9 @@ GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
 GRID_NUMBERS = (50, 200)
 """What is not printed, varied."""
 
+FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
+"""Most children of an agent, by the number of resources."""
+
 _GRID_DRAWS = 10
 _DRAWS_A_BATCH = 2
 SECONDS_PER_HOUR = 3600
@@ -44,7 +47,9 @@ _MINUTES_PER_HOUR = 60
 
 MONEY, TIME, ROUND_ROBIN = "money-saving", "time-saving", "round-robin"
 CHEAPEST, FASTEST = "cheapest-of-all", "fastest-of-all"
-POLICIES = (MONEY, TIME, ROUND_ROBIN, CHEAPEST, FASTEST)
+OURS = TIME + "+deadline+patient+exact"
+"""Policy B by rules of ours: queues by deadline above all."""
+POLICIES = (MONEY, TIME, ROUND_ROBIN, CHEAPEST, FASTEST, OURS)
 THEIRS = (MONEY, TIME)
 """Policies A and B of the paper."""
 
@@ -53,7 +58,7 @@ RULES = ("+exact", "+patient", "+deadline", "+deadline+patient+exact")
 """Rules that are not the paper's, each added to both policies; see `SUFFIXES`."""
 
 EXACT, PATIENT, BY_DEADLINE = RULES[:3]
-VARIANTS = tuple(policy + rules for policy in THEIRS for rules in RULES)
+VARIANTS = tuple(policy + rules for policy in THEIRS for rules in RULES if policy + rules != OURS)
 _GRID_POLICIES = (*THEIRS, ROUND_ROBIN)
 
 
@@ -71,6 +76,8 @@ class CaronOptions:
         Processes.
     numbers, grid_numbers : tuple of int
         Jobs in a set; those of the settings that are not printed.
+    fan_outs : mapping of int to tuple of int
+        Of trees of agents: most children of an agent, by the number of resources; the last is all of them.
     """
 
     runs: int = 20
@@ -78,6 +85,7 @@ class CaronOptions:
     jobs: int = 1
     numbers: tuple[int, ...] = NUMBERS
     grid_numbers: tuple[int, ...] = GRID_NUMBERS
+    fan_outs: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: FAN_OUTS)
 
     def about(self) -> dict[str, Any]:
         """Return what a file of results says of them; the number of processes changes nothing."""
