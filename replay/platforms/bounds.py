@@ -13,7 +13,6 @@ from .front_door import PlatformRuns, platform_with_jobs
 from .job_sets import JobSet
 from .outcome import PlatformOutcome
 
-
 _Key: TypeAlias = tuple[int | None, float, float]
 _Case: TypeAlias = tuple[int, Mapping[_Key, PlatformOutcome]]
 
