@@ -23,7 +23,7 @@ from .job_stream_files import (
     write_job_stream,
 )
 from .library import job_stream_names, library_instance, library_names, platform_names
-from .malleable_jobs import JOB_SETS, JobSetKind, draw_malleable_jobs, largest_cluster
+from .malleable_jobs import JOB_SETS, JobSet, JobSetKind, draw_malleable_jobs, largest_cluster
 from .platform_files import (
     format_platform,
     library_platform,
@@ -87,6 +87,7 @@ __all__ = [
     "Instance",
     "Issue",
     "Job",
+    "JobSet",
     "JobSetKind",
     "JobStream",
     "JobVmType",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +25,26 @@ _BIG = (1000, 2000)
 _PRIORITIES = (1, 20)
 _MOST_BUDGET = 10**6
 """For a processor-minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSet:
+    """Jobs of section VI of Caron & de Assuncao 2016, drawn anew for each seed: small, big, or as many of both.
+
+    Attributes
+    ----------
+    kind : {"small", "big", "mixed"}
+        Which; see `JOB_SETS`.
+    number : int
+        How many.
+    """
+
+    kind: JobSetKind
+    number: int
+
+    def draw(self, platform: Platform, seed: int) -> tuple[MalleableJob, ...]:
+        """Draw the jobs for a platform, of which only the size of its largest cluster matters."""
+        return draw_malleable_jobs(self.number, self.kind, seed, max_processors=largest_cluster(platform))
 
 
 def draw_malleable_jobs(

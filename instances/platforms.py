@@ -138,7 +138,9 @@ class AllocatedCluster(Record):
 
 
 class Cloud(Record):
-    """A cloud of equal machines, as many as are asked for, paid by the started hour (sections II.C and IV.C).
+    """A cloud of equal machines, paid by the started hour (sections II.C and IV.C).
+
+    There are as many as are asked for, but no more than `MAX_MACHINES_PER_JOB` for a job.
 
     Attributes
     ----------

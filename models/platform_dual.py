@@ -42,6 +42,9 @@ _FINEST_BITS = 60
 _NEVER_S = 2**60
 
 
+_LARGEST_PRICE = 1e200
+
+
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Multipliers: what it costs to use what is limited.
@@ -56,6 +59,12 @@ class Prices:
 
     slots: FloatArray
     metrics: Mapping[Metric, float]
+
+    @property
+    def finite(self) -> bool:
+        """Whether all are numbers small enough to be counted with."""
+        largest = max(self.slots.max(initial=0.0), *self.metrics.values(), 0.0)
+        return not math.isnan(self.slots.sum()) and largest < _LARGEST_PRICE
 
 
 @dataclass(frozen=True, slots=True)

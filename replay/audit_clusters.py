@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect, insort
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -69,11 +70,11 @@ class Minutes:
 
 
 class _Waiting(NamedTuple):
-    """A job that waits, after what orders it: by priority or deadline, then by arrival; those behind all by arrival."""
+    """A job that waits, after what orders it: by priority or deadline, then by when it joined; or behind all."""
 
     behind_all: bool
     order: int
-    place: int
+    turn: float
     job: JobFacts
 
 
@@ -103,6 +104,8 @@ class ClusterBook:
         self._late_jobs_stay = rules["late_jobs"] == "stay"
         self._minutes = Minutes(facts, 0, facts.stretch(0)[0])
         self._queue: list[_Waiting] = []
+        self._joined = 0
+        self._turns: dict[str, int] = {}  # of all that have ever joined
 
     def begin(self, until_s: int | None) -> Iterator[Begun]:
         """Let jobs begin in the minutes that start before a time; without a time, all of them."""
@@ -113,10 +116,14 @@ class ClusterBook:
             job = self._queue.pop(0).job
             yield Begun(job, start_s, self._minutes.hand_out(job.size))
 
-    def join(self, job: JobFacts, now_s: int, behind_all: bool = False) -> None:
-        """Let a job wait."""
+    def join(self, job: JobFacts, now_s: int, behind_all: bool, again: bool) -> None:
+        """Let a job wait, behind its equals; or again, where it has waited before."""
         self._minutes.from_time(now_s)
-        insort(self._queue, self._key(job, behind_all))
+        turn = self._turns.pop(job.id, None)
+        if turn is None or not again:
+            turn = self._joined = self._joined + 1
+        self._turns[job.id] = turn
+        insort(self._queue, self._key(job, behind_all, turn))
 
     def leave(self, job: JobFacts) -> None:
         """Take a job that waits out of the queue."""
@@ -157,6 +164,6 @@ class ClusterBook:
         work = sum(other.job.size for other in self._queue[: bisect(self._queue, key)])
         return minutes.hand_out(work + key.job.size), minutes
 
-    def _key(self, job: JobFacts, behind_all: bool = False) -> _Waiting:
+    def _key(self, job: JobFacts, behind_all: bool = False, turn: float = math.inf) -> _Waiting:
         order = job.deadline_s if self._by_deadline else -job.priority
-        return _Waiting(behind_all, 0 if behind_all else order, job.place, job)
+        return _Waiting(behind_all, 0 if behind_all else order, turn, job)

@@ -46,7 +46,7 @@ RULES = {
     "promise": "the end and the cost of a placement are what the resource offers, and good if deadline and budget are "
     "kept",
     "processors": "jobs have all processors of a cluster, minute by minute, in the order of its queue: the one that "
-    "has begun, then by priority, then by arrival",
+    "has begun, then by priority, then by who joined it first",
     "machines": "a job in a cloud has machines of its own, first the idle ones with the most paid time, then new ones; "
     "a machine that is idle at the end of a paid hour is given back, and no other",
     "bill": "all VMs are terminated, and billed, no longer than to the end of the bag; jobs in clouds are charged what "

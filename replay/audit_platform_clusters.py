@@ -38,8 +38,8 @@ class ClusterAudit(PlatformAuditBase):
         job.behind_all = last
         self._wait(job, cluster, now)
 
-    def _wait(self, job: JobBook, cluster: ClusterBook, now: int) -> None:
-        cluster.join(job.facts, now, job.behind_all)
+    def _wait(self, job: JobBook, cluster: ClusterBook, now: int, again: bool = False) -> None:
+        cluster.join(job.facts, now, job.behind_all, again)
         job.state, job.resource = "waiting", cluster.facts.id
 
     def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:

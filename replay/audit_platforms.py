@@ -187,7 +187,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         if cluster is not None:
             del self.unplaced[name]
             self._let_begin(cluster, event["t"])
-            self._wait(job, cluster, event["t"])
+            self._wait(job, cluster, event["t"], again=True)
 
     # ----------------------------------------------------------- starts and ends
 

@@ -24,14 +24,13 @@ from ..models.platform_in_time import least_cost_in_time
 from .platform_prices import fluid_prices
 
 Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
+"""What proves a bound.
 
-HOW: dict[Proof, str] = {
-    "prices": "prices of processor-minutes and caps, from a linear programme of flowing work",
-    "alone": "each job as if it were alone",
-    "in time": "most work that clusters can do in time, or with little delay, from cheap to dear",
-    "caps": "no schedule keeps the caps",
-}
-"""What proves a bound."""
+- ``prices``: prices of processor-minutes and caps, from a linear programme of flowing work;
+- ``alone``: each job as if it were alone;
+- ``in time``: most work that clusters can do in time, or with little delay, from cheap to dear;
+- ``caps``: no schedule keeps the caps.
+"""
 
 _IN_WORDS: dict[Metric, str] = {
     "cost": "cost",
@@ -56,7 +55,7 @@ class PlatformBound:
     caps : mapping
         Most that metrics may be, by their names.
     how : {"prices", "alone", "in time", "caps"}
-        What proves it; see `HOW`.
+        What proves it; see `Proof`.
     reason : str
         Why no schedule keeps the caps; empty if some may.
     runtime_s : float
@@ -163,7 +162,10 @@ def frontier(
     while math.isinf(last):  # proved not to be reached by any schedule
         last = _Search(platform, fluid, {y: most}).bound(x)[0]
         most = 2 * most + 1
-    caps = np.linspace(first, max(first, last), points).tolist()
+    last = max(first, last)
+    while math.isinf(_Search(platform, fluid, {x: last}).bound(y)[0]):
+        last = 2 * last + 1
+    caps = np.linspace(first, last, points).tolist()
     bounds = [_Search(platform, fluid, {x: cap}).bound(y)[0] for cap in caps]
     # What holds for a larger cap holds for a smaller one.
     return list(zip(caps, np.maximum.accumulate(bounds[::-1])[::-1].tolist(), strict=True))

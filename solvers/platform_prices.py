@@ -172,7 +172,8 @@ class _Flow:
             return None
         solution = solver.getSolution()
         excess = np.array(solution.col_value)[len(self.charges[self.metric]) :]
-        duals = np.maximum(-np.array(solution.row_dual), 0.0) * (self.scales[self.metric] / _OBJECTIVE)
+        with np.errstate(all="ignore"):
+            duals = np.maximum(-np.array(solution.row_dual), 0.0) * (self.scales[self.metric] / _OBJECTIVE)
         of_caps = duals[self.first_cap :]
         worth = {name: float(dual) / self.scales[name] for name, dual in zip(self.capped, of_caps, strict=True)}
         of_periods = duals[self.n_groups : self.first_cap].reshape(self.n_tiers, self.n_periods)[:, :-1] / self.unit
@@ -180,8 +181,9 @@ class _Flow:
         steps = np.repeat(of_periods, np.diff(cuts), axis=1)
         middles, between = (starts[cuts[:-1]] + starts[cuts[1:]]) / 2, (starts[:-1] + starts[1:]) / 2
         lines = [np.interp(between, middles, each) for each in of_periods] if len(middles) else of_periods
+        found = (Prices(steps, worth), Prices(np.array(lines), worth))
         return FluidPrices(
-            (Prices(steps, worth), Prices(np.array(lines), worth)),
+            tuple(prices for prices in found if prices.finite),  # those of a badly scaled programme may not be
             tuple(name for name, above in zip(self.capped, excess.tolist(), strict=True) if above > _EXCESS),
         )
 

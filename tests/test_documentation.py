@@ -33,6 +33,35 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_links_to_sections_lead_to_a_heading() -> None:
+    found = 0
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for name, anchor in re.findall(r"\]\(([^)#]*\.md)#([^)]+)\)", page.read_text()):
+            headings = re.findall(r"^#+ (.*)", (page.parent / name).read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{page}: {name}#{anchor}"
+            found += 1
+    assert found
+
+
+def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
+    from spotbag.instances import platform_schema
+
+    section = (ROOT / "docs" / "formats.md").read_text().partition("| number | from | to |")[2].partition("\n\n")[0]
+    said: dict[str, set[tuple[float, float]]] = {}
+    for names, low, high in re.findall(r"^\| (.*) \| ([\d,]+) \| ([\d,^]+) \|$", section, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names.split("(")[0].partition(" of a step")[0]):
+            limits = tuple(float(limit.replace("10^", "1e").replace(",", "")) for limit in (low, high))
+            said.setdefault(name, set()).add((limits[0], limits[1]))
+    models: dict[str, set[tuple[float, float]]] = {}
+    for definition in json.loads(platform_schema())["$defs"].values():
+        for name, field in definition["properties"].items():
+            for number in (field, *field.get("anyOf", ())):
+                if "minimum" in number:
+                    models.setdefault(name, set()).add((number["minimum"], number["maximum"]))
+    assert said == models
+
+
 def test_every_rule_of_the_checker_is_in_formats_md() -> None:
     from spotbag.schedules import RULES
 
@@ -56,17 +85,47 @@ def test_the_example_of_a_stream_of_ones_own_runs(
     assert [line.split()[0] for line in policies] == ["known", "large.4"]
 
 
+def platform_example(part: str) -> str:
+    """Python block of docs/platforms.md that has some text in it."""
+    text = (ROOT / "docs" / "platforms.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if part in code]
+    return str(example)
+
+
 def test_the_example_of_a_platform_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (ROOT / "docs" / "platforms.md").read_text()
-    [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(example, {})
-    *policies, run = [line.split() for line in capsys.readouterr().out.splitlines()]
+    exec(platform_example("save_platform_gantt"), {})
+    *policies, run, least, in_time = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [words[0] for words in policies] == ["money-saving", "round-robin"]
     assert run[-1] in ("dedicated", "allocated", "cloud")
+    assert 0 <= float(least[2]) <= float(run[0])
+    assert float(least[2]) <= float(in_time[-1])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["platform.jsonl", "platform.svg"]
+
+
+def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(platform_example("class WorthOfTime"), {"__name__": "example"})
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["money-saving"] * 2 + ["time-saving"] * 2 + ["worth-of-time"] * 2
+    for _, cost, delay_s, _, _, least_cost, least_delay_s in rows:
+        assert 0 <= float(least_cost) <= float(cost)
+        assert 0 <= float(least_delay_s) <= float(delay_s)
+    assert len({tuple(row[1:]) for row in rows[::2]}) == 3  # in the first run, all three decide differently
+
+
+def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
+    from spotbag.instances import JobSet, library_platform
+    from spotbag.replay.platforms import bounds_of_runs, replay_platform
+
+    jobs, platform = JobSet("small", 30), library_platform("caron/hybrid")
+    runs = replay_platform(platform, ["money-saving", "time-saving"], job_set=jobs)
+    [frugal], [fast] = bounds_of_runs(platform, runs, job_set=jobs)
+    [thrifty], [prompt] = runs.outcomes
+    assert (thrifty.delay_s, prompt.delay_s) == (18, 0)
+    assert (frugal.cost, frugal.delay_s, fast.cost) == (0, 18, 202)
+    assert thrifty.cost < 960
 
 
 @pytest.mark.parametrize(

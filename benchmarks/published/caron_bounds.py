@@ -29,7 +29,7 @@ BOUNDED = (MONEY, TIME, ROUND_ROBIN)
 
 FRONTIER_NUMBER = 200
 _POINTS = 6
-_DRAWS = 2
+_DRAWS = 4
 _LARGEST = 3
 """Sets that are bounded, of each kind, from the largest down: smaller ones fit in the free cluster, by the bound."""
 

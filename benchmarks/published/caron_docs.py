@@ -108,7 +108,7 @@ In percent of all processor-minutes, for the largest set; *displaced* are jobs t
 _GAPS_TEXT = """### What could be saved
 
 The least cost of any schedule with no more delay, also of one that knows all jobs beforehand
-([bounds](platforms.md#what-no-policy-can-beat)), of the first 2 draws. A gap is what could be saved at most."""
+([bounds](platforms.md#what-no-policy-can-beat)), of the first 4 draws. A gap is what could be saved at most."""
 
 _FRONTIER_TEXT = """Of one draw, the least delay for a cost; right of the last step, the bound says nothing:"""
 

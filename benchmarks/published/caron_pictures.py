@@ -143,7 +143,7 @@ def _grow(axes: Axes, linear_to: float) -> None:
     axes.yaxis.set_major_formatter(_plainly)
 
 
-def _plainly(value: float, _: int | None) -> str:
+def _plainly(value: float, _: float) -> str:
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,6 +35,9 @@ GRID_PROCESSORS = (16, 64, 256, 1024)
 GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
 GRID_NUMBERS = (50, 200)
 """What is not printed, varied."""
+
+FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
+"""Most children of an agent, by the number of resources."""
 
 _GRID_DRAWS = 10
 _DRAWS_A_BATCH = 2
@@ -71,6 +74,8 @@ class CaronOptions:
         Processes.
     numbers, grid_numbers : tuple of int
         Jobs in a set; those of the settings that are not printed.
+    fan_outs : mapping of int to tuple of int
+        Of trees of agents: most children of an agent, by the number of resources; the last is all of them.
     """
 
     runs: int = 20
@@ -78,6 +83,7 @@ class CaronOptions:
     jobs: int = 1
     numbers: tuple[int, ...] = NUMBERS
     grid_numbers: tuple[int, ...] = GRID_NUMBERS
+    fan_outs: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: FAN_OUTS)
 
     def about(self) -> dict[str, Any]:
         """Return what a file of results says of them; the number of processes changes nothing."""

@@ -12,9 +12,6 @@ from ...instances.platforms import Platform
 from .caron_runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches, replayed
 from .published_days import OnDays
 
-FAN_OUTS: dict[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
-"""Most children of an agent, by the number of resources."""
-
 _PROCESSORS = 4
 _JOBS = 100
 _GAP_S = 1.0
@@ -85,7 +82,7 @@ def tree_draws(options: CaronOptions) -> int:
 
 def n_tree_runs(options: CaronOptions) -> int:
     """How many replays `tree_runs` makes."""
-    return sum(map(len, FAN_OUTS.values())) * tree_draws(options)
+    return sum(map(len, options.fan_outs.values())) * tree_draws(options)
 
 
 def shape_of(platform: Platform) -> TreeShape:
@@ -110,9 +107,11 @@ def _path(platform: Platform, agent: str) -> int:
 
 def tree_runs(options: CaronOptions, on_runs: OnDays) -> tuple[TreeRuns, ...]:
     """Replay the same jobs below trees of all fan-outs, for each number of resources."""
-    cases = [(resources, seed) for resources in FAN_OUTS for seed in tree_seeds(options)]
-    found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in FAN_OUTS}
-    for (resources, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.jobs), strict=True):
+    cases = [
+        (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
+    ]
+    found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in options.fan_outs}
+    for (resources, _, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.jobs), strict=True):
         found[resources].append(rows)
         on_runs(len(rows), f"trees of {resources} resources")
     return tuple(_joined(draws) for rows in found.values() for draws in zip(*rows, strict=True))
@@ -123,13 +122,13 @@ def tree_seeds(options: CaronOptions) -> range:
     return range(options.seed, options.seed + tree_draws(options))
 
 
-def _draw_in_all_trees(case: tuple[int, int]) -> list[TreeRuns]:
+def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
     """Replay one draw of the jobs in all trees; the last one is the root alone."""
-    n_resources, seed = case
+    n_resources, fan_outs, seed = case
     clusters = n_resources // 3
     flat = many_resources(n_resources - 2 * clusters, clusters, clusters, _PROCESSORS)
     jobs = draw_malleable_jobs(_JOBS, "mixed", seed, max_processors=largest_cluster(flat), mean_gap_s=_GAP_S)
-    platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in FAN_OUTS[n_resources]]
+    platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in fan_outs]
     outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
     return [
         TreeRuns(

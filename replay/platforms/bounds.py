@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from ...instances.malleable_jobs import JobSet
 from ...instances.platforms import Platform
 from ...solvers.processes import in_processes
 from .front_door import PlatformRuns, platform_with_jobs
-from .job_sets import JobSet
 from .outcome import PlatformOutcome
 
 _Key: TypeAlias = tuple[int | None, float, float]

@@ -71,8 +71,11 @@ class CloudScheduler(LocalScheduler):
         """Offer to end a job at its deadline; if that exceeds the budget, also to end as early as the budget allows.
 
         The price of line 4 subtracts time from money. What is meant is that of the hours that are not paid already
-        (see `price`). Where less than a minute is left to the deadline, or none, the job runs for a minute: no number
-        of machines would end it in time.
+        (see `price`). Where less than a minute is left to the deadline, or none, the job runs for a minute, as on
+        clusters: more machines than for that are not rented for it.
+
+        By line 20 the second candidate is not good. Here it is if it keeps deadline and budget after all: fewer
+        machines may cost less where each is paid for a whole hour.
         """
         first = self.offer_without_displacement(job, now_s)
         if not over_budget(first.cost, job.budget):

@@ -22,9 +22,8 @@ class ClusterScheduler(LocalScheduler):
 
     Jobs take the processor-minutes of the cluster one after the other: what a job leaves of its last minute belongs to
     the next one. A job that has begun is not interrupted, and stands before all that wait: Algorithm 1 counts the jobs
-    of the queue only, as if none were running. Jobs of the same priority stand in the order of their arrival on the
-    platform, so that one that comes from another queue goes before some of them, which then count as scheduled after
-    it. Dedicated clusters differ from allocated ones in that they are free of charge, and always there.
+    of the queue only, as if none were running. A new job goes behind those of its priority (line 2 of Algorithm 1, 6 of
+    Algorithm 2). Dedicated clusters differ from allocated ones in that they are free of charge, and always there.
 
     Parameters
     ----------
@@ -44,6 +43,7 @@ class ClusterScheduler(LocalScheduler):
         self._late_jobs_stay = rules.late_jobs == "stay"
         self._price = cluster.cost_per_processor_minute if isinstance(cluster, AllocatedCluster) else 0.0
         self._capacity = Capacity(cluster)
+        self._joined = 0  # jobs so far
         self._begun = 0  # processor-minutes to the end of the last job that has begun
         # Of the jobs that wait, in the order of the queue: keys, jobs, processor-minutes at which they end and by
         # which they should have ended; and the least that is left between the two for each job and those behind it.
@@ -61,7 +61,7 @@ class ClusterScheduler(LocalScheduler):
         Line 15 of Algorithm 1 displaces a job that would end exactly at its deadline; here as in line 27 of Algorithm 2
         and everywhere else in the paper, it is in time.
         """
-        place = bisect(self._keys, self._key(job))
+        place = self._place_of(job)
         end = self._start_at(place, now_s) + job.size
         displaced: tuple[int, ...] = ()
         if place < len(self._jobs) and self._least_slack[place] < job.size:
@@ -73,8 +73,7 @@ class ClusterScheduler(LocalScheduler):
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to run a job at its place in the queue without pushing any other out."""
-        place = bisect(self._keys, self._key(job))
-        return self._offer(job, self._start_at(place, now_s) + job.size, ())
+        return self._offer(job, self._start_at(self._place_of(job), now_s) + job.size, ())
 
     def offer_behind_all(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to run a job after all that are in the queue."""
@@ -105,9 +104,13 @@ class ClusterScheduler(LocalScheduler):
                 return None
         return tuple(displaced)
 
-    def _key(self, job: PlatformJob) -> tuple[int, int]:
+    def _order(self, job: PlatformJob) -> int:
         """What orders the queue: the least first."""
-        return job.deadline_s if self._by_deadline else -job.priority, job.index
+        return job.deadline_s if self._by_deadline else -job.priority
+
+    def _place_of(self, job: PlatformJob) -> int:
+        """Place in the queue of a job that joins it: behind its equals."""
+        return bisect(self._keys, (self._order(job), self._joined))
 
     def _start_at(self, place: int, now_s: int) -> int:
         """Processor-minute with which a job at a place of the queue would start."""
@@ -118,14 +121,23 @@ class ClusterScheduler(LocalScheduler):
     # ------------------------------------------------------------------- queue
 
     def accept(self, job: PlatformJob, displaced: Sequence[int], now_s: int) -> None:
-        """Let others leave the queue, and a job join it: at its place, or behind all."""
+        """Let others leave the queue, and a job join it: behind its equals, or behind all."""
         if displaced:
             gone = set(displaced)
             kept = [position for position, other in enumerate(self._jobs) if other.index not in gone]
             self._keys = [self._keys[position] for position in kept]
             self._latest = [self._latest[position] for position in kept]
             self._jobs = [self._jobs[position] for position in kept]
-        key = (_BEHIND_ALL, job.index) if job.behind_all else self._key(job)
+        self._joined += 1
+        job.turn = self._joined
+        self._join(job, now_s)
+
+    def take_back(self, job: PlatformJob, now_s: int) -> None:
+        """Let a job that has been displaced have its place in the queue again."""
+        self._join(job, now_s)
+
+    def _join(self, job: PlatformJob, now_s: int) -> None:
+        key = (_BEHIND_ALL if job.behind_all else self._order(job), job.turn)
         place = bisect(self._keys, key)
         self._keys.insert(place, key)
         self._jobs.insert(place, job)

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from typing import Final
 
 from ...instances.errors import SpotbagError
-from ...instances.platforms import Cloud, Platform
+from ...instances.platforms import MAX_MACHINES_PER_JOB, Cloud, Platform
 from ..event_loop import EventLoop
 from .agents import AgentTree
 from .candidate import Candidate
@@ -82,6 +82,36 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         self._used: list[list[Machine]] = [[] for _ in self.jobs]
         for job in self.jobs:
             self._push(job.arrival_s, _SUBMIT, job.index)
+
+    # ------------------------------------------------------------ for policies
+
+    def offers(self, job: PlatformJob, sender: int) -> list[Candidate]:
+        """Ask all resources but one what they offer for a job; nothing changes by that.
+
+        Parameters
+        ----------
+        job : PlatformJob
+            The job that a policy has to place.
+        sender : int
+            The resource that is not asked; `NOWHERE` for none.
+
+        Returns
+        -------
+        list of Candidate
+            In the order of the resources: one of a cluster, or none if it would displace too much; one or two of a
+            cloud. Of a policy that displaces nothing, one of each that does not. A question and an answer for each
+            resource are counted.
+        """
+        asked = [scheduler for scheduler in self.schedulers if scheduler.index != sender]
+        candidates: list[Candidate] = []
+        for scheduler in asked:
+            if self.policy.displaces:
+                candidates += scheduler.candidates(job, self.now_s)
+            else:
+                candidates.append(scheduler.offer_without_displacement(job, self.now_s))
+        self.counts["messages"] += 2 * len(asked)
+        self.counts["comparisons"] += len(candidates)
+        return candidates
 
     # -------------------------------------------------------------------- loop
 
@@ -173,12 +203,45 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
             candidate = self.policy.choose(self, job, sender)
             self.counts["placements"] += 1
             if candidate is not None:
+                fault = self._fault(candidate, job, sender)
+                self._demand(not fault, f"what it chooses for {job.id} {fault}")
                 self._accept(job, candidate)
                 waiting.extend((self.jobs[index], candidate.resource) for index in candidate.displaced)
             elif sender == NOWHERE:
                 self._accept(job, self._behind_all(job))
             else:
                 self._stay(job, sender)
+
+    def _fault(self, candidate: Candidate, job: PlatformJob, sender: int) -> str:
+        """Say why a choice cannot be carried out; empty if it can. Whether a resource has offered it is not asked."""
+        if not isinstance(candidate, Candidate):
+            return f"must be a Candidate or None, not {candidate!r}"
+        index, displaced = candidate.resource, candidate.displaced
+        if not isinstance(index, int) or not 0 <= index < len(self.schedulers):
+            return f"is on resource {index!r}, and there are 0 to {len(self.schedulers) - 1}"
+        resource = self.schedulers[index]
+        if index == sender:
+            return f"is {resource.id}, which it has been pushed out of (None lets it stay there)"
+        if candidate.last:
+            return f"is behind all others on {resource.id}, which is for jobs that nobody takes (None)"
+        most = MAX_MACHINES_PER_JOB if isinstance(resource, CloudScheduler) else 0
+        if not isinstance(candidate.machines, int) or not min(most, 1) <= candidate.machines <= most:
+            return f"is on {candidate.machines!r} machines of {resource.id}, which offers {min(most, 1)} to {most}"
+        if not displaced:
+            return ""
+        if not self.policy.displaces:
+            return "displaces jobs, although the policy says that it displaces none (displaces = False)"
+        if len(set(displaced)) < len(displaced) or not all(self._waits_on(index, other) for other in displaced):
+            return f"displaces {displaced!r}: each once, and only jobs that wait on {resource.id}"
+        if sum(self.jobs[other].size for other in displaced) >= job.size:
+            return f"displaces as much work on {resource.id} as it has, or more"
+        return ""
+
+    def _waits_on(self, resource: int, index: int) -> bool:
+        """Whether there is such a job, and it waits on a resource."""
+        if not isinstance(index, int) or not 0 <= index < len(self.jobs):
+            return False
+        return self.jobs[index].resource == resource and self.jobs[index].start_s < 0
 
     def _behind_all(self, job: PlatformJob) -> Candidate:
         """Let a new job that nobody offers to run be the last in the queue in which it ends first.
@@ -187,6 +250,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         """
         self.counts["unwanted"] += 1
         clusters = [scheduler for scheduler in self.schedulers if isinstance(scheduler, ClusterScheduler)]
+        self._demand(bool(clusters), f"it takes no offer for {job.id}, and there is no cluster where it could wait")
         offers = [cluster.offer_behind_all(job, self.now_s) for cluster in clusters]
         return min(offers, key=lambda offer: (offer.end_s, offer.cost, offer.resource))
 
@@ -227,7 +291,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         self.counts["stays"] += 1
         if self.records is not None:
             self._note("stay", job=job.id, resource=cluster.id)
-        cluster.accept(job, (), self.now_s)
+        cluster.take_back(job, self.now_s)
         self._plan_start(cluster)
 
     def _plan_start(self, cluster: ClusterScheduler) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ...instances.errors import InputError, Issue
+from ...instances.malleable_jobs import JobSet
 from ...instances.platforms import Platform
 from ...solvers.processes import in_processes
 from ..trace_files import Trace
 from .engine import PlatformReplay
-from .job_sets import JobSet
 from .outcome import PlatformOutcome
-from .policies import platform_policy
+from .policies import PolicyFactory, policy_factories
 from .summary import PlatformSummary, summarise_platform
 from .traces import platform_trace
 
 _SEEDS_A_BATCH = 2
+_NO_JOBS = "has no jobs: have some drawn, e.g. JobSet('mixed', 100)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class PlatformRuns:
 
 def replay_platform(
     platform: Platform,
-    policies: Sequence[str],
+    policies: Sequence[str | PolicyFactory],
     runs: int = 1,
     *,
     job_set: JobSet | None = None,
@@ -64,16 +65,17 @@ def replay_platform(
     ----------
     platform : Platform
         With jobs, unless they are drawn.
-    policies : sequence of str
-        Names of policies; see `platform_policy`.
+    policies : sequence of str or callable
+        Names of policies, see `platform_policy`; or what makes a policy of one's own from the seed of a run, e.g. a
+        subclass of `PlatformPolicy`.
     runs : int
-        The seeds from ``seed`` on: each draws the jobs, if they are drawn, and the resources of ``round-robin``.
+        The seeds from ``seed`` on: each draws the jobs, if they are drawn, and what policies draw.
     job_set : JobSet, optional
         Jobs to be drawn in place of those of the platform.
     seed : int
         The first of them.
     jobs : int
-        Processes.
+        Processes; what makes policies is sent to them, if there are several.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies.
 
@@ -85,15 +87,18 @@ def replay_platform(
     Raises
     ------
     InputError
-        If there is no such policy, there are no jobs, or a number is out of range.
+        If there is no such policy, there are no jobs, or a number is out of range; if what makes a policy makes none,
+        or cannot be sent to other processes.
+    SpotbagError
+        If a policy of one's own chooses what cannot be.
     """
     if runs < 1 or jobs < 1:
         raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
-    if not policies:
-        raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
+    given = _listed(policies)
     _check(seed, runs)
-    for policy in policies:
-        platform_policy(policy)
+    factories = policy_factories(given, seed)
+    if jobs > 1:
+        _demand_sendable(given)
     platform_with_jobs(platform, job_set, seed)
     batches = [
         range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
@@ -101,7 +106,7 @@ def replay_platform(
     done: list[list[PlatformOutcome]] = []
     interrupted = False
     try:
-        for rows in _rows(partial(_batch, platform, tuple(policies), job_set), batches, jobs):
+        for rows in _rows(partial(_batch, platform, given, job_set), batches, jobs):
             done += rows
             if on_run is not None:
                 on_run(len(rows))
@@ -109,19 +114,46 @@ def replay_platform(
         interrupted = True
         if not done:
             raise
-    return PlatformRuns(tuple(policies), tuple(zip(*done, strict=True)), interrupted)
+    names = tuple(make(seed).name for make in factories)
+    return PlatformRuns(names, tuple(zip(*done, strict=True)), interrupted)
 
 
 def replay_platform_once(
     platform: Platform,
-    policy: str,
+    policy: str | PolicyFactory,
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
 ) -> tuple[PlatformOutcome, Trace]:
-    """Replay jobs on a hybrid platform once, and keep a record of all that happens; see `replay_platform`."""
+    """Replay jobs on a hybrid platform once under one policy, and keep a record of all that happens.
+
+    Parameters
+    ----------
+    platform : Platform
+        With jobs, unless they are drawn.
+    policy : str or callable
+        The name of a policy, or what makes one from the seed, as for `replay_platform`.
+    job_set : JobSet, optional
+        Jobs to be drawn in place of those of the platform.
+    seed : int
+        Of the jobs, and of what the policy draws.
+
+    Returns
+    -------
+    outcome : PlatformOutcome
+        What it comes to: that of the run of this seed among those of `replay_platform`.
+    trace : Trace
+        All events and decisions; see `write_traces` and `audit` of ``spotbag.replay``.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy, there are no jobs, or a number is out of range.
+    SpotbagError
+        If a policy of one's own chooses what cannot be.
+    """
     _check(seed, 1)
-    make = platform_policy(policy)
+    [make] = policy_factories([policy], seed)
     with_jobs = platform_with_jobs(platform, job_set, seed)
     replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
     outcome = replay.run()
@@ -139,8 +171,31 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
     if job_set is not None:
         return platform.with_jobs(job_set.draw(platform, seed))
     if not platform.jobs:
-        raise InputError(platform.name, [Issue("", "are none: give it some, or have a set of jobs drawn", "jobs")])
+        raise InputError(platform.name, [Issue("", _NO_JOBS)])
     return platform
+
+
+def _listed(policies: Sequence[str | PolicyFactory]) -> tuple[str | PolicyFactory, ...]:
+    """Return policies as they were given; refuse a single one, and none."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        single = repr(policies) if isinstance(policies, str) else getattr(policies, "__name__", "...")
+        raise InputError("replay", [Issue("", f"must be a list, also of a single policy: [{single}]", "policies")])
+    given = tuple(policies)
+    if not given:
+        raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
+    return given
+
+
+def _demand_sendable(policies: Sequence[str | PolicyFactory]) -> None:
+    """Refuse what makes policies if it cannot be sent to other processes."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    for place, policy in enumerate(policies):
+        try:
+            dumps(policy)
+        except Exception as error:  # whatever objects raise that cannot be pickled
+            rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (jobs=1)"
+            raise InputError("replay", [Issue(f"policies[{place}]", rule)]) from None
 
 
 def _check(seed: int, runs: int) -> None:
@@ -154,18 +209,27 @@ def _rows(
     work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], jobs: int
 ) -> Iterator[list[list[PlatformOutcome]]]:
     if jobs == 1:
-        return map(work, batches)
-    return in_processes(work, batches, jobs)
+        yield from map(work, batches)
+        return
+    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+
+    try:
+        yield from in_processes(work, batches, jobs)
+    except TerminatedWorkerError:
+        raise
+    except BrokenProcessPool:
+        rule = "cannot be imported in other processes: have them in a module that can, or replay in this one (jobs=1)"
+        raise InputError("replay", [Issue("", rule, "policies")]) from None
 
 
 def _batch(
     platform: Platform,
-    policies: Sequence[str],
+    policies: Sequence[str | PolicyFactory],
     job_set: JobSet | None,
     seeds: range,
 ) -> list[list[PlatformOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = [platform_policy(policy) for policy in policies]
+    makers = policy_factories(policies, seeds[0])
     rows = []
     for seed in seeds:
         with_jobs = platform_with_jobs(platform, job_set, seed)

@@ -42,15 +42,15 @@ _LONGEST_LABEL = 22
 _HOUR_S = 3600
 
 
-def save_platform_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> None:
+def save_platform_gantt(traces: Trace | Sequence[Trace], path: str | os.PathLike[str]) -> None:
     """Draw replays on a hybrid platform one above the other: a lane for each resource, a bar for each job.
 
     The height of a cluster is its processors; a cloud has a row for each machine.
 
     Parameters
     ----------
-    traces : sequence of Trace
-        Replays of the same jobs, e.g. by `replay_platform_once` under several policies.
+    traces : Trace or sequence of Trace
+        A replay, or several of the same jobs, e.g. by `replay_platform_once` under several policies.
     path : path
         Its ending says the format: ``.png``, ``.svg`` or ``.pdf``.
 
@@ -61,7 +61,7 @@ def save_platform_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -
         there is more in them than can be read, the file cannot be written or matplotlib is missing.
     """
     kind = still_format(path, PICTURE)
-    picture = platform_picture(traces)
+    picture = platform_picture([traces] if isinstance(traces, Trace) else traces)
     try:
         data = _picture(picture, kind)
     except ImportError as error:

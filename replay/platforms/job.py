@@ -41,6 +41,8 @@ class PlatformJob:
         When it started and ended; -1 before.
     cost : float
         What it has been charged.
+    turn : int
+        How many jobs had joined the queue in which it waits when it did, which orders those of equal priority.
     behind_all : bool
         Whether it waits behind all others, whatever its priority.
     displaced : int
@@ -58,6 +60,7 @@ class PlatformJob:
     start_s: int = -1
     end_s: int = -1
     cost: float = 0.0
+    turn: int = 0
     behind_all: bool = False
     displaced: int = 0
 

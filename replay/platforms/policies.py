@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...instances.errors import InputError, Issue
 from ...instances.job_stream import near_names
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 class PlatformPolicy(ABC):
     """Chooses a candidate for each job; made afresh for each replay.
 
+    Parameters
+    ----------
+    seed : int
+        Of the run, for policies that draw something.
+
     Attributes
     ----------
     name : str
@@ -28,12 +34,15 @@ class PlatformPolicy(ABC):
     rules : PlatformRules
         By which rules the local schedulers work for it.
     displaces : bool
-        Whether it places jobs where they displace others, as local schedulers offer it; for the record.
+        Whether it places jobs where they displace others, as local schedulers offer it.
     """
 
     name: str
     rules: PlatformRules = PlatformRules()
     displaces: bool = True
+
+    def __init__(self, seed: int = 0) -> None:  # noqa: B027 (policies that draw nothing need no other)
+        """Make it; nothing is drawn here."""
 
     @abstractmethod
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
@@ -42,7 +51,7 @@ class PlatformPolicy(ABC):
         Parameters
         ----------
         replay : PlatformReplay
-            The state of everything.
+            The state of everything, which is not to be changed; `PlatformReplay.offers` has what resources offer.
         job : PlatformJob
             It belongs to no resource.
         sender : int
@@ -51,7 +60,8 @@ class PlatformPolicy(ABC):
         Returns
         -------
         Candidate or None
-            None if nobody takes it.
+            One that a resource offers. None if nobody takes it: then it stays where it was pushed out, or is the last
+            in the queue in which it ends first, if it is new.
         """
 
 
@@ -99,10 +109,7 @@ class BestOfAll(PlatformPolicy):
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
         """Choose among what all resources offer."""
-        asked = [scheduler for scheduler in replay.schedulers if scheduler.index != sender]
-        candidates = [candidate for scheduler in asked for candidate in scheduler.candidates(job, replay.now_s)]
-        replay.counts["messages"] += 2 * len(asked)
-        replay.counts["comparisons"] += len(candidates)
+        candidates = replay.offers(job, sender)
         return choose(candidates, job, self._preference) if candidates else None
 
 
@@ -138,6 +145,9 @@ class RoundRobin(PlatformPolicy):
         return replay.schedulers[drawn].offer_without_displacement(job, replay.now_s)
 
 
+PolicyFactory: TypeAlias = Callable[[int], PlatformPolicy]
+"""Makes a policy for a run, from its seed: a class, or any other callable."""
+
 _PREFERENCES: dict[str, tuple[type[TreePolicy] | type[BestOfAll], Preference, str]] = {
     "money-saving": (
         TreePolicy,
@@ -159,30 +169,100 @@ PLATFORM_POLICIES: dict[str, str] = {name: description for name, (_, _, descript
 """What each policy does, by name; the rules of the local schedulers are changed by `SUFFIXES`."""
 
 
-def platform_policy(name: str) -> Callable[[int], PlatformPolicy]:
+def platform_policy(name: str) -> PolicyFactory:
     """Return what makes a policy, from a seed for what it draws.
 
     Parameters
     ----------
     name : str
         One of `PLATFORM_POLICIES`, and rules that are not the paper's, each after a plus: ``money-saving+deadline``.
+        The name of the policy has them in the order of `SUFFIXES`, however they were given.
 
     Raises
     ------
     InputError
-        If there is no such policy, or no such rule; close names are suggested.
+        If there is no such policy, or no such rule; close names are suggested. If a rule is given twice.
     """
-    base, *suffixes = name.split("+")
-    if base not in PLATFORM_POLICIES:
-        raise InputError("policy", [Issue("", f"is no policy ({near_names(base, PLATFORM_POLICIES)})", value=name)])
-    changes: dict[str, str] = {}
-    for suffix in suffixes:
-        if suffix not in SUFFIXES:
-            rule = f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"
-            raise InputError("policy", [Issue("", rule, value=name)])
-        changes |= SUFFIXES[suffix][0]
+    fault = _fault_of_name(name)
+    if fault:
+        raise InputError("policy", [Issue("", fault, value=name)])
+    base, *given = name.split("+")
+    suffixes = [suffix for suffix in SUFFIXES if suffix in given]
+    changes = {field: value for suffix in suffixes for field, value in SUFFIXES[suffix][0].items()}
     rules = replace(PlatformRules(), **changes)  # type: ignore[arg-type]
+    called = "+".join([base, *suffixes])
     if base == _ROUND_ROBIN:
-        return partial(RoundRobin, name, rules)
+        return partial(RoundRobin, called, rules)
     kind, preference, _ = _PREFERENCES[base]
-    return lambda seed: kind(name, preference, rules)
+    return lambda seed: kind(called, preference, rules)
+
+
+def _fault_of_name(name: str) -> str:
+    """Say what is wrong with the name of a policy; empty if nothing is."""
+    several = [part.strip() for part in name.split(",")]
+    if len(several) > 1:
+        return "is no policy (give them one by one: " + " ".join(f"--policy {part}" for part in several) + ")"
+    base, *suffixes = name.split("+")
+    if not base and suffixes:
+        return f"is no policy (rules follow the name of one: {next(iter(PLATFORM_POLICIES))}{name})"
+    if base not in PLATFORM_POLICIES:
+        return f"is no policy ({near_names(base, PLATFORM_POLICIES)})"
+    for place, suffix in enumerate(suffixes):
+        if suffix not in SUFFIXES:
+            return f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"
+        if suffix in suffixes[:place]:
+            return f"has +{suffix} twice"
+    return ""
+
+
+def policy_factories(policies: Sequence[str | PolicyFactory], seed: int) -> list[PolicyFactory]:
+    """Return what makes each of several policies.
+
+    Parameters
+    ----------
+    policies : sequence of str or callable
+        Names of policies, and what makes one of one's own from a seed.
+    seed : int
+        With which each is made once, to see what it is.
+
+    Raises
+    ------
+    InputError
+        If one is no policy.
+    """
+    return [
+        platform_policy(policy) if isinstance(policy, str) else _checked_factory(policy, f"policies[{place}]", seed)
+        for place, policy in enumerate(policies)
+    ]
+
+
+def _checked_factory(factory: PolicyFactory, where: str, seed: int) -> PolicyFactory:
+    """Return what makes a policy of one's own, unless it does not."""
+    fault = _fault_of_factory(factory, seed)
+    if fault:
+        raise InputError("replay", [Issue(where, fault)])
+    return factory
+
+
+def _fault_of_factory(factory: PolicyFactory, seed: int) -> str:
+    """Say why something does not make policies; empty if it does."""
+    if isinstance(factory, PlatformPolicy):
+        made = type(factory).__name__
+        return f"is a policy, made already: give what makes one from a seed, {made} or lambda seed: {made}(...)"
+    if not callable(factory):
+        return f"must be the name of a policy, or what makes one from a seed (a class, a function), not {factory!r}"
+    called = getattr(factory, "__name__", repr(factory))
+    try:
+        inspect.signature(factory).bind(seed)
+    except TypeError as error:
+        return f"{called} must make a policy from a seed, but {called}(seed) has {error}"
+    if inspect.isabstract(factory):
+        return f"{called} has no method choose(self, replay, job, sender)"
+    policy = factory(seed)
+    if not isinstance(policy, PlatformPolicy):
+        return f"{called}(seed) must be a PlatformPolicy, not {policy!r}"
+    if not isinstance(getattr(policy, "name", None), str) or not policy.name:
+        return f"{called} must have a name: name = 'mine'"
+    if not isinstance(policy.rules, PlatformRules):
+        return f"{called} must have PlatformRules as its rules, not {policy.rules!r}"
+    return ""

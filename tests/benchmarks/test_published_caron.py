@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from spotbag.benchmarks.published import caron_trees
 from spotbag.benchmarks.published.caron import bench_caron, n_caron_steps
 from spotbag.benchmarks.published.caron_claims import Lower, caron_claims, compared, counted
 from spotbag.benchmarks.published.caron_docs import BEGIN, END, section
@@ -41,16 +40,9 @@ from spotbag.instances.platform_files import library_platform
 from spotbag.instances.platform_trees import many_resources, regrouped
 from spotbag.replay.platforms import JobSet, replay_platform
 
-FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,))
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
+FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)
 SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
-
-
-@pytest.fixture(scope="module")
-def small_trees() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(caron_trees, "FAN_OUTS", SMALL_TREES)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +51,7 @@ def told() -> list[tuple[int, str]]:
 
 
 @pytest.fixture(scope="module")
-def result(small_trees: None, told: list[tuple[int, str]]) -> PublishedComparisonResult:
+def result(told: list[tuple[int, str]]) -> PublishedComparisonResult:
     return bench_caron(FEW, lambda done, label: told.append((done, label)))
 
 
@@ -216,7 +208,7 @@ def cells(changes: dict[tuple[str, str], float]) -> Cells:
 
 
 @pytest.fixture(scope="module")
-def trees(small_trees: None) -> Sequence[TreeRuns]:
+def trees() -> Sequence[TreeRuns]:
     return tree_runs(dataclasses.replace(FEW, runs=1), lambda done, label: None)
 
 

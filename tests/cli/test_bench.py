@@ -93,7 +93,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.published.caron_runs._GRID_DRAWS", 1)
-    monkeypatch.setattr("spotbag.benchmarks.published.caron_trees.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
+    monkeypatch.setattr("spotbag.benchmarks.published.caron_runs.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
     out = shell.run("bench", "caron", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
     assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
     for title in (

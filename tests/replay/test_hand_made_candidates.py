@@ -146,6 +146,11 @@ class TestDedicatedCluster:
         cluster.accept(job(0, 4, priority=5, deadline_s=60), (), 0)
         assert only(cluster.candidates(job(1, 40, priority=5), 0)) == Candidate(0, True, 660, 0.0)
 
+    def test_a_job_that_comes_from_another_queue_goes_behind_its_equals(self) -> None:
+        cluster = dedicated()
+        cluster.accept(job(5, 4, priority=5, deadline_s=60), (), 0)
+        assert only(cluster.candidates(job(1, 40, priority=5), 0)) == Candidate(0, True, 660, 0.0)
+
     def test_a_full_cluster_offers_a_late_end(self) -> None:
         cluster = dedicated()
         for number in range(10):
@@ -280,6 +285,12 @@ class TestCloud:
         first, second = cloud().candidates(job(0, 480, deadline_s=1800, budget=1919.99), 0)
         assert first == Candidate(2, False, 1800, 1920, (), 2)
         assert second == Candidate(2, False, 3600, 1919.99, (), 1)  # one machine for an hour; the budget is spent
+
+    def test_the_second_candidate_may_be_good(self) -> None:
+        # to the deadline: 3 machines for two started hours each; within an hour: 3 machines in 2,850 s
+        first, second = cloud().candidates(job(0, 1140, deadline_s=3900, budget=3000), 0)
+        assert first == Candidate(2, False, 3900, 3 * 2 * 960, (), 3)
+        assert second == Candidate(2, True, 2850, 3000, (), 3)
 
     def test_the_price_within_the_budget_if_estimates_are_exact(self) -> None:
         _, second = cloud("exact").candidates(job(0, 480, deadline_s=1800, budget=1919.99), 0)

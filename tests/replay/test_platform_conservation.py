@@ -38,8 +38,7 @@ class Anything(PlatformPolicy):
         self._random = np.random.default_rng(seed)
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
-        asked = [scheduler for scheduler in replay.schedulers if scheduler.index != sender]
-        candidates = [candidate for scheduler in asked for candidate in scheduler.candidates(job, replay.now_s)]
+        candidates = replay.offers(job, sender)
         return candidates[int(self._random.integers(len(candidates)))] if candidates else None
 
 

@@ -310,3 +310,10 @@ def test_a_missing_plotting_library_is_named(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(SpotbagError, match=r"pip install 'spotbag\[plot\]'"):
         save_platform_gantt([tiny()], tmp_path / "p.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_single_trace_is_drawn_as_a_list_of_one(tmp_path: Path) -> None:
+    save_platform_gantt(tiny(), tmp_path / "single.svg")
+    save_platform_gantt([tiny()], tmp_path / "list.svg")
+    assert "policy money-saving" in (tmp_path / "single.svg").read_text()
+    assert len((tmp_path / "single.svg").read_text()) == len((tmp_path / "list.svg").read_text())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.instances import Platform, library_platform
-from spotbag.replay.platforms import JobSet, platform_with_jobs, replay_platform
-from spotbag.replay.platforms.bounds import RunBounds, bounds_of_runs, run_bounds
+from spotbag.instances import JobSet, Platform, library_platform
+from spotbag.replay.platforms import RunBounds, bounds_of_runs, platform_with_jobs, replay_platform, run_bounds
 from spotbag.replay.platforms.outcome import PlatformOutcome
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]

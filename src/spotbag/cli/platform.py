@@ -24,11 +24,10 @@ from .platform_report import library_platforms, print_platforms, print_runs, run
 
 if TYPE_CHECKING:
     from ..instances import Platform
-    from ..instances.malleable_jobs import JobSetKind
+    from ..instances.malleable_jobs import JobSet, JobSetKind
     from ..replay import Trace
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
-    from ..replay.platforms.job_sets import JobSet
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
@@ -204,8 +203,7 @@ def _check_options(
     platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
-    from ..instances import SpotbagError, platform_names
-    from ..replay.platforms.job_sets import JobSet
+    from ..instances import JobSet, SpotbagError, platform_names
 
     if platform is None:
         names = some(platform_names())

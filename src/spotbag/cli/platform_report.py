@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances import Platform
+    from ..instances import JobSet, Platform
     from ..replay import Estimate
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
-    from ..replay.platforms.job_sets import JobSet
     from ..replay.platforms.outcome import JobResult, PlatformOutcome
     from ..replay.platforms.summary import PlatformSummary
 
