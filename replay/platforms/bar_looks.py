@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 
 from ...instances.wording import cut_in_the_middle
 from .layout import PlatformBar, PlatformPanel, PlatformPicture
 
-_SHORTEST_CUT = 4
+_SHORTEST_CUT = 6
 """Characters below which a label that is cut says nothing."""
 
 
@@ -51,15 +50,27 @@ def _neighbours(panel: PlatformPanel) -> Iterator[tuple[int, int]]:
 
 def common_beginning(names: Sequence[str]) -> int:
     """Return how many characters all names begin with, up to the last one that is no letter and no digit."""
-    found = re.match(r".*[^0-9A-Za-z]", commonprefix(list(names)), re.DOTALL)
+    pairs = zip(min(names), max(names), strict=False)  # all others begin with what these two have in common
+    shared = "".join(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    found = re.match(r".*[^0-9A-Za-z]", shared, re.DOTALL)
     return found.end() if found and len(names) > 1 else 0
 
 
-def short_label(name: str, beginning: int, room: int) -> str:
-    """Return a name that has room in a bar, without what all names begin with if need be; empty if none has."""
-    if len(name) <= room:
-        return name
-    told = f"…{name[beginning:]}" if beginning > 1 else name
-    if len(told) <= room:
-        return told
-    return cut_in_the_middle(told, room) if room >= _SHORTEST_CUT else ""
+def short_labels(names: Sequence[str]) -> list[str]:
+    """Return names without what all of them begin and end with."""
+    beginning = common_beginning(names)
+    end = common_beginning([name[::-1] for name in names])
+    return [_without_ends(name, beginning, end) for name in names]
+
+
+def _without_ends(name: str, beginning: int, end: int) -> str:
+    told = name[beginning : len(name) - end]
+    return f"{'…' if beginning else ''}{told}{'…' if end else ''}" if told else name
+
+
+def label_with_room(name: str, short: str, room: int) -> str:
+    """Return as much of a name as there is room for, or what is left of its short form; empty if that says nothing."""
+    for label in (name, short):
+        if len(label) <= room:
+            return label
+    return cut_in_the_middle(short, room) if room >= _SHORTEST_CUT else ""

@@ -15,7 +15,7 @@ from ...schedules.gantt_style import BAR_HALF, WIDTH_IN, figure_bytes, figure_of
 from ...solvers.pictures import still_format
 from ..jobs.gantt import JOB_COLOURS
 from ..trace_files import Trace
-from .bar_looks import common_beginning, job_colours, short_label
+from .bar_looks import job_colours, label_with_room, short_labels
 from .layout import Lane, PlatformBar, PlatformPanel, PlatformPicture, platform_picture
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _picture(picture: PlatformPicture, kind: str) -> bytes:
     start_h, span_h = picture.start_s / _HOUR_S, (picture.end_s - picture.start_s) / _HOUR_S
     all_axes[0].set_xlim(start_h - 0.003 * span_h, start_h + 1.01 * span_h)  # what arrives at once is to be seen
     all_axes[0].ticklabel_format(axis="x", useOffset=False)
-    all_axes[-1].set_xlabel("time on the clock of the jobs (h), from the first arrival on")
+    all_axes[-1].set_xlabel("time of the clock (h), from the first arrival on")
     figure.suptitle(picture.title, fontsize=12, parse_math=False)
     figure.legend(handles=_legend(picture), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return figure_bytes(figure, kind)
@@ -104,7 +104,7 @@ class _Looks:
 
     def __init__(self, picture: PlatformPicture) -> None:
         self._names = picture.jobs
-        self._beginning = common_beginning(picture.jobs)
+        self._short = short_labels(picture.jobs)
         self._colours = [JOB_COLOURS[number] for number in job_colours(picture, len(JOB_COLOURS))]
         self.second_in = _AXIS_IN / (picture.end_s - picture.start_s)
 
@@ -114,7 +114,7 @@ class _Looks:
 
     def label(self, job: int, length_in: float) -> str:
         """Of a job, with room in a length; empty if there is too little."""
-        return short_label(self._names[job], self._beginning, int(length_in / _CHARACTER_IN))
+        return label_with_room(self._names[job], self._short[job], int(length_in / _CHARACTER_IN))
 
 
 def _edges_in(lanes: Sequence[Lane], row_in: float) -> list[float]:

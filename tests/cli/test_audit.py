@@ -62,7 +62,7 @@ def test_a_hybrid_platform(shell: Shell) -> None:
     write_traces("platform.jsonl", [trace])
     out = " ".join(shell.run("audit", "platform.jsonl").split())
     assert "moved by hand: 1 run, correct policy seed cost (units) makespan (s)" in out
-    assert "by-hand 3 490.000000 900 25 correct 1 of 5 jobs late, by up to 420 s" in out
+    assert "by-hand 3 490 900 25 correct 1 of 5 jobs late, by up to 420 s" in out
     assert "$" not in out
     assert shell.json("audit", "platform.jsonl") == {
         "platform": "moved by hand",
@@ -142,6 +142,9 @@ def test_bad_input_is_exit_code_2(shell: Shell, monkeypatch: pytest.MonkeyPatch)
     assert "no such file" in shell.err
     (shell.folder / "plan.json").write_text('{"format": "spotbag.schedule/1"}\n')
     shell.run("audit", "plan.json", code=2)
+    assert "is not 'spotbag.trace/1'; this is a plan: use 'spotbag check'" in shell.err
+    (shell.folder / "other.json").write_text('{"a": 1}\n')
+    shell.run("audit", "other.json", code=2)
     assert "must be the header of a trace" in shell.err
     write_traces("day.jsonl", [hand_made_traces.stolen()])
     text = (shell.folder / "day.jsonl").read_text()

@@ -211,6 +211,8 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("thai/table2",), "thai/table2: this is a stream of jobs: use 'spotbag stream'"),
         (("none.json",), "none.json: no such file"),
         (("bad.json",), "bad.json: 3 errors\n  name is missing\n  agents is missing"),
+        (("own.json",), "own.json: has no jobs: have some drawn"),
+        (("tiny/hybrid", "--tell"), "--tell: tells a single run; add --once"),
         (("caron/hybrid",), "caron/hybrid: has no jobs: have some drawn, e.g. --draw mixed --number 100"),
         (("tiny/hybrid", "--policy", "money-savings"), "did you mean money-saving"),
         (("tiny/hybrid", "--draw", "mix"), "did you mean mixed"),
@@ -224,7 +226,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--once", "--seed", str(2**64), "--trace", "t.jsonl"), "must be from 0 to 2**64 - 1"),
         (("tiny/hybrid", "--once", "--runs", "3"), "give one of them"),
         (("tiny/hybrid", "--trace", "t.jsonl"), "add --once"),
-        (("tiny/hybrid", "--write", "mine.json", "--gantt", "p.png"), "leave out --trace and --gantt"),
+        (("tiny/hybrid", "--write", "mine.json", "--gantt", "p.png"), "leave out --trace, --gantt and --tell"),
         (("tiny/hybrid", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/hybrid", "--once", "--trace", "p.png", "--gantt", "p.png"), "another file of this command"),
         (("bad.json", "--gantt", "p.html"), "a picture of a hybrid platform is .png, .svg or .pdf"),
@@ -233,9 +235,10 @@ def test_the_library_is_listed(shell: Shell) -> None:
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
     (shell.folder / "bad.json").write_text(json.dumps({"format": "spotbag.platform/1"}))
+    (shell.folder / "own.json").write_text(format_platform(library_platform("caron/hybrid")))
     shell.run("platform", *words, code=2)
     assert said in shell.err
-    assert [path.name for path in shell.folder.iterdir()] == ["bad.json"]
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["bad.json", "own.json"]
 
 
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
@@ -248,6 +251,83 @@ def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> Non
     for name, kind in (("jobs.json", "a stream of jobs"), ("bag.json", "an instance")):
         shell.run("platform", name, code=2)
         assert f"is not 'spotbag.platform/1'; this is {kind}: use" in shell.err
+
+
+def test_traces_and_documents_are_sent_where_they_belong(shell: Shell) -> None:
+    shell.run(*TINY, "--once", "--trace", "run.jsonl")
+    for words in (("platform",), ("stream",), ("solve",), ("show",), ("check", "tiny/two-cores")):
+        shell.run(*words, "run.jsonl", code=2)
+        assert shell.err == "error: run.jsonl: this is a trace: use 'spotbag audit'\n", words
+    platform = library_platform("tiny/hybrid").to_document()
+    for indent in (None, 2):
+        (shell.folder / "platform.json").write_text(json.dumps(platform, indent=indent))
+        shell.run("audit", "platform.json", code=2)
+        assert "this is a hybrid platform: use 'spotbag platform'" in shell.err
+    (shell.folder / "twice.json").write_text("{}\n{}\n")
+    shell.run("platform", "twice.json", code=2)
+    assert "is not JSON: Extra data" in shell.err
+
+
+def test_a_picture_that_cannot_be_read_takes_nothing_from_the_rest(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spotbag.replay.platforms.layout.MOST_MACHINES", 3)
+    words = (*TINY, "--once", "-p", "money-saving", "-p", "time-saving", "--gantt", "p.png", "--trace", "t.jsonl")
+    out = shell.run(*words, code=2)
+    assert shell.err.startswith("error: p.png: not drawn: a picture of 5 rows of cloud machines cannot be read")
+    assert "leave out time-saving (which has 3)" in shell.err
+    assert len(rows_of(out, "time-saving")) == 6
+    assert out.endswith("\nwrote t.jsonl\n")
+    said = shell.json(*words, code=2)
+    assert said["written"] == ["t.jsonl"]
+    assert "leave out time-saving" in said["not_drawn"]
+    assert len(said["policies"]) == 2
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["t.jsonl"]
+
+
+def test_what_was_written_is_said(shell: Shell) -> None:
+    words = (*TINY, "--once", "-p", "money-saving", "--gantt", "p.svg", "--trace", "t.jsonl")
+    assert shell.run(*words).endswith("\nwrote t.jsonl\nwrote p.svg\n")
+    assert shell.json(*words)["written"] == ["t.jsonl", "p.svg"]
+    assert shell.json(*TINY, "--once")["written"] == []
+
+
+def test_jobs_that_missed_something_are_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("-p", "money-saving", "-p", "time-saving")
+    rows = [line.split() for line in shell.run(*TINY, "--once", *words).splitlines()]
+    assert ["money-saving", "hopeless", "dedicated", "180", "720", "900", "480", "420", "0", "5"] in rows
+    assert ["time-saving", "hopeless", "cloud", "180", "180", "360", "480", "-", "240", "5"] in rows
+    assert "... and" not in shell.out
+    monkeypatch.setattr("spotbag.cli.platform_report._MOST_MISSED", 0)
+    assert "... and 1 more of time-saving (in --json)" in shell.run(*TINY, "--once", *words)
+    assert "late, or" not in shell.run(*TINY, "--runs", "2", *words)
+
+
+def test_the_story_of_a_run(shell: Shell) -> None:
+    words = (*TINY, "--once", "--tell", "-p", "money-saving", "-p", "time-saving")
+    out = shell.run(*words)
+    assert out.startswith("tiny/hybrid, policy money-saving, seed 0: 5 jobs on 1 dedicated cluster")
+    assert "\n\ntiny/hybrid, policy time-saving, seed 0" in out
+    assert "      120 s  allocated starts humble\n" in out
+    assert "execution" not in out
+    [run] = shell.json(*words)["outcomes"]
+    assert "\n\n".join("\n".join(policy["story"]) for policy in run["policies"].values()) + "\n" == out
+
+
+def test_one_run_where_nothing_is_drawn(shell: Shell) -> None:
+    fixed = ("-p", "money-saving", "-p", "fastest-of-all+exact")
+    assert shell.run(*TINY, *fixed) == shell.run(*TINY, *fixed, "--once")
+    assert shell.json(*TINY, *fixed, "--trace", "t.jsonl")["runs"] == 1
+    assert shell.json(*TINY, *fixed, "--runs", "3")["runs"] == 3
+    assert shell.json(*TINY, *fixed, "-p", "round-robin")["runs"] == 20
+    assert shell.json(*TINY, *fixed, "--draw", "small", "--number", "2")["runs"] == 20
+
+
+def test_costs_of_platforms_look_alike(shell: Shell) -> None:
+    shell.run(*MIXED, "--once", "-p", "time-saving", "--trace", "t.jsonl")
+    cost = rows_of(shell.out, "time-saving")[0][1]
+    assert "," in cost
+    assert rows_of(shell.run("audit", "t.jsonl"), "time-saving")[0][2] == cost
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

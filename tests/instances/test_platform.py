@@ -161,6 +161,7 @@ def chain(length: int) -> Change:
         (job(id="early"), "jobs[1]: id 'early' is a duplicate of jobs[0]"),
         (job(deadline_s=60), "jobs[0] 'late': deadline_s 60 must be after arrival_s (60): deadlines are not counted"),
         (job(size_processor_minutes=0), "jobs[0] 'late': size_processor_minutes 0 must be greater than or equal to 1"),
+        (job(budget=None), "jobs[0] 'late': budget null must be a number"),
         (job(budget=-1), "jobs[0] 'late': budget -1 must be greater than or equal to 0"),
         (job(priority=1.5), "jobs[0] 'late': priority 1.5 must be a whole number"),
     ],
@@ -234,12 +235,22 @@ def test_each_cycle_is_named_once_with_the_agents_on_it() -> None:
     assert "'x6' below 'x7' below ... below 'x0'; agents must" in message
 
 
+def test_a_wrong_parent_is_not_blamed_on_the_agent_that_it_leaves_empty() -> None:
+    def change(faulty: dict[str, Any]) -> None:
+        for resource in faulty["resources"]:
+            resource["parent"] = "sites"
+
+    message = errors(change)
+    assert message.count("'sites' is no agent (did you mean site?)") == 3
+    assert "has nothing below it" not in message
+
+
 def test_many_faults_are_refused_in_time() -> None:
     def change(faulty: dict[str, Any]) -> None:
         faulty["resources"] += [{"id": f"r{n}", "kind": "cloud", "parent": f"p{n}"} for n in range(20_000)]
         faulty["agents"] += [{"id": f"x{n}", "parent": f"x{n + 1}"} for n in range(20_000)]
 
-    assert "... and 1998" in errors(change)  # of 20,002: x0 has nothing below it, the last is below no agent
+    assert "... and 1998" in errors(change)  # of 20,001: the last agent is below no agent either
     assert "only the first 1000 of 20003 entries were looked at" in errors(
         lambda faulty: faulty["resources"].extend([{"id": "r", "kind": "cloud", "x": 1}] * 20_000)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from hand_made_job_traces import sampled
 from spotbag.instances import Platform, SpotbagError, draw_malleable_jobs, library_platform
 from spotbag.replay import Trace
 from spotbag.replay.platforms import replay_platform_once
+from spotbag.replay.platforms.bar_looks import job_colours, label_with_room, short_labels
 from spotbag.replay.platforms.gantt import save_platform_gantt
 from spotbag.replay.platforms.layout import Move, PlatformBar, PlatformPanel, platform_picture
 
@@ -131,7 +133,7 @@ def test_svg_says_what_is_seen(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for part in (
         "tiny/hybrid seed 0: 5 jobs",
-        "policy money-saving: cost 490, 1 of 5 jobs late (0.12 h in all), all done after 0.25 h",
+        "policy money-saving: cost 490, 1 of 5 jobs late (0.12 h in all), all done by 0.25 h",
         "policy time-saving: cost",
         ">arrivals<",
         ">dedicated<",
@@ -143,7 +145,7 @@ def test_svg_says_what_is_seen(tmp_path: Path) -> None:
         "idle machine, paid for",
         "end of a paid hour",
         "idle processors of a cluster",
-        "time since the start (h)",
+        "time of the clock (h), from the first arrival on",
     ):
         assert part in text, part
     save_platform_gantt([tiny(), tiny("time-saving")], tmp_path / "again.svg")
@@ -242,6 +244,65 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
             with pytest.raises(SpotbagError, match=says):
                 platform_picture([tiny(), tiny()])
     assert len(platform_picture([tiny(), tiny()]).panels) == 2
+
+
+def test_what_has_too_many_machines_names_the_policy_to_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time-saving rents three machines, the other two."""
+    traces = [tiny(), tiny("time-saving")]
+    monkeypatch.setattr("spotbag.replay.platforms.layout.MOST_MACHINES", 4)
+    with pytest.raises(SpotbagError, match=r"5 rows .* 4 at most; leave out time-saving \(which has 3\), or draw one"):
+        platform_picture(traces)
+    monkeypatch.setattr("spotbag.replay.platforms.layout.MOST_MACHINES", 1)
+    with pytest.raises(SpotbagError, match=r"5 rows .* 1 at most; draw one of fewer jobs"):
+        platform_picture(traces)
+
+
+def moved(seconds: int) -> Trace:
+    """Trace of the small platform with all jobs later."""
+    document = library_platform("tiny/hybrid").to_document()
+    later = [
+        {key: value + seconds * key.endswith("_s") for key, value in job.items() if key != "id"}
+        for job in document["jobs"]
+    ]
+    document["jobs"] = [job | {"id": old["id"]} for job, old in zip(later, document["jobs"], strict=True)]
+    return replay_platform_once(Platform.from_document(document, "later"), "money-saving")[1]
+
+
+def test_a_picture_begins_with_the_first_arrival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = platform_picture([moved(28_030)])
+    assert (picture.start_s, picture.arrivals_s[0]) == (28_020, 28_030)
+    assert "all done by 8.0" in picture.panels[0].title
+    save_platform_gantt([moved(28_800)], tmp_path / "p.svg")
+    assert re.findall(r">(\d+\.\d+)<", (tmp_path / "p.svg").read_text(encoding="utf-8"))[:2] == ["8.0", "8.2"]
+
+
+def test_neighbours_have_different_colours() -> None:
+    platform = drawn("caron/hybrid", 80, "mixed", 60)
+    policies = ("money-saving", "time-saving")
+    picture = platform_picture([replay_platform_once(platform, policy)[1] for policy in policies])
+    colours = job_colours(picture, 9)
+    assert set(colours) == set(range(9))
+    compared = equal_in_turns = 0
+    for panel in picture.panels:
+        for lane in range(len(panel.lanes)):
+            for row in range(panel.lanes[lane].rows):
+                bars = [bar for bar in panel.bars if (bar.lane, bar.row) == (lane, row)]
+                for one, other in pairwise(bars):
+                    assert colours[one.job] != colours[other.job]
+                    compared += 1
+                    equal_in_turns += one.job % 9 == other.job % 9
+    assert compared > 80
+    assert equal_in_turns
+
+
+def test_labels_are_shortened() -> None:
+    names = ["farm-001-frame", "farm-020-frame"]
+    assert short_labels(names) == ["…001…", "…020…"]
+    assert short_labels(["one", "two"]) == ["one", "two"]
+    assert short_labels(["a-b", "a-b-b"]) == ["a-b", "…b…"]
+    assert short_labels(["a-only"]) == ["a-only"]
+    assert [label_with_room(names[0], "…001…", room) for room in (14, 13, 5, 4)] == [names[0], "…001…", "…001…", ""]
+    assert label_with_room("a" * 9 + "z", "a" * 9 + "z", 7) == "aaa…aaz"
 
 
 def test_a_missing_plotting_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

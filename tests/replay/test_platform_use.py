@@ -21,6 +21,20 @@ def test_use_by_hand() -> None:
     assert [use.use for use in resource_use(platform, outcome)] == [1, 1 / 3, 1 / 6]
 
 
+def test_use_counts_from_the_first_arrival() -> None:
+    document = library_platform("tiny/hybrid").to_document()
+    for job in document["jobs"]:
+        job["arrival_s"] += 28_000  # and 40 seconds into a minute: that minute counts
+        job["deadline_s"] += 28_000
+    platform = Platform.from_document(document, "morning")
+    outcome, _ = replay_platform_once(platform, "money-saving")
+    [dedicated, *_] = resource_use(platform, outcome)
+    minutes = -(-outcome.end_s // 60) - 28_000 // 60
+    assert dedicated.available_processor_minutes == 2 * minutes
+    assert dedicated.use is not None
+    assert dedicated.use > 0.9
+
+
 def test_nothing_available_has_no_use() -> None:
     document = library_platform("tiny/hybrid").to_document()
     document["jobs"] = document["jobs"][:1]

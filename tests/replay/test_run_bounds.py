@@ -6,6 +6,7 @@ import pytest
 
 from spotbag.instances import JobSet, Platform, library_platform
 from spotbag.replay.platforms import RunBounds, bounds_of_runs, platform_with_jobs, replay_platform, run_bounds
+from spotbag.replay.platforms.outcome import PlatformOutcome
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]
 
@@ -50,3 +51,21 @@ def test_several_processes_find_the_same() -> None:
     platform, jobs = library_platform("caron/hybrid"), JobSet("small", 8)
     runs = replay_platform(platform, ["money-saving"], 3, job_set=jobs)
     assert bounds_of_runs(platform, runs, job_set=jobs, jobs=2) == bounds_of_runs(platform, runs, job_set=jobs)
+
+
+def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    platform = library_platform("tiny/hybrid")
+    calls: list[float] = []
+
+    def counted(platform: Platform, outcome: PlatformOutcome) -> RunBounds:
+        calls.append(outcome.cost)
+        return RunBounds(outcome.cost / 2, outcome.delay_s, 0)
+
+    monkeypatch.setattr("spotbag.replay.platforms.bounds.run_bounds", counted)
+    runs = replay_platform(platform, ["money-saving", "time-saving"], 4)
+    assert bounds_of_runs(platform, runs) == ((RunBounds(245, 420, 0),) * 4, (RunBounds(365, 0, 0),) * 4)
+    assert calls == [490, 730]
+    drawn = JobSet("small", 3)
+    runs = replay_platform(platform, ["round-robin"], 2, job_set=drawn)
+    bounds_of_runs(platform, runs, job_set=drawn)
+    assert len(calls) == 4

@@ -197,8 +197,8 @@ def narrow_terminal(columns: int) -> bool:
 def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], tight: bool = False) -> Table:
     """Make a table; a column is its heading and whether it holds numbers.
 
-    Words and numbers are not broken, but for long names after a plus. An empty row is a line between blocks; a tight table has less space between
-    its columns.
+    Words and numbers are not broken, but for long names after a plus. An empty row is a line between blocks; a tight
+    table has less space between its columns.
     """
     from rich import box
     from rich.table import Table

@@ -74,8 +74,8 @@ def platform_command(
             metavar="N",
             min=1,
             max=_MOST_RUNS,
-            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent, or one "
-            "where nothing is drawn.",
+            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent, "
+            "but one where nothing is drawn.",
         ),
     ] = None,
     once: Annotated[

@@ -155,7 +155,7 @@ def _print_missed(runs: PlatformRuns) -> None:
     """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
     columns = [
         ("policy", False),
-        ("missed by", False),
+        ("late, or\nover budget", False),
         ("on", False),
         ("arrival\n(s)", True),
         ("start\n(s)", True),
