@@ -385,7 +385,7 @@ def test_a_day_of_endless_events_is_refused() -> None:
         ({"gap_seconds": 5, "data": [0, 1, 2]}, "data[2] 2 must be 0 or 1"),
         ({"gap_seconds": 5, "data": [0, "x"]}, "data[1] 'x' must be 0 or 1"),
         ({"gap_seconds": 5, "data": [True]}, "data[0] true must be 0 or 1"),
-        ({"gap_seconds": 5, "data": [None]}, "data[0] None must be 0 or 1"),
+        ({"gap_seconds": 5, "data": [None]}, "data[0] null must be 0 or 1"),
         ({"gap_seconds": 5, "data": {"a": [0, 3]}}, "data.a[1] 3 must be 0 or 1"),
         ({"gap_seconds": 5, "data": {"a": []}}, "data.a must not be empty"),
         ({"gap_seconds": 5, "data": {"a": 1}}, "data.a 1 must be an array of 0 and 1"),
