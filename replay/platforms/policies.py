@@ -65,8 +65,8 @@ class PlatformPolicy(ABC):
         """
 
 
-class TreePolicy(PlatformPolicy):
-    """Asks the tree of agents; of two bad candidates it takes the one it prefers (section VI).
+class PreferringPolicy(PlatformPolicy):
+    """Takes the cheapest good candidate; without one, the bad one that it prefers (step 4 of section III).
 
     Parameters
     ----------
@@ -84,33 +84,29 @@ class TreePolicy(PlatformPolicy):
         self._preference = preference
 
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
-        """Choose among what the root returns."""
-        candidates = replay.tree.ask(job, replay.now_s, sender)
+        """Choose among the candidates that it knows of."""
+        candidates = self.known(replay, job, sender)
         return choose(candidates, job, self._preference) if candidates else None
 
+    @abstractmethod
+    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+        """Ask for candidates, but not of the sender."""
 
-class BestOfAll(PlatformPolicy):
-    """Asks all resources itself, and chooses among all their candidates: the basic scheduler of section V.
 
-    Parameters
-    ----------
-    name : str
-        What users call it.
-    preference : callable
-        Which bad candidate it prefers.
-    rules : PlatformRules
-        By which rules the local schedulers work.
-    """
+class TreePolicy(PreferringPolicy):
+    """Asks the tree of agents, whose root returns a good candidate or up to two bad ones (section VI)."""
 
-    def __init__(self, name: str, preference: Preference, rules: PlatformRules) -> None:
-        self.name = name
-        self.rules = rules
-        self._preference = preference
+    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+        """Ask the root."""
+        return replay.tree.ask(job, replay.now_s, sender)
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
-        """Choose among what all resources offer."""
-        candidates = replay.offers(job, sender)
-        return choose(candidates, job, self._preference) if candidates else None
+
+class BestOfAll(PreferringPolicy):
+    """Asks all resources itself: the basic scheduler of section V."""
+
+    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+        """Ask all resources."""
+        return replay.offers(job, sender)
 
 
 class RoundRobin(PlatformPolicy):
@@ -148,7 +144,7 @@ class RoundRobin(PlatformPolicy):
 PolicyFactory: TypeAlias = Callable[[int], PlatformPolicy]
 """Makes a policy for a run, from its seed: a class, or any other callable."""
 
-_PREFERENCES: dict[str, tuple[type[TreePolicy] | type[BestOfAll], Preference, str]] = {
+_PREFERENCES: dict[str, tuple[type[PreferringPolicy], Preference, str]] = {
     "money-saving": (
         TreePolicy,
         cheapest,

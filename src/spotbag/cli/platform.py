@@ -219,9 +219,9 @@ def _check_options(
 
 def _draws_nothing(policy: str) -> bool:
     """Whether a policy does the same with any seed."""
-    from ..replay.platforms.policies import BestOfAll, TreePolicy, platform_policy
+    from ..replay.platforms.policies import PreferringPolicy, platform_policy
 
-    return type(platform_policy(policy)(0)) in (BestOfAll, TreePolicy)
+    return isinstance(platform_policy(policy)(0), PreferringPolicy)
 
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
