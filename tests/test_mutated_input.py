@@ -107,7 +107,7 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
 
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-FEW = settings(RELAXED, max_examples=300)
+FEW = settings(RELAXED, max_examples=120)
 MANY = settings(RELAXED, max_examples=5000)
 
 
@@ -169,8 +169,19 @@ def _read_broken_job_streams(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(RELAXED, max_examples=300)
+@FEW
 def test_broken_platforms_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    _read_broken_platforms(data)
+
+
+@pytest.mark.slow
+@given(st.data())
+@MANY
+def test_thousands_of_broken_platforms(data: st.DataObject) -> None:
+    _read_broken_platforms(data)
+
+
+def _read_broken_platforms(data: st.DataObject) -> None:
     text = data.draw(platform_documents().flatmap(broken))
     try:
         platform = parse_platform(text, "broken.json")

@@ -312,6 +312,7 @@ def test_both_schedulers_have_the_plan_of_their_own_paper(burst: PublishedCompar
     assert {plan.d_spot_s for plan in burst.plans[:2]} == {2291}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(burst: PublishedComparisonResult) -> None:
     assert bench_burst_hads(DayOptions(runs=2, jobs=2)) == burst
 

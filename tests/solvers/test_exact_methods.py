@@ -95,6 +95,7 @@ def test_a_programme_knows_its_value_and_its_rows() -> None:
     assert not program.satisfied_by(np.array([10, 0]))
 
 
+@pytest.mark.slow
 def test_highs_finds_the_optimum_from_a_start_on_j80() -> None:
     # With mip_feasibility_tolerance 1e-9 and a start, HiGHS 1.14 called 0.25106957 optimal here.
     instance = with_d_spot(library_instance("hads/J80"))
@@ -126,7 +127,7 @@ def test_a_part_of_the_window_does_not_inherit_the_bound_of_a_programme() -> Non
     assert result.bound <= 1.1309523809524 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+@pytest.mark.parametrize("solver", ["highs", pytest.param("cp-sat", marks=pytest.mark.slow)])
 def test_patterns_agree_on_both_solvers(solver: str) -> None:
     instance = with_d_spot(library_instance("hads/J60"))
     start = solve(instance, "search").schedule
@@ -280,7 +281,10 @@ def test_the_window_holds_the_makespan_of_the_optimum() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize("method", ["auto", "columns", "interval"])
+@pytest.mark.parametrize(
+    "method",
+    ["auto", pytest.param("columns", marks=pytest.mark.slow), pytest.param("interval", marks=pytest.mark.slow)],
+)
 def test_an_interrupt_gives_the_best_plan_and_bound_so_far(method: str) -> None:
     code = (
         "from spotbag import library_instance, solve\n"

@@ -48,6 +48,7 @@ def test_presolve_keeps_the_optimum_of_counted_cores() -> None:
         assert counted_cores().value(answer.values) == pytest.approx(1.5)
 
 
+@pytest.mark.slow
 def test_columns_of_cores_find_the_optimum_of_six_classes_on_large_vms() -> None:
     # With HiGHS 1.14 they called 0.199 optimal.
     runtimes = [(9, 2), (9, 4), (7, 9), (6, 2), (11, 6), (2, 7)]

@@ -62,7 +62,9 @@ def test_hundreds_of_tiny_fronts_are_those_of_all_plans(family: str, block: int)
         assert (front.complete, values(front)) == (True, exhaustive_front(instance)), seed
 
 
-@pytest.mark.parametrize("counts", [[9], [4, 5], [2, 3, 3]])
+@pytest.mark.parametrize(
+    "counts", [[9], pytest.param([4, 5], marks=pytest.mark.slow), pytest.param([2, 3, 3], marks=pytest.mark.slow)]
+)
 def test_both_ways_find_the_same_front(counts: list[int]) -> None:
     instance = few_classes_instance(counts)
     fast = checked(instance, method="class-programme")
