@@ -64,7 +64,7 @@ def platform_command(
     ] = None,
     number: Annotated[
         int | None,
-        typer.Option("--number", metavar="N", help=f"Jobs to draw; {_DEFAULT_NUMBER} if absent."),
+        typer.Option("--number", metavar="N", min=1, help=f"Jobs to draw; {_DEFAULT_NUMBER} if absent."),
     ] = None,
     runs: Annotated[
         int | None,
@@ -138,8 +138,9 @@ def platform_command(
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
     if write is not None:
-        if trace is not None or gantt is not None or tell:
-            raise SpotbagError("--write writes the platform and stops: leave out --trace, --gantt and --tell")
+        replays = (policy, runs, once, bound, trace, gantt, tell)
+        if any(option not in (None, False) for option in replays):
+            raise SpotbagError("--write writes the platform and stops: leave out what is for a replay")
         check_output(write, platform)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
@@ -204,6 +205,9 @@ def _check_options(
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
     from ..instances import JobSet, SpotbagError, platform_names
+    from ..instances.errors import show_value
+    from ..instances.job_stream import near_names
+    from ..instances.malleable_jobs import JOB_SETS
 
     if platform is None:
         names = some(platform_names())
@@ -214,6 +218,8 @@ def _check_options(
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
     if draw is None:
         return platform, None
+    if draw not in JOB_SETS:
+        raise SpotbagError(f"--draw {show_value(draw)}: there are no such jobs ({near_names(draw, JOB_SETS)})")
     return platform, JobSet(cast("JobSetKind", draw), _DEFAULT_NUMBER if number is None else number)
 
 
