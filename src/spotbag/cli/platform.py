@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,7 @@ from .platform_report import library_platforms, print_platforms, print_runs, run
 
 if TYPE_CHECKING:
     from ..instances import Platform
-    from ..instances.malleable_jobs import JobSet, JobSetKind
+    from ..instances.malleable_jobs import JobSet
     from ..replay import Trace
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
@@ -220,7 +220,7 @@ def _check_options(
         return platform, None
     if draw not in JOB_SETS:
         raise SpotbagError(f"--draw {show_value(draw)}: there are no such jobs ({near_names(draw, JOB_SETS)})")
-    return platform, JobSet(cast("JobSetKind", draw), _DEFAULT_NUMBER if number is None else number)
+    return platform, JobSet(draw, _DEFAULT_NUMBER if number is None else number)
 
 
 def _draws_nothing(policy: str) -> bool:
