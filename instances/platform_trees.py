@@ -36,11 +36,10 @@ def depth_of(platform: Platform) -> int:
 
     It is the maximum leaf depth of section V of Caron & de Assuncao 2016.
     """
-    level, depth = [platform.root], 0
-    while level:  # no agent is without anything below it
-        depth += 1
-        level = [below for agent in level for below in platform.children[agent] if below in platform.children]
-    return depth
+    import networkx
+
+    # The deepest node is a resource: no agent is without anything below it.
+    return int(networkx.dag_longest_path_length(platform_tree(platform)))
 
 
 def regrouped(platform: Platform, fan_out: int) -> Platform:

@@ -113,6 +113,11 @@ def test_one_run_tells_what_ran_where(shell: Shell) -> None:
     assert [machine["cost"] for machine in told["machine_bills"]] == [240, 240]
 
 
+def test_a_policy_whose_rules_are_given_in_another_order_is_replayed_once(shell: Shell) -> None:
+    told = shell.json(*TINY, "-p", "time-saving+exact+deadline", "-p", "time-saving+deadline+exact")
+    assert [policy["policy"] for policy in told["policies"]] == ["time-saving+deadline+exact"]
+
+
 def test_rules_that_are_not_the_papers(shell: Shell) -> None:
     names = ["money-saving", "money-saving+exact", "money-saving+deadline"]
     # Enough jobs for the cloud to be asked often: with 40, its exact estimates happen to change nothing here.

@@ -134,6 +134,7 @@ def platform_command(
     from ..replay import tell_story
     from ..replay.platforms.front_door import replay_platform, replay_platform_once
     from ..replay.platforms.gantt import PICTURE
+    from ..replay.platforms.policies import platform_policy
     from ..solvers.pictures import still_format
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
@@ -144,7 +145,8 @@ def platform_command(
         check_output(write, platform)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
-    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
+    # Rules may be given in any order: the same policy is replayed once.
+    names = list(dict.fromkeys(platform_policy(name)(seed).name for name in policy or _DEFAULT_POLICIES))
     if once or (runs is None and job_set is None and all(map(_draws_nothing, names))):
         runs = 1  # others would be the same
     n_runs = runs or _DEFAULT_RUNS

@@ -43,7 +43,7 @@ def print_runs(
     summaries = runs.summaries()
     _print_metrics(summaries, single)
     if bounds is not None:
-        _print_bounds(summaries, bounds, single)
+        _print_bounds(summaries, bounds)
     _print_counts(summaries, single)
     if single:
         _print_resources(platform, job_set, runs, seed)
@@ -80,7 +80,7 @@ def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
     print_table(make_table(columns, rows, tight=True))
 
 
-def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequence[RunBounds]], single: bool) -> None:
+def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequence[RunBounds]]) -> None:
     columns = [
         ("at least", False),
         ("cost", True),
