@@ -8,18 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..heuristics import with_d_spot
-from ..instances import BestKnown, Instance, SpotbagError, best_known, library_instance
+from ..heuristics.d_spot import with_d_spot
 from ..instances.best_known import (
+    BestKnown,
+    best_known,
     best_known_path,
     best_known_plan_path,
     bound_closes_gap,
     bound_contradicts,
     format_best_known,
 )
+from ..instances.errors import SpotbagError
+from ..instances.library import library_instance
+from ..instances.problem import Instance
 from ..instances.text_files import write_text
-from ..schedules import Schedule, check, read_schedule, write_schedule
-from ..solvers import Result, solve
+from ..schedules.checker import check
+from ..schedules.schedule import Schedule
+from ..schedules.schedule_files import read_schedule, write_schedule
+from ..solvers.front_door import solve
+from ..solvers.result import Result
 
 MOST_TASKS_OF_A_PLAN = 1000
 """Plans of larger bags are not kept: the package stays small."""
@@ -79,7 +86,7 @@ def update_best_known(
     version : str
         Version of spotbag, for the entries that change.
     method : str
-        One of `spotbag.solvers.METHODS`.
+        One of `spotbag.solvers.registry.METHODS`.
     time_limit_s : float, optional
         For each instance.
     seed : int

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..heuristics import with_d_spot
-from ..instances import Instance, library_instance, library_names
-from ..solvers import relative_gap, solve
+from ..heuristics.d_spot import with_d_spot
+from ..instances.library import library_instance, library_names
+from ..instances.problem import Instance
+from ..solvers.front_door import solve
+from ..solvers.result import relative_gap
 from .heuristics import bag, print_table
 
 _SECONDS = 20.0

@@ -16,14 +16,17 @@ from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from ..heuristics import with_d_spot
-from ..instances import BestKnown, Instance, SpotbagError, library_instance
+from ..heuristics.d_spot import with_d_spot
+from ..instances.best_known import BestKnown
+from ..instances.errors import SpotbagError
 from ..instances.json_documents import format_json
+from ..instances.library import library_instance
+from ..instances.problem import Instance
 from ..models.refusal import ModelRefusal
-from ..solvers import relative_gap, solve
+from ..solvers.front_door import solve
 from ..solvers.processes import in_processes
 from ..solvers.registry import find_method
-from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap
+from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 
 DEFAULT_METHODS = ("auto", "greedy", "lpt", "ils", "search")
 COMPARISON_FORMAT = "spotbag.comparison/1"
@@ -42,7 +45,7 @@ class Case:
     instance : Instance
         The problem.
     method : str
-        One of `spotbag.solvers.METHODS`.
+        One of `spotbag.solvers.registry.METHODS`.
     seed : int
         Of the random numbers.
     """
@@ -62,7 +65,7 @@ class Row:
     instance, method, seed
         Of the `Case`.
     status : str
-        That of the `spotbag.solvers.Result`; ``refused`` if the method is not valid for the instance; ``error`` if it
+        That of the result; ``refused`` if the method is not valid for the instance; ``error`` if it
         failed.
     objective, cost_usd, makespan_s : number or None
         Of the plan, if there is one.
@@ -209,7 +212,7 @@ def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds:
     instances : mapping
         Instance by its label.
     methods : sequence of str
-        Of `spotbag.solvers.METHODS`.
+        Of `spotbag.solvers.registry.METHODS`.
     seeds : int
         Seeds 0 to ``seeds - 1``.
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..instances import library_instance
-from ..replay import SCENARIOS, find_policy, find_scenario, replay_days, trace_day
+from ..instances.library import library_instance
+from ..replay.front_door import replay_days, trace_day
 from ..replay.lateness import CAUSES, missed_because
-from ..solvers import solve
+from ..replay.policies import find_policy
+from ..replay.scenarios import SCENARIOS, find_scenario
+from ..solvers.front_door import solve
 from .heuristics import print_table
 
 _DAYS = 1000

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..heuristics import Run, with_d_spot
+from ..heuristics.d_spot import with_d_spot
 from ..heuristics.iterated_local_search import IlsOptions, LocalSearch
 from ..heuristics.queues import Queue, queue_times
-from ..instances import Instance, generate_instance, library_instance, library_names
-from ..solvers import Result, solve
+from ..heuristics.run import Run
+from ..instances.generator import generate_instance
+from ..instances.library import library_instance, library_names
+from ..instances.problem import Instance
+from ..solvers.front_door import solve
+from ..solvers.result import Result
 
 
 def bag(n_tasks: int, limit: int, seed: int) -> Instance:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..instances.malleable_jobs import JobSet
 from ..instances.platform_files import library_platform
 from ..models.platform_dual import METRICS
-from ..replay.platforms import JobSet, PlatformReplay, platform_policy, platform_with_jobs
+from ..replay.platforms.engine import PlatformReplay
+from ..replay.platforms.front_door import platform_with_jobs
+from ..replay.platforms.policies import platform_policy
 from ..solvers.platform_bound import platform_bound
 from .heuristics import print_table
 

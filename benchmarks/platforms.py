@@ -10,8 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from ..instances.malleable_jobs import JobSet
 from ..instances.platform_trees import depth_of, many_resources
-from ..replay.platforms import JobSet, PlatformReplay, platform_policy, platform_trace, platform_with_jobs
+from ..replay.platforms.engine import PlatformReplay
+from ..replay.platforms.front_door import platform_with_jobs
+from ..replay.platforms.policies import platform_policy
+from ..replay.platforms.traces import platform_trace
 from .heuristics import print_table
 
 _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")

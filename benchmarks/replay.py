@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..instances import Instance, library_instance
 from ..instances.durations import FULL_SPEED
+from ..instances.library import library_instance
+from ..instances.problem import Instance
 from ..replay.engine import Replay
 from ..replay.plan import replay_plan
 from ..replay.policies import find_policy
 from ..replay.scenarios import find_scenario
-from ..schedules import Schedule
-from ..solvers import solve
+from ..schedules.schedule import Schedule
+from ..solvers.front_door import solve
 from .heuristics import print_table
 
 _TASKS_A_VM = 200

@@ -25,8 +25,8 @@ def list_schedule_end(
 ) -> int:
     """Return when the tasks of a VM end if they are appended in their order, counted from ready.
 
-    The same rule as `spotbag.schedules.VmTimeline`: a task starts at the earliest time at which a core is free for
-    good and the memory suffices for the whole time it runs.
+    The same rule as `spotbag.schedules.timing.VmTimeline`: a task starts at the earliest time at which a core is free
+    for good and the memory suffices for the whole time it runs.
 
     Parameters
     ----------

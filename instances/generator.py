@@ -230,7 +230,7 @@ def generate_instance(
         provenance=provenance
         or Provenance(
             source="generated",
-            generator="spotbag.instances.generate_instance",
+            generator="spotbag.generate_instance",
             seed=seed,
             notes=f"{n_tasks} tasks, {kind}; run times {_show(runtimes)}, memory {_show(memories)}",
         ),

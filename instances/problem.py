@@ -271,7 +271,7 @@ class Instance(WholeDocument):
     deadline_s : int
         All tasks end by then, counted from the start of the application (D).
     d_spot_s : int, optional
-        Spot VMs end by then. If absent, it is estimated (`spotbag.heuristics.estimate_d_spot`).
+        Spot VMs end by then. If absent, it is estimated (`spotbag.estimate_d_spot`).
     boot_overhead_s : int
         From the request of a VM until it is ready and billed (omega).
     migration_overhead_s : int
@@ -471,7 +471,7 @@ class Instance(WholeDocument):
         if market == "on-demand":
             return self.deadline_s
         if self.d_spot_s is None:
-            raise ValueError("d_spot_s is not set; estimate it first (spotbag.heuristics.with_d_spot)")
+            raise ValueError("d_spot_s is not set; estimate it first (spotbag.estimate_d_spot)")
         return self.d_spot_s
 
     # -------------------------------------------------------------- objective

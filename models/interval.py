@@ -323,7 +323,7 @@ class IntervalModel:
                     self.model.add_no_overlap([intervals[k] for k in large])
 
     def credits_suffice(self) -> None:
-        """Follow the credits of burstable VMs where they matter, as `spotbag.schedules.check` does (own)."""
+        """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
         for index, vm in enumerate(self.vms):
             if vm.credits == "to be planned" and self.by_vm[index]:
                 self.accounts[index] = self._credit_account(index)

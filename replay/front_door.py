@@ -16,7 +16,9 @@ from .billing import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
-from .policies import OnDemand, Policy, find_policy
+from .policies import find_policy
+from .policies.base import Policy
+from .policies.on_demand import OnDemand
 from .scenarios import Scenario, ScriptedScenario
 from .summary import PolicySummary, summarise
 from .timeline import QUIET, Timeline

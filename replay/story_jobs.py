@@ -35,7 +35,7 @@ class _Job:
 
 
 def tell_job_story(trace: Trace) -> list[str]:
-    """Tell a replay of a job stream in order of time; see `spotbag.replay.tell_story`."""
+    """Tell a replay of a job stream in order of time; see `spotbag.replay.story.tell_story`."""
     return _Teller(trace, read_history(trace)).story()
 
 

@@ -18,7 +18,7 @@ Event = Mapping[str, Any]
 
 
 def tell_platform_story(trace: Trace) -> list[str]:
-    """Tell a replay on a hybrid platform in order of time; see `spotbag.replay.tell_story`."""
+    """Tell a replay on a hybrid platform in order of time; see `spotbag.replay.story.tell_story`."""
     return _Teller(trace).story()
 
 

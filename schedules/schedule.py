@@ -21,7 +21,7 @@ from .evaluation import makespan_s, objective_value, vm_cost_usd
 class Schedule:
     """A plan for an instance. Times, cost and objective are derived from the instance.
 
-    Feasibility is not asked for here; see `spotbag.schedules.check`.
+    Feasibility is not asked for here; see `spotbag.check`.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ def solve(
     instance : Instance
         The problem.
     method : str
-        One of `spotbag.solvers.METHODS`.
+        One of `spotbag.solvers.registry.METHODS`.
     time_limit_s : float, optional
         Searches and solvers return the best plan and bound so far when it is over.
     target_gap : float

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from spotbag.cli import main
-from spotbag.heuristics import with_d_spot
-from spotbag.instances import parse_instance
-from spotbag.schedules import check, format_schedule, parse_schedule_document
-from spotbag.solvers import solve
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.instances.instance_files import parse_instance
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
+from spotbag.solvers.front_door import solve
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,7 +46,7 @@ def test_links_to_sections_lead_to_a_heading() -> None:
 
 
 def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
-    from spotbag.instances import platform_schema
+    from spotbag.instances.platform_files import platform_schema
 
     section = (ROOT / "docs" / "formats.md").read_text().partition("| number | from | to |")[2].partition("\n\n")[0]
     said: dict[str, set[tuple[float, float]]] = {}
@@ -63,7 +64,7 @@ def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> Non
 
 
 def test_every_rule_of_the_checker_is_in_formats_md() -> None:
-    from spotbag.schedules import RULES
+    from spotbag.schedules.checker import RULES
 
     text = (ROOT / "docs" / "formats.md").read_text()
     for rule, meaning in RULES.items():
@@ -116,8 +117,10 @@ def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.Captur
 
 
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
-    from spotbag.instances import JobSet, library_platform
-    from spotbag.replay.platforms import bounds_of_runs, replay_platform
+    from spotbag.instances.malleable_jobs import JobSet
+    from spotbag.instances.platform_files import library_platform
+    from spotbag.replay.platforms.bounds import bounds_of_runs
+    from spotbag.replay.platforms.front_door import replay_platform
 
     jobs, platform = JobSet("small", 30), library_platform("caron/hybrid")
     runs = replay_platform(platform, ["money-saving", "time-saving"], job_set=jobs)

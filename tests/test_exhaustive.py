@@ -13,9 +13,10 @@ from exhaustive import ends_by_events, ends_by_seconds, exhaustive_objective, ex
 from second_by_second import brute_force_objective
 from tiny_instances import FAMILIES, tiny_instance
 
-from spotbag.instances import Instance
-from spotbag.schedules import PlacedTask, RentedVm, ScheduleDocument, check
-from spotbag.solvers import solve
+from spotbag.instances.problem import Instance
+from spotbag.schedules.checker import check
+from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from spotbag.solvers.front_door import solve
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

@@ -58,18 +58,13 @@ def test_every_folder_with_modules_is_packaged() -> None:
 
 
 def test_data_files_are_found_where_the_package_is_installed() -> None:
-    from spotbag.instances import (
-        best_known,
-        instance_schema,
-        job_stream_names,
-        job_stream_schema,
-        library_names,
-        platform_names,
-        platform_schema,
-    )
-    from spotbag.instances.best_known import best_known_path, best_known_plan_path
+    from spotbag.instances.best_known import best_known, best_known_path, best_known_plan_path
+    from spotbag.instances.instance_files import instance_schema
+    from spotbag.instances.job_stream_files import job_stream_schema
+    from spotbag.instances.library import job_stream_names, library_names, platform_names
+    from spotbag.instances.platform_files import platform_schema
     from spotbag.replay.timeline_files import timeline_schema
-    from spotbag.schedules import schedule_schema
+    from spotbag.schedules.schedule_files import schedule_schema
 
     data = ROOT / "instances" / "data"
     plans = list((data / "best_known").rglob("*.json"))

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...instances import Instance
-from ...replay import Outcome, replay_day
-from ...schedules import Schedule
+from ...instances.problem import Instance
+from ...replay.front_door import replay_day
+from ...replay.outcome import Outcome
+from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
 from .day_statistics import Statistic, average, mean_of, reduction_percent
 from .figures import BurstHadsFigures

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...replay import Estimate, Outcome, estimate
+from ...replay.outcome import Outcome
+from ...replay.summary import Estimate, estimate
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult, exactly
 from .day_statistics import Statistic
 from .figures import HadsFigures, PublishedHadsResult, hads_figures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...replay import Estimate
+from ...replay.summary import Estimate
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .day_statistics import Statistic
 from .figures import HadsFigures

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ...replay import Outcome, find_scenario, replay_day
-from ...schedules import Schedule
+from ...replay.front_door import replay_day
+from ...replay.outcome import Outcome
+from ...replay.scenarios import find_scenario
+from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
 from .day_statistics import Statistic, ratio_of
 from .figures import HadsFigures, Share

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...instances.wording import counted
-from ...replay import Scenario, trace_day
+from ...replay.front_door import trace_day
 from ...replay.lateness import CAUSES, missed_because
-from ...schedules import Schedule
+from ...replay.scenarios import Scenario
+from ...schedules.schedule import Schedule
 from .claims import Verdict
 from .published_days import Cell, makespan_s
 

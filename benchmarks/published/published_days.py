@@ -7,11 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ...heuristics import estimate_d_spot
-from ...instances import Instance, SpotbagError, library_instance
-from ...replay import Estimate, Outcome, Scenario, find_scenario, replay_days
-from ...schedules import Schedule
-from ...solvers import solve
+from ...heuristics.d_spot import estimate_d_spot
+from ...instances.errors import SpotbagError
+from ...instances.library import library_instance
+from ...instances.problem import Instance
+from ...replay.front_door import replay_days
+from ...replay.outcome import Outcome
+from ...replay.scenarios import Scenario, find_scenario
+from ...replay.summary import Estimate
+from ...schedules.schedule import Schedule
+from ...solvers.front_door import solve
 from .comparison_rows import PlanUsed
 from .day_statistics import Statistic, mean_of
 

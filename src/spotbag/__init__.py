@@ -12,79 +12,110 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .heuristics import estimate_d_spot
-    from .instances import (
-        InputError,
-        Instance,
-        JobStream,
-        Limits,
-        Objective,
-        Offer,
-        Platform,
-        SpotbagError,
-        Task,
-        VmType,
-        draw_malleable_jobs,
-        generate_instance,
-        job_stream_names,
-        library_instance,
-        library_job_stream,
-        library_names,
-        library_platform,
-        platform_names,
-        read_instance,
-        read_job_stream,
-        read_platform,
-        write_instance,
-        write_job_stream,
-        write_platform,
-    )
-    from .models import SizingProblem, TypeChoice, problem_of_job
-    from .replay import Policy, Timeline, audit, find_scenario, replay_day, replay_days
-    from .replay.jobs import JobPolicy, replay_jobs
-    from .replay.platforms import PlatformPolicy, replay_platform
-    from .schedules import Schedule, check, read_schedule, write_gantt, write_schedule
-    from .solvers import ParetoFront, Result, pareto_front, size_job, solve
+    from .heuristics.d_spot import estimate_d_spot
+    from .instances.errors import InputError, SpotbagError
+    from .instances.generator import generate_instance
+    from .instances.instance_files import read_instance, write_instance
+    from .instances.job_stream import JobStream
+    from .instances.job_stream_files import library_job_stream, read_job_stream, write_job_stream
+    from .instances.library import job_stream_names, library_instance, library_names, platform_names
+    from .instances.malleable_jobs import draw_malleable_jobs
+    from .instances.platform_files import library_platform, read_platform, write_platform
+    from .instances.platforms import Platform
+    from .instances.problem import Instance, Limits, Objective, Offer, Task, VmType
+    from .models.instance_count import SizingProblem, TypeChoice, problem_of_job
+    from .replay.auditor import audit
+    from .replay.front_door import replay_day, replay_days
+    from .replay.jobs.front_door import replay_jobs
+    from .replay.jobs.policy import JobPolicy
+    from .replay.platforms.front_door import replay_platform
+    from .replay.platforms.policies import PlatformPolicy
+    from .replay.policies.base import Policy
+    from .replay.scenarios import find_scenario
+    from .replay.timeline import Timeline
+    from .schedules.checker import check
+    from .schedules.gantt import write_gantt
+    from .schedules.schedule import Schedule
+    from .schedules.schedule_files import read_schedule, write_schedule
+    from .solvers.front_door import solve
+    from .solvers.instance_count import size_job
+    from .solvers.pareto import ParetoFront, pareto_front
     from .solvers.platform_bound import platform_bound
+    from .solvers.result import Result
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
-_ROOMS = {
-    "heuristics": ("estimate_d_spot",),
-    "instances": (
+_MODULES = {
+    "heuristics.d_spot": ("estimate_d_spot",),
+    "instances.errors": (
         "InputError",
+        "SpotbagError",
+    ),
+    "instances.generator": ("generate_instance",),
+    "instances.instance_files": (
+        "read_instance",
+        "write_instance",
+    ),
+    "instances.job_stream": ("JobStream",),
+    "instances.job_stream_files": (
+        "library_job_stream",
+        "read_job_stream",
+        "write_job_stream",
+    ),
+    "instances.library": (
+        "job_stream_names",
+        "library_instance",
+        "library_names",
+        "platform_names",
+    ),
+    "instances.malleable_jobs": ("draw_malleable_jobs",),
+    "instances.platform_files": (
+        "library_platform",
+        "read_platform",
+        "write_platform",
+    ),
+    "instances.platforms": ("Platform",),
+    "instances.problem": (
         "Instance",
-        "JobStream",
         "Limits",
         "Objective",
         "Offer",
-        "Platform",
-        "SpotbagError",
         "Task",
         "VmType",
-        "draw_malleable_jobs",
-        "generate_instance",
-        "job_stream_names",
-        "library_instance",
-        "library_job_stream",
-        "library_names",
-        "library_platform",
-        "platform_names",
-        "read_instance",
-        "read_job_stream",
-        "read_platform",
-        "write_instance",
-        "write_job_stream",
-        "write_platform",
     ),
-    "models": ("SizingProblem", "TypeChoice", "problem_of_job"),
-    "replay": ("Policy", "Timeline", "audit", "find_scenario", "replay_day", "replay_days"),
-    "replay.jobs": ("JobPolicy", "replay_jobs"),
-    "replay.platforms": ("PlatformPolicy", "replay_platform"),
-    "schedules": ("Schedule", "check", "read_schedule", "write_gantt", "write_schedule"),
-    "solvers": ("ParetoFront", "Result", "pareto_front", "size_job", "solve"),
+    "models.instance_count": (
+        "SizingProblem",
+        "TypeChoice",
+        "problem_of_job",
+    ),
+    "replay.auditor": ("audit",),
+    "replay.front_door": (
+        "replay_day",
+        "replay_days",
+    ),
+    "replay.jobs.front_door": ("replay_jobs",),
+    "replay.jobs.policy": ("JobPolicy",),
+    "replay.platforms.front_door": ("replay_platform",),
+    "replay.platforms.policies": ("PlatformPolicy",),
+    "replay.policies.base": ("Policy",),
+    "replay.scenarios": ("find_scenario",),
+    "replay.timeline": ("Timeline",),
+    "schedules.checker": ("check",),
+    "schedules.gantt": ("write_gantt",),
+    "schedules.schedule": ("Schedule",),
+    "schedules.schedule_files": (
+        "read_schedule",
+        "write_schedule",
+    ),
+    "solvers.front_door": ("solve",),
+    "solvers.instance_count": ("size_job",),
+    "solvers.pareto": (
+        "ParetoFront",
+        "pareto_front",
+    ),
     "solvers.platform_bound": ("platform_bound",),
+    "solvers.result": ("Result",),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __version__ = "0.1.0"
 
@@ -142,9 +173,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

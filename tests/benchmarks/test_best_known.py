@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from spotbag.benchmarks.best_known import Update, better_entry, stored_plan, update_best_known
-from spotbag.heuristics import with_d_spot
-from spotbag.instances import BestKnown, SpotbagError, best_known, library_instance
-from spotbag.instances.best_known import best_known_plan_path, format_best_known
-from spotbag.solvers import Result, solve
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.instances.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
+from spotbag.instances.errors import SpotbagError
+from spotbag.instances.library import library_instance
+from spotbag.solvers.front_door import solve
+from spotbag.solvers.result import Result
 
 NAME = "hads/J60"
 

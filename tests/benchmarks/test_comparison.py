@@ -25,7 +25,9 @@ from spotbag.benchmarks.comparison import (
     summarise,
     total_by_method,
 )
-from spotbag.instances import BestKnown, InputError, best_known, library_instance
+from spotbag.instances.best_known import BestKnown, best_known
+from spotbag.instances.errors import InputError
+from spotbag.instances.library import library_instance
 
 TWO_CORES = library_instance("tiny/two-cores")
 KNOWN = BestKnown(

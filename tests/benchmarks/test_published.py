@@ -41,10 +41,11 @@ from spotbag.benchmarks.published.published_days import (
     vms_of,
     with_paper_d_spot,
 )
-from spotbag.heuristics import estimate_d_spot
-from spotbag.instances import library_instance
-from spotbag.replay import Estimate, estimate, replay_day
+from spotbag.heuristics.d_spot import estimate_d_spot
+from spotbag.instances.library import library_instance
+from spotbag.replay.front_door import replay_day
 from spotbag.replay.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
+from spotbag.replay.summary import Estimate, estimate
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

@@ -36,9 +36,10 @@ from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.published.docs_section import with_section
 from spotbag.benchmarks.published.pictures import write_pictures
+from spotbag.instances.malleable_jobs import JobSet
 from spotbag.instances.platform_files import library_platform
 from spotbag.instances.platform_trees import many_resources, regrouped
-from spotbag.replay.platforms import JobSet, replay_platform
+from spotbag.replay.platforms.front_door import replay_platform
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)

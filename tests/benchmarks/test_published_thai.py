@@ -32,7 +32,7 @@ from spotbag.benchmarks.published.thai_runs import (
     n_thai_runs,
     thai_runs,
 )
-from spotbag.instances import SpotbagError
+from spotbag.instances.errors import SpotbagError
 from spotbag.instances.job_stream_files import library_job_stream
 from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.outcome import JobOutcome

@@ -72,7 +72,7 @@ def test_the_tables_of_thai(shell: Shell) -> None:
 
 
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.published.pictures.figure_bytes", lambda *_: b"drawn")
+    monkeypatch.setattr("spotbag.schedules.gantt_style.figure_bytes", lambda *_: b"drawn")
     out = shell.run(
         "bench", "a2ha", "--runs", "1", "--seed", "7", "--optimum-time", "0.2", "--plots", "drawn", "--out", "a.json"
     )
@@ -142,6 +142,6 @@ def test_a_user_who_stops_it_gets_exit_code_130(shell: Shell, monkeypatch: pytes
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spotbag.benchmarks.published.hads.hads_days", stop)
+    monkeypatch.setattr("spotbag.benchmarks.published.hads_days.hads_days", stop)
     shell.run("bench", "hads", "--out", "rows.csv", code=130)
     assert not (shell.folder / "rows.csv").exists()

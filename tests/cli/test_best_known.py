@@ -7,7 +7,8 @@ import json
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import best_known, library_names
+from spotbag.instances.best_known import best_known
+from spotbag.instances.library import library_names
 
 
 def test_the_table_has_every_library_instance(shell: Shell) -> None:

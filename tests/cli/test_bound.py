@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import library_instance
-from spotbag.models import lower_bounds
-from spotbag.solvers import solve
+from spotbag.instances.library import library_instance
+from spotbag.models.lower_bounds import lower_bounds
+from spotbag.solvers.front_door import solve
 
 
 def test_the_table_has_every_bound_with_unit_and_meaning(shell: Shell) -> None:

@@ -11,7 +11,9 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, generate_instance, library_instance, platform_names
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.instance_files import format_instance
+from spotbag.instances.library import library_instance, platform_names
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tiny_core_instances import few_classes_instance, hand_instance
 
 from spotbag.cli import main
-from spotbag.instances import format_instance
+from spotbag.instances.instance_files import format_instance
 
 
 class Shell:

@@ -11,17 +11,13 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import (
-    draw_malleable_jobs,
-    format_instance,
-    format_job_stream,
-    format_platform,
-    library_instance,
-    library_job_stream,
-    library_platform,
-    read_platform,
-)
-from spotbag.replay.platforms import PLATFORM_POLICIES, front_door
+from spotbag.instances.instance_files import format_instance
+from spotbag.instances.job_stream_files import format_job_stream, library_job_stream
+from spotbag.instances.library import library_instance
+from spotbag.instances.malleable_jobs import draw_malleable_jobs
+from spotbag.instances.platform_files import format_platform, library_platform, read_platform
+from spotbag.replay.platforms import front_door
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
 TINY = ("platform", "tiny/hybrid")
 MIXED = ("platform", "caron/hybrid", "--draw", "mixed", "--number", "40")

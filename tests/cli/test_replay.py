@@ -7,7 +7,8 @@ import json
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import format_instance, library_instance
+from spotbag.instances.instance_files import format_instance
+from spotbag.instances.library import library_instance
 
 ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4")
 FEW = (*ANY, "--runs", "6")

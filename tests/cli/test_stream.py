@@ -12,15 +12,10 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances import (
-    format_instance,
-    format_job_stream,
-    format_platform,
-    library_instance,
-    library_job_stream,
-    library_platform,
-    read_job_stream,
-)
+from spotbag.instances.instance_files import format_instance
+from spotbag.instances.job_stream_files import format_job_stream, library_job_stream, read_job_stream
+from spotbag.instances.library import library_instance
+from spotbag.instances.platform_files import format_platform, library_platform
 from spotbag.replay.jobs import front_door
 from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES

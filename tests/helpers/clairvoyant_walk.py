@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 
-from spotbag.instances import Instance
 from spotbag.instances.durations import NEVER
+from spotbag.instances.problem import Instance
 from spotbag.replay.timeline import Timeline
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple, TypeAlias
 from second_by_second import duration_s
 from tiny_instances import FAMILIES, tiny_instance
 
-from spotbag.instances import Burstable, Instance, Market
-from spotbag.schedules import PlacedTask, RentedVm, ScheduleDocument
+from spotbag.instances.problem import Burstable, Instance, Market
+from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
 Counts: TypeAlias = tuple[int, ...]
 """How many tasks of each group."""

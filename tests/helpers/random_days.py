@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spotbag.heuristics.queues import Queue, schedule_of_queues
-from spotbag.instances import Instance
 from spotbag.instances.durations import NEVER
+from spotbag.instances.problem import Instance
 from spotbag.replay.timeline import Timeline, TimelineEvent
-from spotbag.schedules import Schedule
+from spotbag.schedules.schedule import Schedule
 
 
 def random_plan(instance: Instance, rng: np.random.Generator) -> Schedule | None:

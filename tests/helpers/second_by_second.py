@@ -6,8 +6,9 @@ import itertools
 import math
 from typing import Any
 
-from spotbag.instances import Instance, Task, VmType
-from spotbag.schedules import PlacedTask, RentedVm, ScheduleDocument, check
+from spotbag.instances.problem import Instance, Task, VmType
+from spotbag.schedules.checker import check
+from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
 
 def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, baseline: bool) -> int | None:

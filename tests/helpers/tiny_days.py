@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from spotbag.instances import Instance
+from spotbag.instances.problem import Instance
 from spotbag.replay.engine import Replay
 from spotbag.replay.outcome import Outcome
 from spotbag.replay.plan import replay_plan
 from spotbag.replay.policies import find_policy
 from spotbag.replay.timeline import Timeline, TimelineEvent
-from spotbag.schedules import Schedule
+from spotbag.schedules.schedule import Schedule
 
 SPOT_USD_PER_S = 0.001
 ON_DEMAND_USD_PER_S = 0.003

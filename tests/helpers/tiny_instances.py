@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from spotbag.instances import InputError, Instance
+from spotbag.instances.errors import InputError
+from spotbag.instances.problem import Instance
 
 FAMILIES: dict[str, dict[str, bool]] = {
     "cores": {},

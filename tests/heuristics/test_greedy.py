@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 
-from spotbag.heuristics import GreedyOptions, greedy, with_d_spot
-from spotbag.instances import Instance, generate_instance, library_instance, library_names
-from spotbag.schedules import Schedule, check
-from spotbag.solvers import solve
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.greedy import GreedyOptions, greedy
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.problem import Instance
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.front_door import solve
 
 BOTH = ("spot", "on-demand")
 

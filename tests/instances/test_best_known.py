@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.heuristics import with_d_spot
-from spotbag.instances import BestKnown, InputError, best_known, library_instance, library_names
-from spotbag.instances.best_known import best_known_plan_path, format_best_known
-from spotbag.models import divisible_bound
-from spotbag.schedules import check, read_schedule_document
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.instances.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
+from spotbag.instances.errors import InputError
+from spotbag.instances.library import library_instance, library_names
+from spotbag.models.divisible_bound import divisible_bound
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule_files import read_schedule_document
 
 KNOWN = best_known()
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from random_instances import random_instances
 from second_by_second import duration_s
 
-from spotbag.instances import Instance
 from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER, checkpoint_count, checkpoint_interval_s
+from spotbag.instances.problem import Instance
 
 
 def one_type(runtime_s: float, memory_mb: float = 100, **fields: object) -> Instance:

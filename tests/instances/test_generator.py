@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances import Distribution, SpotbagError, format_instance, generate_instance
-from spotbag.instances.generator import core_count, match_summary
+from spotbag.instances.errors import SpotbagError
+from spotbag.instances.generator import Distribution, core_count, generate_instance, match_summary
+from spotbag.instances.instance_files import format_instance
 
 
 def test_same_seed_same_instance_and_another_seed_another() -> None:

@@ -14,21 +14,17 @@ import pytest
 from hypothesis import given, settings
 from random_instances import instance_documents
 
-from spotbag.instances import (
-    InputError,
-    Instance,
-    Limits,
-    Offer,
-    Task,
+from spotbag.instances.errors import InputError
+from spotbag.instances.instance_files import (
     format_instance,
     instance_schema,
     instance_warnings,
-    library_names,
     parse_instance,
     read_instance,
     write_instance,
 )
-from spotbag.instances.library import library_instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.problem import Instance, Limits, Offer, Task
 
 
 def document(**changes: Any) -> dict[str, Any]:

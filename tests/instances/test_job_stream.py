@@ -17,19 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_job_streams import job_stream_documents, random_job_streams
 
-from spotbag.instances import (
-    Application,
-    DrawnJobs,
-    InputError,
-    Job,
-    JobStream,
-    SequenceRunTimes,
-    SpotbagError,
-    UniformRunTimes,
-    draw_jobs,
-    draws,
+from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.instances.job_draws import DrawnJobs, draw_jobs, draws
+from spotbag.instances.job_stream import Application, Job, JobStream
+from spotbag.instances.job_stream_files import (
     format_job_stream,
-    job_stream_names,
     job_stream_of_run_times,
     job_stream_schema,
     library_job_stream,
@@ -37,6 +29,8 @@ from spotbag.instances import (
     read_job_stream,
     write_job_stream,
 )
+from spotbag.instances.library import job_stream_names
+from spotbag.instances.run_times import SequenceRunTimes, UniformRunTimes
 
 ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {
@@ -554,6 +548,6 @@ def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixtur
     assert format_job_stream(stream) == text
     assert [stream.average_s("sort", "small"), stream.average_s("sort", "big")] == [40, 20]
     assert draw_jobs(stream, 0).instance.task_ids[:2] == ("first#1", "first#2")
-    (code,) = re.findall(r"```python\n(from spotbag.instances import draw_jobs.*?)```", page, re.DOTALL)
+    (code,) = re.findall(r"```python\n(from \S+ import draw_jobs.*?)```", page, re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out.startswith("42\n")

@@ -11,16 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances import (
-    JOB_SETS,
-    Cloud,
-    InputError,
-    JobSetKind,
-    Platform,
-    draw_malleable_jobs,
-    largest_cluster,
-    library_platform,
-)
+from spotbag.instances.errors import InputError
+from spotbag.instances.malleable_jobs import JOB_SETS, JobSetKind, draw_malleable_jobs, largest_cluster
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Cloud, Platform
 
 MANY = 4000
 KINDS = st.sampled_from(list(JOB_SETS))

@@ -14,23 +14,19 @@ import pytest
 from hypothesis import given, settings
 from random_platforms import platform_documents
 
-from spotbag.instances import (
-    Agent,
-    AllocatedCluster,
-    Cloud,
-    InputError,
-    Platform,
+from spotbag.instances.errors import InputError
+from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.instances.library import library_instance, platform_names
+from spotbag.instances.platform_files import (
     format_platform,
-    library_instance,
-    library_job_stream,
     library_platform,
-    many_resources,
     parse_platform,
-    platform_names,
     platform_schema,
     read_platform,
     write_platform,
 )
+from spotbag.instances.platform_trees import many_resources
+from spotbag.instances.platforms import Agent, AllocatedCluster, Cloud, Platform
 
 ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {
@@ -353,7 +349,7 @@ def test_the_platform_in_formats_md_is_read_and_its_example_runs(
     platform = parse_platform(text)
     assert format_platform(platform) == text
     assert (platform.root, len(platform.resources), len(platform.jobs)) == ("root", 3, 2)
-    (code,) = re.findall(r"```python\n(from spotbag.instances import draw_malleable_jobs.*?)```", page, re.DOTALL)
+    (code,) = re.findall(r"```python\n(from \S+ import draw_malleable_jobs.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(code, {})
     mixed = read_platform("mixed.json")

@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 
-from spotbag.heuristics import with_d_spot
+from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.heuristics.outcome import HeuristicOutcome
-from spotbag.instances import Instance, SpotbagError, generate_instance, library_instance, library_names
-from spotbag.models import divisible_bound, makespan_lower_bound_s
+from spotbag.instances.errors import SpotbagError
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.problem import Instance
+from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.kelley import maximise_concave
-from spotbag.models.makespan_bounds import usable_cores
-from spotbag.solvers import solve
+from spotbag.models.makespan_bounds import makespan_lower_bound_s, usable_cores
+from spotbag.solvers.front_door import solve
 
 
 def instance(runtimes: list[int], vcpus: int = 2, limit: int = 1, **fields: Any) -> Instance:
@@ -212,7 +215,8 @@ def _bound_full_vms(data: st.DataObject) -> None:
 
 def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     from spotbag.heuristics.greedy import greedy
-    from spotbag.solvers import METHODS, registry
+    from spotbag.solvers import registry
+    from spotbag.solvers.registry import METHODS
 
     def too_sure(problem: Instance, *_: object) -> HeuristicOutcome:
         return HeuristicOutcome(greedy(problem).schedule, bound=1e9)

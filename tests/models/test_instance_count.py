@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizing_problems import job, random_job
 
-from spotbag.instances import InputError
+from spotbag.instances.errors import InputError
 from spotbag.models import instance_count_program
 from spotbag.models.instance_count import (
     Covering,

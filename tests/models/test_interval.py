@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 from second_by_second import brute_force_objective
 
-from spotbag.heuristics import Run, TracePoint, with_d_spot
-from spotbag.instances import Instance, generate_instance, library_instance
-from spotbag.models import configuration_bound, divisible_bound
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.run import Run, TracePoint
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.library import library_instance
+from spotbag.instances.problem import Instance
+from spotbag.models.configuration_bound import configuration_bound
+from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.interval import IntervalModel
 from spotbag.models.refusal import ModelRefusal
-from spotbag.schedules import Schedule, check
-from spotbag.solvers import solve
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.cp_sat import solve_cp_model
+from spotbag.solvers.front_door import solve
 from spotbag.solvers.interval_method import IntervalOptions, interval
 
 NO_FIXING = IntervalOptions(fixing="off")

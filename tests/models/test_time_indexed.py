@@ -13,10 +13,12 @@ from second_by_second import brute_force_objective
 from spotbag.heuristics.greedy import greedy
 from spotbag.heuristics.outcome import HeuristicOutcome
 from spotbag.heuristics.run import Run
-from spotbag.instances import Instance, library_instance
+from spotbag.instances.library import library_instance
+from spotbag.instances.problem import Instance
 from spotbag.models.refusal import ModelRefusal
 from spotbag.models.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
-from spotbag.schedules import Schedule, check
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
 from spotbag.solvers.time_indexed_method import TimeIndexedOptions, time_indexed

@@ -14,14 +14,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 
-from spotbag.heuristics import with_d_spot
-from spotbag.instances import Instance, generate_instance, library_instance, library_names
+from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.instances.durations import NEVER
-from spotbag.models import divisible_bound
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.problem import Instance
 from spotbag.models.burstable_limits import effective_cores
+from spotbag.models.divisible_bound import divisible_bound
 from spotbag.replay.clairvoyant import ClairvoyantBounds, clairvoyant_bound
 from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
-from spotbag.solvers import solve
+from spotbag.solvers.front_door import solve
 
 CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 1.0}
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from spotbag.instances.platforms import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
-from spotbag.replay.platforms import Candidate, CloudScheduler, ClusterScheduler, PlatformJob
 from spotbag.replay.platforms.agents import selected
-from spotbag.replay.platforms.cloud import Machine
+from spotbag.replay.platforms.candidate import Candidate
+from spotbag.replay.platforms.cloud import CloudScheduler, Machine
+from spotbag.replay.platforms.cluster import ClusterScheduler
+from spotbag.replay.platforms.job import PlatformJob
 from spotbag.replay.platforms.rules import CloudEstimates, PlatformRules
 
 FOREVER_S = 10**8

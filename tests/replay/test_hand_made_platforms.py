@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from spotbag.instances import Platform, library_platform
-from spotbag.replay.platforms import PlatformOutcome, replay_platform_once
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Platform
+from spotbag.replay.platforms.front_door import replay_platform_once
+from spotbag.replay.platforms.outcome import PlatformOutcome
 
 
 def free(name: str, processors: int = 2) -> dict[str, Any]:

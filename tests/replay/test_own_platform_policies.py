@@ -12,20 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.instances import InputError, Platform, SpotbagError, library_platform
-from spotbag.replay import audit
-from spotbag.replay.platforms import (
-    NOWHERE,
-    Candidate,
-    JobSet,
-    PlatformJob,
-    PlatformPolicy,
-    PlatformReplay,
-    PlatformRules,
-    platform_policy,
-    replay_platform,
-    replay_platform_once,
-)
+from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.instances.malleable_jobs import JobSet
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Platform
+from spotbag.replay.auditor import audit
+from spotbag.replay.platforms.candidate import Candidate
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.front_door import replay_platform, replay_platform_once
+from spotbag.replay.platforms.job import NOWHERE, PlatformJob
+from spotbag.replay.platforms.policies import PlatformPolicy, platform_policy
+from spotbag.replay.platforms.rules import PlatformRules
 
 HYBRID = library_platform("caron/hybrid")
 TINY = library_platform("tiny/hybrid")

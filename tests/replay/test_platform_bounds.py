@@ -6,10 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances import Platform, library_platform
 from spotbag.instances.malleable_jobs import draw_malleable_jobs
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Platform
 from spotbag.models.platform_dual import METRICS
-from spotbag.replay.platforms import PLATFORM_POLICIES, PlatformOutcome, PlatformReplay, platform_policy
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.rules import SUFFIXES
 from spotbag.solvers.platform_bound import platform_bound
 

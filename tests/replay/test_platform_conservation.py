@@ -14,18 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_platforms import crowded_platform, crowded_platforms, random_platforms
 
-from spotbag.instances import Platform
-from spotbag.replay import audit
-from spotbag.replay.platforms import (
-    PLATFORM_POLICIES,
-    Candidate,
-    PlatformJob,
-    PlatformPolicy,
-    PlatformReplay,
-    platform_policy,
-    platform_trace,
-)
+from spotbag.instances.platforms import Platform
+from spotbag.replay.auditor import audit
+from spotbag.replay.platforms.candidate import Candidate
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.job import PlatformJob
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, PlatformPolicy, platform_policy
 from spotbag.replay.platforms.rules import SUFFIXES, PlatformRules
+from spotbag.replay.platforms.traces import platform_trace
 
 
 class Anything(PlatformPolicy):

@@ -13,12 +13,15 @@ import pytest
 from bad_day import bad_day
 from hand_made_job_traces import sampled
 
-from spotbag.instances import Platform, SpotbagError, draw_malleable_jobs, library_platform
-from spotbag.replay import Trace
-from spotbag.replay.platforms import replay_platform_once
+from spotbag.instances.errors import SpotbagError
+from spotbag.instances.malleable_jobs import draw_malleable_jobs
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Platform
 from spotbag.replay.platforms.bar_looks import job_colours, label_with_room, short_labels
+from spotbag.replay.platforms.front_door import replay_platform_once
 from spotbag.replay.platforms.gantt import save_platform_gantt
 from spotbag.replay.platforms.layout import Move, PlatformBar, PlatformPanel, platform_picture
+from spotbag.replay.trace_files import Trace
 
 FIRST, HUMBLE, URGENT, HOPELESS, LARGE = range(5)
 DEDICATED, ALLOCATED, CLOUD = range(3)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances import Platform
-from spotbag.instances.platforms import AllocatedCluster
-from spotbag.replay.platforms import PLATFORM_POLICIES, PlatformOutcome, PlatformReplay, platform_policy
-from spotbag.replay.platforms.policies import TreePolicy
+from spotbag.instances.platforms import AllocatedCluster, Platform
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
 from spotbag.replay.platforms.rules import SUFFIXES
 
 from ..helpers.random_platforms import random_platforms

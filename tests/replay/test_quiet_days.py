@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.heuristics import with_d_spot
-from spotbag.instances import best_known, library_instance, library_names
-from spotbag.instances.best_known import best_known_plan_path
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.instances.best_known import best_known, best_known_plan_path
+from spotbag.instances.library import library_instance, library_names
 from spotbag.models.refusal import ModelRefusal
-from spotbag.replay import replay_day
-from spotbag.schedules import Schedule, read_schedule
-from spotbag.solvers import METHODS, solve
+from spotbag.replay.front_door import replay_day
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.schedule_files import read_schedule
+from spotbag.solvers.front_door import solve
+from spotbag.solvers.registry import METHODS
 
 
 def demand_plan(schedule: Schedule) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.instances import JobSet, Platform, library_platform
-from spotbag.replay.platforms import RunBounds, bounds_of_runs, platform_with_jobs, replay_platform, run_bounds
+from spotbag.instances.malleable_jobs import JobSet
+from spotbag.instances.platform_files import library_platform
+from spotbag.instances.platforms import Platform
+from spotbag.replay.platforms.bounds import RunBounds, bounds_of_runs, run_bounds
+from spotbag.replay.platforms.front_door import platform_with_jobs, replay_platform
 from spotbag.replay.platforms.outcome import PlatformOutcome
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]

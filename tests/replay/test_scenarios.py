@@ -17,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from spotbag.instances import InputError, Instance, library_instance
+from spotbag.instances.errors import InputError
+from spotbag.instances.library import library_instance
+from spotbag.instances.problem import Instance
 from spotbag.replay import day_draws
 from spotbag.replay.availability import availability_of_document
 from spotbag.replay.poisson import PoissonScenario

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances import InputError
+from spotbag.instances.errors import InputError
 from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.replay.timeline_files import (
     TimelineDocument,

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.instances import SpotbagError, generate_instance, library_instance
-from spotbag.schedules import Schedule, write_gantt
+from spotbag.instances.errors import SpotbagError
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.library import library_instance
+from spotbag.schedules.gantt import write_gantt
 from spotbag.schedules.gantt_layout import gantt_layout
-from spotbag.solvers import solve
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.front_door import solve
 
 
 @pytest.fixture(scope="module")

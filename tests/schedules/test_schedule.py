@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from random_instances import random_instances
 
-from spotbag.instances import InputError, Instance, library_instance
-from spotbag.schedules import (
-    Schedule,
-    ScheduleDocument,
-    check,
+from spotbag.instances.errors import InputError
+from spotbag.instances.library import library_instance
+from spotbag.instances.problem import Instance
+from spotbag.schedules.checker import check
+from spotbag.schedules.documents import ScheduleDocument
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.schedule_files import (
     format_schedule,
     parse_schedule_document,
     read_schedule,
@@ -25,7 +27,7 @@ from spotbag.schedules import (
     schedule_schema,
     write_schedule,
 )
-from spotbag.solvers import solve
+from spotbag.solvers.front_door import solve
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.schedules import VmTimeline
+from spotbag.schedules.timing import VmTimeline
 
 TASKS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 9)), min_size=1, max_size=25)
 

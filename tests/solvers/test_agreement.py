@@ -9,10 +9,11 @@ import pytest
 from exhaustive import tiny_optimum
 from tiny_instances import FAMILIES, tiny_instance
 
-from spotbag.instances import SpotbagError
+from spotbag.instances.errors import SpotbagError
 from spotbag.models.refusal import ModelRefusal
-from spotbag.schedules import check
-from spotbag.solvers import METHODS, solve
+from spotbag.schedules.checker import check
+from spotbag.solvers.front_door import solve
+from spotbag.solvers.registry import METHODS
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

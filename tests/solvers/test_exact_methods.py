@@ -15,19 +15,23 @@ import numpy as np
 import pytest
 from tiny_instances import tiny_instance
 
-from spotbag.heuristics import Run, with_d_spot
-from spotbag.instances import InputError, Instance, library_instance
-from spotbag.models import divisible_bound
+from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.run import Run
+from spotbag.instances.errors import InputError
+from spotbag.instances.library import library_instance
+from spotbag.instances.problem import Instance
+from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.models.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.nested_hall import NestedHallModel
 from spotbag.models.refusal import ModelRefusal
 from spotbag.models.task_classes import task_classes
-from spotbag.schedules import check
-from spotbag.solvers import METHODS, solve
+from spotbag.schedules.checker import check
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.cp_sat import solve_with_cp_sat
+from spotbag.solvers.front_door import solve
 from spotbag.solvers.highs import solve_with_highs
+from spotbag.solvers.registry import METHODS
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
 

@@ -6,11 +6,12 @@ import pytest
 from exhaustive import tiny_optimum
 from tiny_instances import tiny_instance
 
-from spotbag.instances import Instance
+from spotbag.instances.problem import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
-from spotbag.solvers import column_master, solve
+from spotbag.solvers import column_master
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.cp_sat import solve_with_cp_sat
+from spotbag.solvers.front_door import solve
 from spotbag.solvers.highs import solve_with_highs
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizing_problems import best_by_trying_all, job, random_job
 
-from spotbag.instances import SpotbagError
+from spotbag.instances.errors import SpotbagError
 from spotbag.models import instance_count_program
 from spotbag.models.instance_count import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
 from spotbag.models.refusal import ModelRefusal
@@ -279,7 +279,7 @@ def test_counts_that_do_not_finish_all_tasks_are_never_handed_out(
     problem = job(50, 600, (0.073, 43), overhead_s=15)  # 13 tasks each: 4 instances
     assert size_job(problem, method).counts == {"a": 4}
     monkeypatch.setattr("spotbag.solvers.instance_count._solve_program", lambda *_: ((3,), True))
-    monkeypatch.setattr("spotbag.solvers.instance_count.cheapest_counts", lambda *_: (3,))
+    monkeypatch.setattr("spotbag.models.instance_count_dynamic_programme.cheapest_counts", lambda *_: (3,))
     with pytest.raises(SpotbagError, match=f"method {method} leaves tasks that do not finish"):
         size_job(problem, method)
 

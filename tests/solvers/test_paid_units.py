@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spotbag.benchmarks.paid_units import bags
 from spotbag.heuristics.paid_units import packed_by, paid_units_of, wall_s_of
-from spotbag.instances import InputError
+from spotbag.instances.errors import InputError
 from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.models.paid_units_bound import UnitsProblem
 from spotbag.solvers import paid_units

@@ -13,14 +13,17 @@ from tiny_core_instances import few_classes_instance, hand_instance
 from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
-from spotbag.instances import InputError, Instance, SpotbagError, generate_instance
+from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.instances.generator import generate_instance
+from spotbag.instances.problem import Instance
 from spotbag.models.class_dynamic_programme import ClassProgramme
 from spotbag.models.refusal import ModelRefusal
-from spotbag.schedules import check
-from spotbag.solvers import FrontPoint, ParetoFront, solve, write_pareto
+from spotbag.schedules.checker import check
+from spotbag.solvers.front_door import solve
 from spotbag.solvers.front_facts import FrontFacts, Gap
 from spotbag.solvers.front_oracles import Answer, OutOfTime, SolveOracle
-from spotbag.solvers.pareto_picture import best_point
+from spotbag.solvers.pareto import FrontPoint, ParetoFront
+from spotbag.solvers.pareto_picture import best_point, write_pareto
 
 
 def values(front: ParetoFront) -> list[tuple[int, float]]:

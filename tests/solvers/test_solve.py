@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from spotbag.heuristics.outcome import HeuristicOutcome
-from spotbag.instances import InputError, Instance, SpotbagError, library_instance, library_names
-from spotbag.schedules import Schedule, check
-from spotbag.solvers import METHODS, registry, relative_gap, solve
+from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.problem import Instance
+from spotbag.schedules.checker import check
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers import registry
+from spotbag.solvers.front_door import solve
+from spotbag.solvers.registry import METHODS
+from spotbag.solvers.result import relative_gap
 
 
 @pytest.mark.parametrize("name", library_names())

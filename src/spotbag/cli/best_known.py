@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
-    JsonOption,
-    busy,
-    check_output,
-    make_table,
-    print_json,
-    print_table,
-    seconds,
-)
+from .common import NO_FEASIBLE_PLAN, JsonOption, busy, check_output, make_table, print_json, print_table, seconds
 
 if TYPE_CHECKING:
     from ..benchmarks.best_known import Update
-    from ..instances import BestKnown
+    from ..instances.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
@@ -68,7 +59,7 @@ def best_known_command(
     if update:
         _update(chosen, time_limit, method, seed, file, as_json)
         return
-    from ..instances import best_known
+    from ..instances.best_known import best_known
 
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
@@ -83,7 +74,7 @@ def best_known_command(
 
 def _library_names(names: list[str]) -> list[str]:
     """The names, each once and in the library; all of it if there are none."""
-    from ..instances import library_instance, library_names
+    from ..instances.library import library_instance, library_names
 
     for name in names:
         library_instance(name)
@@ -94,7 +85,7 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from .. import __version__
     from ..benchmarks.best_known import update_best_known
-    from ..instances import InputError, Issue, SpotbagError
+    from ..instances.errors import InputError, Issue, SpotbagError
     from ..solvers.registry import find_method
 
     find_method(method)
@@ -156,7 +147,7 @@ def _cells(entry: BestKnown) -> list[str]:
 
 
 def _gap(entry: BestKnown) -> float:
-    from ..solvers import relative_gap
+    from ..solvers.result import relative_gap
 
     gap = relative_gap(entry.value, entry.bound)
     assert gap is not None, "an entry has value and bound"

@@ -40,9 +40,10 @@ def check_command(
 
     Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
     """
-    from ..heuristics import with_d_spot
+    from ..heuristics.d_spot import with_d_spot
     from ..instances.wording import counted
-    from ..schedules import check, read_schedule_document
+    from ..schedules.checker import check
+    from ..schedules.schedule_files import read_schedule_document
 
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)
     document = read_schedule_document(plan)

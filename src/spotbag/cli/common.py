@@ -14,7 +14,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..instances import Instance, JobStream, Platform
+    from ..instances.job_stream import JobStream
+    from ..instances.platforms import Platform
+    from ..instances.problem import Instance
 
 NO_FEASIBLE_PLAN = 1
 
@@ -60,7 +62,8 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one J
 
 def load_instance(argument: str) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
-    from ..instances import instance_warnings, library_instance, library_names, read_instance
+    from ..instances.instance_files import instance_warnings, read_instance
+    from ..instances.library import library_instance, library_names
 
     instance = read_instance(argument) if _is_path(argument, library_names()) else library_instance(argument)
     warn(instance_warnings(instance))
@@ -69,14 +72,16 @@ def load_instance(argument: str) -> Instance:
 
 def load_job_stream(argument: str) -> JobStream:
     """Load a stream of jobs by path, ``-`` or library name."""
-    from ..instances import job_stream_names, library_job_stream, read_job_stream
+    from ..instances.job_stream_files import library_job_stream, read_job_stream
+    from ..instances.library import job_stream_names
 
     return read_job_stream(argument) if _is_path(argument, job_stream_names()) else library_job_stream(argument)
 
 
 def load_platform(argument: str) -> Platform:
     """Load a hybrid platform by path, ``-`` or library name."""
-    from ..instances import library_platform, platform_names, read_platform
+    from ..instances.library import platform_names
+    from ..instances.platform_files import library_platform, read_platform
 
     return read_platform(argument) if _is_path(argument, platform_names()) else library_platform(argument)
 
@@ -107,7 +112,7 @@ def change_instance(
     makespan_scale: float | None = None,
 ) -> Instance:
     """Return the instance with what the command line says instead of what it says itself."""
-    from ..instances import InputError
+    from ..instances.errors import InputError
 
     changes: dict[str, Any] = {}
     if deadline is not None:
@@ -289,7 +294,7 @@ def print_story(lines: Iterable[str]) -> None:
 
 def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
 
     if path is None:
         return
@@ -310,7 +315,7 @@ def seconds(value: int) -> str:
 
 def parse_options(pairs: list[str]) -> dict[str, str]:
     """Read ``name=value`` pairs."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
 
     options = {}
     for pair in pairs:

@@ -26,7 +26,7 @@ from .common import (
 
 if TYPE_CHECKING:
     from ..benchmarks.comparison import MethodTotal, Reference, Row, Summary
-    from ..instances import Instance
+    from ..instances.problem import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -101,7 +101,7 @@ def compare_command(
 def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ..benchmarks.comparison import ROW_FORMATS
-    from ..instances import InputError, Issue, SpotbagError
+    from ..instances.errors import InputError, Issue, SpotbagError
 
     if not time_limit > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
@@ -128,7 +128,7 @@ def _load(arguments: Sequence[str]) -> dict[str, Instance]:
 
 def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
     from ..benchmarks.comparison import known_values
-    from ..instances import best_known
+    from ..instances.best_known import best_known
 
     return known_values(problems, best_known())
 

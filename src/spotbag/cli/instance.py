@@ -20,7 +20,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances import Instance
+    from ..instances.problem import Instance
 
 app = typer.Typer(no_args_is_help=True, help="Instances: list the library, generate, import, export, print the schema.")
 
@@ -42,7 +42,7 @@ class Document(StrEnum):
 @app.command("list", epilog="Example:  spotbag instance list")
 def list_command(as_json: JsonOption = False) -> None:
     """List the library instances, and name its streams of jobs and its hybrid platforms."""
-    from ..instances import job_stream_names, library_instance, library_names, platform_names
+    from ..instances.library import job_stream_names, library_instance, library_names, platform_names
 
     rows = []
     for name in library_names():
@@ -127,7 +127,7 @@ def generate_command(
     as_json: JsonOption = False,
 ) -> None:
     """Generate a random instance."""
-    from ..instances import generate_instance
+    from ..instances.generator import generate_instance
 
     check_output(out)
     instance = generate_instance(
@@ -166,10 +166,10 @@ def import_command(
     as_json: JsonOption = False,
 ) -> None:
     """Import the files of the HADS and Burst-HADS authors."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
     from ..instances.hads_files import read_hads_files
-    from ..schedules import write_schedule
     from ..schedules.hads_map import read_hads_map
+    from ..schedules.schedule_files import write_schedule
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
@@ -200,10 +200,10 @@ def export_command(
     as_json: JsonOption = False,
 ) -> None:
     """Export to the files of the HADS and Burst-HADS authors."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
     from ..instances.hads_files import write_hads_files
-    from ..schedules import read_schedule
     from ..schedules.hads_map import write_hads_map
+    from ..schedules.schedule_files import read_schedule
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
@@ -228,8 +228,10 @@ def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
     """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
-    from ..instances import instance_schema, job_stream_schema, platform_schema
-    from ..schedules import schedule_schema
+    from ..instances.instance_files import instance_schema
+    from ..instances.job_stream_files import job_stream_schema
+    from ..instances.platform_files import platform_schema
+    from ..schedules.schedule_files import schedule_schema
 
     if of is Document.TIMELINE:
         from ..replay.timeline_files import timeline_schema
@@ -247,7 +249,7 @@ def schema_command(
 
 def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:
     """Write an instance to a file and say so, or print it."""
-    from ..instances import format_instance, write_instance
+    from ..instances.instance_files import format_instance, write_instance
 
     if out is None:
         print(format_instance(instance), end="")

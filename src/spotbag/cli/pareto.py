@@ -29,9 +29,9 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances import Instance
-    from ..schedules import Schedule
-    from ..solvers import FrontPoint, ParetoFront
+    from ..instances.problem import Instance
+    from ..schedules.schedule import Schedule
+    from ..solvers.pareto import FrontPoint, ParetoFront
 
 EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.png --out front.csv"
 
@@ -71,8 +71,7 @@ def pareto_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
     """
-    from ..solvers import pareto_front
-    from ..solvers.pareto import DEFAULT_TIME_LIMIT_S
+    from ..solvers.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
     from ..solvers.pareto_picture import FRONT, write_pareto
     from ..solvers.pictures import still_format
 
@@ -117,7 +116,7 @@ def pareto_command(
 
 
 def _check_points_file(path: str) -> None:
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
 
     if not path.lower().endswith((".json", ".csv")):
         raise SpotbagError(f"{path}: the points are written as .json or .csv")
@@ -125,7 +124,7 @@ def _check_points_file(path: str) -> None:
 
 def _check_folder(path: str | None) -> None:
     """Refuse, before any work is done, a folder that cannot be made or is a file."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
 
     if path is None:
         return
@@ -158,7 +157,7 @@ def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | Non
 
 def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[str, Schedule]:
     """Plan by each heuristic under the instance's own objective, those that find a plan."""
-    from ..solvers import solve
+    from ..solvers.front_door import solve
 
     plans = {}
     for method in _HEURISTICS:
@@ -203,8 +202,8 @@ def _write_points(front: ParetoFront, path: str) -> None:
 
 def _write_plans(front: ParetoFront, folder: str) -> None:
     """Write the plans, each named by its makespan."""
-    from ..instances import SpotbagError
-    from ..schedules import write_schedule
+    from ..instances.errors import SpotbagError
+    from ..schedules.schedule_files import write_schedule
 
     if not front.points:
         return

@@ -9,25 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import BAD_INPUT, INTERRUPTED
-from .common import (
-    JsonOption,
-    busy,
-    check_output,
-    counting,
-    load_platform,
-    print_json,
-    print_story,
-    some,
-    warn,
-)
+from .common import JsonOption, busy, check_output, counting, load_platform, print_json, print_story, some, warn
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
 
 if TYPE_CHECKING:
-    from ..instances import Platform
     from ..instances.malleable_jobs import JobSet
-    from ..replay import Trace
+    from ..instances.platforms import Platform
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
+    from ..replay.trace_files import Trace
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
@@ -129,12 +119,12 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
     from ..instances.text_files import source_name
-    from ..replay import tell_story
     from ..replay.platforms.front_door import replay_platform, replay_platform_once
     from ..replay.platforms.gantt import PICTURE
     from ..replay.platforms.policies import platform_policy
+    from ..replay.story import tell_story
     from ..solvers.pictures import still_format
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
@@ -206,10 +196,10 @@ def _check_options(
     platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
-    from ..instances import JobSet, SpotbagError, platform_names
-    from ..instances.errors import show_value
+    from ..instances.errors import SpotbagError, show_value
     from ..instances.job_stream import near_names
-    from ..instances.malleable_jobs import JOB_SETS
+    from ..instances.library import platform_names
+    from ..instances.malleable_jobs import JOB_SETS, JobSet
 
     if platform is None:
         names = some(platform_names())
@@ -234,7 +224,7 @@ def _draws_nothing(policy: str) -> bool:
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
     """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
-    from ..instances import write_platform
+    from ..instances.platform_files import write_platform
     from ..instances.wording import counted
     from ..replay.platforms.front_door import platform_with_jobs
 
@@ -275,9 +265,9 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
-    from ..instances import SpotbagError
-    from ..replay import write_traces
+    from ..instances.errors import SpotbagError
     from ..replay.platforms.gantt import save_platform_gantt
+    from ..replay.trace_files import write_traces
 
     files: list[str] = []
     if path is not None:

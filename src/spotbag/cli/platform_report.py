@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances import JobSet, Platform
-    from ..replay import Estimate
+    from ..instances.malleable_jobs import JobSet
+    from ..instances.platforms import Platform
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
     from ..replay.platforms.outcome import JobResult, PlatformOutcome
     from ..replay.platforms.summary import PlatformSummary
+    from ..replay.summary import Estimate
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
@@ -291,7 +292,8 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
 
 def library_platforms() -> list[dict[str, Any]]:
     """Say what there is to each platform of the library."""
-    from ..instances import library_platform, platform_names
+    from ..instances.library import platform_names
+    from ..instances.platform_files import library_platform
 
     rows = []
     for name in platform_names():

@@ -29,9 +29,11 @@ from .common import (
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
-    from ..instances import Instance
-    from ..replay import Billing, Scenario, Trace
-    from ..schedules import Schedule
+    from ..instances.problem import Instance
+    from ..replay.billing import Billing
+    from ..replay.scenarios import Scenario
+    from ..replay.trace_files import Trace
+    from ..schedules.schedule import Schedule
 
 EXAMPLE = (
     "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
@@ -109,8 +111,11 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    from ..instances import SpotbagError
-    from ..replay import Billing, find_policy, find_scenario, replay_days
+    from ..instances.errors import SpotbagError
+    from ..replay.billing import Billing
+    from ..replay.front_door import replay_days
+    from ..replay.policies import find_policy
+    from ..replay.scenarios import find_scenario
     from ..schedules.gantt import picture_format
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
@@ -174,7 +179,7 @@ def replay_command(
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
     from ..replay.plan import on_demand_schedule
 
     try:
@@ -189,7 +194,7 @@ def _plan(
     problem: Instance, plan: str | None, method: str | None, time_limit: float | None
 ) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    from ..solvers import solve
+    from ..solvers.front_door import solve
 
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {plan}"
@@ -204,10 +209,11 @@ def _plan(
 
 def _read_plan(problem: Instance, path: str) -> Schedule:
     """Read a plan; say what the checker would say of it."""
-    from ..heuristics import with_d_spot
-    from ..instances import SpotbagError
+    from ..heuristics.d_spot import with_d_spot
+    from ..instances.errors import SpotbagError
     from ..instances.text_files import source_name
-    from ..schedules import check, read_schedule_document, schedule_of_document
+    from ..schedules.checker import check
+    from ..schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
     ids = {task.id for task in document.tasks}
@@ -234,7 +240,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
 def _traces(
     schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
 ) -> list[Trace]:
-    from ..replay import trace_day
+    from ..replay.front_door import trace_day
 
     number = day or 0
     timeline = scenario.day(schedule.instance, seed, number)
@@ -243,7 +249,8 @@ def _traces(
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a day, and a picture for each policy."""
-    from ..replay import write_replay_gantt, write_traces
+    from ..replay.replay_gantt import write_replay_gantt
+    from ..replay.trace_files import write_traces
 
     if path is not None:
         write_traces(path, traces)
@@ -257,7 +264,7 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
-    from ..replay import tell_story
+    from ..replay.story import tell_story
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})

@@ -11,8 +11,10 @@ from .common import least_width, make_table, print_table, seconds, terminal_widt
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..replay import Days, Estimate, Outcome, PolicySummary
-    from ..schedules import Schedule
+    from ..replay.front_door import Days
+    from ..replay.outcome import Outcome
+    from ..replay.summary import Estimate, PolicySummary
+    from ..schedules.schedule import Schedule
 
 CLAIRVOYANT = "clairvoyant"
 """Name of the bound among the policies."""
@@ -81,7 +83,7 @@ def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[s
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
-    from ..replay import estimate
+    from ..replay.summary import estimate
 
     def row(heading: str, cells: Sequence[str], bound: str = "") -> list[str]:
         return [heading, *cells, *([bound] if with_bound else [])]
@@ -117,7 +119,7 @@ def _print_notes(days: Days, with_bound: bool) -> None:
 
 
 def _print_differences(days: Days) -> None:
-    from ..replay import compare_days
+    from ..replay.summary import compare_days
 
     rows = []
     for outcomes in days.outcomes[1:]:
@@ -174,7 +176,7 @@ def _share(count: int, days: int) -> str:
 
 def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
     """Return all that is known of the days as one JSON object."""
-    from ..replay import compare_days
+    from ..replay.summary import compare_days
 
     summaries = days.summaries()
     differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]

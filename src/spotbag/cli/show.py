@@ -10,8 +10,9 @@ from .common import JsonOption, busy, check_output, load_instance, make_table, p
 from .solve import print_rented
 
 if TYPE_CHECKING:
-    from ..instances import Instance
-    from ..schedules import Schedule, ScheduleDocument
+    from ..instances.problem import Instance
+    from ..schedules.documents import ScheduleDocument
+    from ..schedules.schedule import Schedule
 
 EXAMPLE = "Example:  spotbag show hads/J100   or   spotbag show plan.json --gantt plan.svg"
 
@@ -35,15 +36,15 @@ def show_command(
 
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
-    from ..instances import SpotbagError
-    from ..schedules import check, write_gantt
-    from ..schedules.gantt import picture_format
+    from ..instances.errors import SpotbagError
+    from ..schedules.checker import check
+    from ..schedules.gantt import picture_format, write_gantt
 
     if gantt is not None:
         picture_format(gantt)
         check_output(gantt, what, instance)
     found = _load(what)
-    from ..instances import Instance
+    from ..instances.problem import Instance
 
     if isinstance(found, Instance):
         if gantt is not None:
@@ -68,8 +69,7 @@ def show_command(
 
 def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
-    from ..instances import instance_warnings
-    from ..instances.instance_files import instance_of_document
+    from ..instances.instance_files import instance_of_document, instance_warnings
     from ..instances.json_documents import parse_json
     from ..instances.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
     from ..schedules.documents import SCHEDULE_FORMAT
@@ -88,9 +88,9 @@ def _load(what: str) -> Instance | ScheduleDocument:
 
 def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:
     """Derive a plan from its instance: the one named, or a library instance of that name."""
-    from ..heuristics import with_d_spot
-    from ..instances import library_names
-    from ..schedules import schedule_of_document
+    from ..heuristics.d_spot import with_d_spot
+    from ..instances.library import library_names
+    from ..schedules.schedule_files import schedule_of_document
 
     if instance is None and document.instance not in library_names():
         return None
@@ -106,8 +106,8 @@ def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> 
 def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
-    from ..heuristics import with_d_spot
-    from ..instances import SpotbagError
+    from ..heuristics.d_spot import with_d_spot
+    from ..instances.errors import SpotbagError
 
     counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)

@@ -31,8 +31,8 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..schedules import Schedule
-    from ..solvers import Result
+    from ..schedules.schedule import Schedule
+    from ..solvers.result import Result
 
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
 
@@ -76,11 +76,11 @@ def solve_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
     """
-    from ..heuristics import with_d_spot
-    from ..schedules import read_schedule, write_gantt, write_schedule
-    from ..schedules.gantt import picture_format
-    from ..solvers import solve, write_convergence
-    from ..solvers.convergence import CONVERGENCE
+    from ..heuristics.d_spot import with_d_spot
+    from ..schedules.gantt import picture_format, write_gantt
+    from ..schedules.schedule_files import read_schedule, write_schedule
+    from ..solvers.convergence import CONVERGENCE, write_convergence
+    from ..solvers.front_door import solve
     from ..solvers.pictures import still_format
 
     if gantt is not None:
@@ -148,7 +148,7 @@ def _bound(result: Result) -> str:
 
 def _print_result(result: Result, estimated: bool) -> None:
     from ..instances.wording import counted
-    from ..solvers import STATUS_MEANINGS
+    from ..solvers.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
     if schedule is None:

@@ -12,9 +12,9 @@ from .common import JsonOption, busy, check_output, counting, load_job_stream, p
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
-    from ..instances import JobStream
-    from ..replay import Trace
+    from ..instances.job_stream import JobStream
     from ..replay.jobs.unknown import Sampling
+    from ..replay.trace_files import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
@@ -117,7 +117,7 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    from ..instances import SpotbagError
+    from ..instances.errors import SpotbagError
     from ..replay.jobs.front_door import replay_jobs, replay_jobs_once
     from ..replay.jobs.gantt import PICTURE
     from ..replay.jobs.policies import a2ha_settings, job_policies
@@ -173,14 +173,14 @@ def _list(as_json: bool) -> None:
 
 
 def _load(stream: str | None, run_times: str | None) -> JobStream:
-    from ..instances import job_stream_of_run_times
+    from ..instances.job_stream_files import job_stream_of_run_times
 
     return job_stream_of_run_times(run_times) if run_times is not None else load_job_stream(stream or "")
 
 
 def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
     """Write a stream as JSON."""
-    from ..instances import write_job_stream
+    from ..instances.job_stream_files import write_job_stream
     from ..instances.wording import counted
 
     write_job_stream(stream, path)
@@ -192,7 +192,8 @@ def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
 
 def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
     """Refuse what does not go together."""
-    from ..instances import SpotbagError, job_stream_names
+    from ..instances.errors import SpotbagError
+    from ..instances.library import job_stream_names
 
     if stream is not None and run_times is not None:
         raise SpotbagError("STREAM and --run-times: give one of them")
@@ -226,8 +227,8 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ..replay import write_traces
     from ..replay.jobs.gantt import save_job_gantt
+    from ..replay.trace_files import write_traces
 
     if path is not None:
         write_traces(path, traces)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances import JobStream
-    from ..replay import Estimate
+    from ..instances.job_stream import JobStream
     from ..replay.jobs.a2ha import A2haSettings
     from ..replay.jobs.front_door import JobRuns
     from ..replay.jobs.outcome import JobOutcome
     from ..replay.jobs.summary import JobSummary
     from ..replay.jobs.unknown import Sampling
+    from ..replay.summary import Estimate
 
 
 def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
@@ -196,7 +196,8 @@ def _outcome_object(outcome: JobOutcome) -> Mapping[str, Any]:
 
 def library_streams() -> list[dict[str, Any]]:
     """Say what there is to each stream of the library."""
-    from ..instances import job_stream_names, library_job_stream
+    from ..instances.job_stream_files import library_job_stream
+    from ..instances.library import job_stream_names
 
     rows = []
     for name in job_stream_names():
