@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ..core.errors import SpotbagError
+from ..core.text_files import write_text
 from ..heuristics.d_spot import with_d_spot
-from ..instances.best_known import (
+from ..instances.bags.best_known import (
     BestKnown,
     best_known,
     best_known_path,
@@ -18,10 +20,8 @@ from ..instances.best_known import (
     bound_contradicts,
     format_best_known,
 )
-from ..instances.errors import SpotbagError
+from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..instances.problem import Instance
-from ..instances.text_files import write_text
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from ..schedules.schedule_files import read_schedule, write_schedule

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..heuristics.d_spot import with_d_spot
+from ..instances.instance import Instance
 from ..instances.library import library_instance, library_names
-from ..instances.problem import Instance
 from ..solvers.front_door import solve
 from ..solvers.result import relative_gap
 from .heuristics import bag, print_table

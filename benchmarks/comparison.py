@@ -16,15 +16,14 @@ from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
+from ..core.errors import ModelRefusal, SpotbagError
+from ..core.json_documents import format_json
+from ..core.processes import in_processes
 from ..heuristics.d_spot import with_d_spot
-from ..instances.best_known import BestKnown
-from ..instances.errors import SpotbagError
-from ..instances.json_documents import format_json
+from ..instances.bags.best_known import BestKnown
+from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..instances.problem import Instance
-from ..models.refusal import ModelRefusal
 from ..solvers.front_door import solve
-from ..solvers.processes import in_processes
 from ..solvers.registry import find_method
 from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 

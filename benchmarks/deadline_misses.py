@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ..instances.bags.scenarios import SCENARIOS, find_scenario
 from ..instances.library import library_instance
 from ..replay.front_door import replay_days, trace_day
 from ..replay.lateness import CAUSES, missed_because
 from ..replay.policies import find_policy
-from ..replay.scenarios import SCENARIOS, find_scenario
 from ..solvers.front_door import solve
 from .heuristics import print_table
 

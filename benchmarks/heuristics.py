@@ -15,9 +15,9 @@ from ..heuristics.d_spot import with_d_spot
 from ..heuristics.iterated_local_search import IlsOptions, LocalSearch
 from ..heuristics.queues import Queue, queue_times
 from ..heuristics.run import Run
-from ..instances.generator import generate_instance
+from ..instances.bags.generator import generate_instance
+from ..instances.instance import Instance
 from ..instances.library import library_instance, library_names
-from ..instances.problem import Instance
 from ..solvers.front_door import solve
 from ..solvers.result import Result
 

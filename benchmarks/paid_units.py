@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..instances.job_draws import draw_jobs
-from ..instances.job_stream_files import library_job_stream
+from ..instances.streams.draws import draw_jobs
+from ..instances.streams.stream_files import library_job_stream
 from ..models.paid_units import fewest_paid_units
 from ..solvers.paid_units import least_makespan_within
 from .heuristics import print_table

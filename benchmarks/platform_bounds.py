@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..instances.malleable_jobs import JobSet
-from ..instances.platform_files import library_platform
+from ..instances.platforms.job_draws import JobSet
+from ..instances.platforms.platform_files import library_platform
 from ..models.platform_dual import METRICS
 from ..replay.platforms.engine import PlatformReplay
 from ..replay.platforms.front_door import platform_with_jobs
@@ -19,7 +19,7 @@ from ..solvers.platform_bound import platform_bound
 from .heuristics import print_table
 
 if TYPE_CHECKING:
-    from ..instances.malleable_jobs import JobSetKind
+    from ..instances.platforms.job_draws import JobSetKind
 
 _POLICY = "money-saving"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from ..instances.malleable_jobs import JobSet
-from ..instances.platform_trees import depth_of, many_resources
+from ..instances.platforms.agent_trees import depth_of, many_resources
+from ..instances.platforms.job_draws import JobSet
 from ..replay.platforms.engine import PlatformReplay
 from ..replay.platforms.front_door import platform_with_jobs
 from ..replay.platforms.policies import platform_policy

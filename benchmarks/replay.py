@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ..instances.bags.scenarios import find_scenario
 from ..instances.durations import FULL_SPEED
+from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..instances.problem import Instance
 from ..replay.engine import Replay
 from ..replay.plan import replay_plan
 from ..replay.policies import find_policy
-from ..replay.scenarios import find_scenario
 from ..schedules.schedule import Schedule
 from ..solvers.front_door import solve
 from .heuristics import print_table

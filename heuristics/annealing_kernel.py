@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..instances.compiled import compiled
-from ..instances.problem import MAX_SECONDS
+from ..core.compiled import compiled
+from ..core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
-    from ..instances.problem import FloatArray, IntArray
+    from ..core.quantities import FloatArray, IntArray
 
 _SCANNED = 48
 

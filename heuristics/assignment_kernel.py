@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..instances.compiled import compiled
-from ..instances.problem import MAX_SECONDS
+from ..core.compiled import compiled
+from ..core.quantities import MAX_SECONDS
 from .timeline_kernel import list_schedule_end
 
 if TYPE_CHECKING:
-    from ..instances.problem import FloatArray, IntArray
+    from ..core.quantities import FloatArray, IntArray
 
 
 @compiled

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray, Instance, IntArray
+from ..core.quantities import FloatArray, IntArray
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..instances.problem import Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from .queues import Queue, ends_in_time, queue_times
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import FloatArray, IntArray
 from ..instances.durations import NEVER
-from ..instances.problem import FloatArray, Instance, IntArray
+from ..instances.instance import Instance
 from ..models.divisible_bound import DivisibleBound
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from ..core.errors import input_error
 from ..instances.durations import NEVER
-from ..instances.errors import input_error
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..schedules.timing import VmTimeline
 
 

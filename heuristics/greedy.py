@@ -11,9 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from ..core.wording import counted
 from ..instances.durations import FULL_SPEED, NEVER
-from ..instances.problem import Instance, RentalOffer
-from ..instances.wording import counted
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
 from .outcome import HeuristicOutcome

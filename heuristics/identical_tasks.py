@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.quantities import IntArray
 from ..instances.durations import NEVER
-from ..instances.problem import Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..models.market_limits import binding_market_limits
 from ..schedules.evaluation import objective_value
 from ..schedules.schedule import Schedule

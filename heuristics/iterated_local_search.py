@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from ..core.quantities import IntArray
 from ..instances.durations import FULL_SPEED
-from ..instances.problem import Instance, IntArray
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from .burst_allocation import burst_allocation
 from .greedy import greedy

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import IntArray
 from ..instances.durations import NEVER
-from ..instances.problem import Instance, IntArray
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
 from .outcome import HeuristicOutcome

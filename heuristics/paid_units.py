@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
 from ..models.paid_units_bound import UnitsProblem
 
 Packing = list[list[int]]

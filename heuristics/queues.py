@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.divisible_bound import DivisibleBound, divisible_bound
 from ..models.task_classes import memory_is_free
 from ..schedules.schedule import Schedule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..instances.compiled import compiled
+from ..core.compiled import compiled
 
 if TYPE_CHECKING:
-    from ..instances.problem import IntArray
+    from ..core.quantities import IntArray
 
 
 @compiled

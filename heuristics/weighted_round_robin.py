@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..instances.durations import NEVER
-from ..instances.problem import Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 
 
 def interleaved_round_robin(weights: Sequence[int]) -> Iterator[int]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from .json_documents import check_format, format_json, parse_json
-from .problem import INSTANCE_FORMAT, Instance
-from .text_files import read_text, source_name, write_text
+from ..core.json_documents import check_format, format_json, parse_json
+from ..core.text_files import read_text, source_name, write_text
+from .instance import INSTANCE_FORMAT, Instance
 
 ROUNDING_WARNING_FRACTION = 0.01
 

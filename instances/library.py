@@ -8,27 +8,28 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-from .errors import input_error
+from ..core.errors import input_error
+from ..core.json_documents import WHO_TAKES
+from .instance import Instance
 from .instance_files import parse_instance
-from .json_documents import WHO_TAKES
-from .problem import Instance
 
 _SUFFIX = ".json"
 _PLANS = "best_known"
-"""Folder of the best plans known; see `spotbag.instances.best_known`."""
+"""Folder of the best plans known; see `spotbag.instances.bags.best_known`."""
 JOB_STREAMS = "job_streams"
-"""Folder of the streams of jobs; see `spotbag.instances.job_stream_files`."""
+"""Folder of the streams of jobs; see `spotbag.instances.streams.stream_files`."""
 PLATFORMS = "platforms"
-"""Folder of the hybrid platforms; see `spotbag.instances.platform_files`."""
+"""Folder of the hybrid platforms; see `spotbag.instances.platforms.platform_files`."""
 
 
-def _data() -> Traversable:
+def library_data() -> Traversable:
+    """Folder of the files that are shipped with the package."""
     return resources.files(__package__).joinpath("data")
 
 
 def library_names() -> list[str]:
     """Names of all library instances, sorted."""
-    families = _data().iterdir()
+    families = library_data().iterdir()
     return _names(
         family
         for family in families
@@ -38,12 +39,12 @@ def library_names() -> list[str]:
 
 def job_stream_names() -> list[str]:
     """Names of all streams of the library, sorted: ``thai/table2``, ``tiny/two-jobs``."""
-    return _names(_data().joinpath(JOB_STREAMS).iterdir())
+    return _names(library_data().joinpath(JOB_STREAMS).iterdir())
 
 
 def platform_names() -> list[str]:
     """Names of all hybrid platforms of the library, sorted: ``caron/hybrid``, ``tiny/hybrid``."""
-    return _names(_data().joinpath(PLATFORMS).iterdir())
+    return _names(library_data().joinpath(PLATFORMS).iterdir())
 
 
 def who_takes_name(name: str) -> str | None:
@@ -75,5 +76,5 @@ def library_instance(name: str) -> Instance:
         close = difflib.get_close_matches(name, names, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "'spotbag instance list' shows all"
         raise input_error(name, who_takes_name(name) or f"no library instance has this name ({hint})")
-    entry = _data().joinpath(*PurePosixPath(name + _SUFFIX).parts)
+    entry = library_data().joinpath(*PurePosixPath(name + _SUFFIX).parts)
     return parse_instance(entry.read_text(encoding="utf-8"), name)

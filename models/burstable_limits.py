@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.quantities import FloatArray
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.problem import FloatArray, Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 
 
 def least_work_s(instance: Instance, offer: RentalOffer) -> FloatArray:

@@ -29,7 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..core.errors import ModelRefusal
+from ..core.quantities import FloatArray, IntArray
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .core_patterns import (
@@ -43,7 +46,6 @@ from .core_patterns import (
 from .kelley import maximise_concave
 from .makespan_window import MakespanWindow, makespan_window
 from .market_limits import binding_market_limits
-from .refusal import ModelRefusal
 from .task_classes import TaskClasses, task_classes
 
 MOST_CLASSES = 3

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import BoolArray, FloatArray, IntArray
 from ..instances.durations import FULL_SPEED
-from ..instances.problem import BoolArray, FloatArray, Instance, IntArray
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from .burstable_limits import effective_cores, least_work_s
 from .divisible_bound import DivisibleBound, divisible_bound

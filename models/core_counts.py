@@ -19,14 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.errors import ModelRefusal
+from ..core.quantities import IntArray
 from ..instances.durations import NEVER
-from ..instances.problem import Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .core_patterns import BurstableMode, offers_without_credits, require_free_memory, schedule_of_cores
 from .integer_program import IntegerProgram
 from .makespan_window import MakespanWindow
-from .refusal import ModelRefusal
 from .task_classes import TaskClasses, task_classes
 
 MOST_COUNTS = 100_000

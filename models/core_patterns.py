@@ -8,10 +8,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from ..core.errors import ModelRefusal
+from ..core.quantities import IntArray
 from ..instances.durations import NEVER
-from ..instances.problem import Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
-from .refusal import ModelRefusal
 from .task_classes import TaskClasses, usable_offers
 
 BurstableMode: TypeAlias = Literal["refuse", "baseline"]

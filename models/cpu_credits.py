@@ -13,8 +13,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from ..core.quantities import BoolArray
 from ..instances.durations import BASELINE, FULL_SPEED
-from ..instances.problem import BoolArray, Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 
 CREDIT_SCALE_LIMIT = 10**7
 """Most parts of 1/3600 credit that are counted. Finer decimals are rounded in favour of the plan, together by less than

@@ -25,8 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import FloatArray, IntArray
 from ..instances.durations import FULL_SPEED, NEVER
-from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from .burstable_limits import effective_cores, least_work_s
 from .kelley import Maximum, maximise_concave

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..instances.problem import MAX_SECONDS, Instance
-from ..instances.wording import counted
+from ..core.quantities import MAX_SECONDS
+from ..core.wording import counted
+from ..instances.instance import Instance
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import usable_offers

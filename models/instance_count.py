@@ -28,8 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..instances.errors import InputError, Issue
-from ..instances.job_stream import Job, JobStream
+from ..core.errors import InputError, Issue
+from ..instances.streams.entries import Job
+from ..instances.streams.stream import JobStream
 
 MOST_TASKS = 1_000_000
 """Tasks of a job beyond which a problem is refused; streams of jobs have no more."""

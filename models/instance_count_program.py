@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..core.errors import ModelRefusal
 from .instance_count import Covering
-from .refusal import ModelRefusal
 
 LARGEST_COEFFICIENT = 2**17
 """Coefficients of objectives of several ranks are kept below this: with tolerances of 1e-9, nothing comes near one."""

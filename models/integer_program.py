@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..instances.problem import BoolArray, FloatArray, IntArray
+from ..core.quantities import BoolArray, FloatArray, IntArray
 
 INFINITE = 2**40
 """Bound of a row that has none on that side: beyond everything that is counted here, and safe in integer solvers."""

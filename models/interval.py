@@ -21,15 +21,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.errors import ModelRefusal
+from ..core.quantities import BoolArray, IntArray
+from ..core.wording import counted
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.problem import BoolArray, Instance, IntArray, Market, RentalOffer
-from ..instances.wording import counted
+from ..instances.entries import Market, RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .configuration_bound import ConfigurationBound, vm_room
 from .cpu_credits import CreditRole, CreditRules, credit_role, credit_rules, full_speed_possible
 from .integer_costs import integer_costs
-from .refusal import ModelRefusal
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

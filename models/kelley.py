@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray
+from ..core.quantities import FloatArray
 
 ROUNDING = 1e-13
 """What the sum of some hundred thousand rounded products may be off, relative to the size of its terms."""

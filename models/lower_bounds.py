@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from .configuration_bound import configuration_bound
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.quantities import IntArray
 from ..instances.durations import FULL_SPEED, NEVER
-from ..instances.problem import Instance, IntArray, Market
+from ..instances.entries import Market
+from ..instances.instance import Instance
 
 _COUNTED_GROUPS = 50
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..instances.durations import FULL_SPEED
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from .burstable_limits import effective_cores, least_work_s
 from .makespan_bounds import makespan_lower_bound_s

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..instances.problem import Instance, Market, RentalOffer
+from ..instances.entries import Market, RentalOffer
+from ..instances.instance import Instance
 
 
 def binding_market_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tuple[Market, int]]:

@@ -21,15 +21,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..core.errors import ModelRefusal
+from ..core.quantities import IntArray
 from ..instances.durations import FULL_SPEED
-from ..instances.problem import Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .burstable_limits import effective_cores, least_work_s
 from .core_patterns import OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
 from .integer_program import IntegerProgram
 from .makespan_window import MakespanWindow
-from .refusal import ModelRefusal
 from .task_classes import TaskClasses, task_classes, usable_offers
 
 MOST_PATTERNS = 60_000

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..instances.errors import InputError, Issue
+from ..core.errors import InputError, Issue
 
 MOST_SECONDS = 10**9
 """Longest run time, unit or boot time that is accepted: sums stay far from what 64 bits hold."""

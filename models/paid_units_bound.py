@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
 from .paid_units import units_of
 
 

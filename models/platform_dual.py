@@ -25,8 +25,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..instances.platforms import SLOT_S
-from ..instances.problem import FloatArray, IntArray
+from ..core.quantities import FloatArray, IntArray
+from ..instances.platforms.entries import SLOT_S
 from .platform_fluid import PlatformFluid
 from .platform_fluid_kernel import IN_THE_CLOUD, NOWHERE, cheapest_ends
 

@@ -25,8 +25,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..instances.platforms import SLOT_S, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Platform
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
+from ..instances.platforms.entries import SLOT_S, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
+from ..instances.platforms.platform import Platform
 
 Cluster: TypeAlias = DedicatedCluster | AllocatedCluster
 

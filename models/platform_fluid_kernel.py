@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..instances.compiled import compiled
+from ..core.compiled import compiled
 
 if TYPE_CHECKING:
-    from ..instances.problem import IntArray
+    from ..core.quantities import IntArray
 
 IN_THE_CLOUD = -1
 NOWHERE = -2

@@ -25,8 +25,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from ..instances.platforms import SLOT_S, Platform
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
+from ..instances.platforms.entries import SLOT_S
+from ..instances.platforms.platform import Platform
 from .platform_fluid import Cluster, clusters_by_price, fluid_cloud, processor_minutes_by
 
 

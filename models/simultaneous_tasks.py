@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray, IntArray
+from ..core.quantities import FloatArray, IntArray
 
 WEIGHT_UNITS = 360
 """Weights are rounded down to multiples of 1/360 of a VM: all fractions with denominators up to 6 are among them."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import Instance, IntArray, RentalOffer
+from ..core.quantities import IntArray
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..instances.problem import Instance, IntArray, Market, RentalOffer
+from ..core.errors import ModelRefusal
+from ..core.quantities import IntArray
+from ..instances.entries import Market, RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
-from .refusal import ModelRefusal
 
 MAX_NONZEROS = 5_000_000
 """Nonzeros above which the model is refused: building it takes a minute and gigabytes, and no solver gets far."""

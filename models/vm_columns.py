@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..core.quantities import FloatArray, IntArray
 from ..instances.durations import FULL_SPEED
-from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
 from ..schedules.schedule import Schedule
 from .burstable_limits import effective_cores, least_work_s

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..instances.compiled import compiled
+from ..core.compiled import compiled
 
 if TYPE_CHECKING:
-    from ..instances.problem import BoolArray, FloatArray, IntArray
+    from ..core.quantities import BoolArray, FloatArray, IntArray
 
 
 @compiled

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_facts import InstanceFacts, Work, exact
 from .audit_figures import Figures, figure_findings
 from .audit_findings import RULES, AuditReport, Finding

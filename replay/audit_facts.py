@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 
 NOISE = Fraction(1, 10**9)
 """An excess below this is arithmetic noise, and no reason to round up."""

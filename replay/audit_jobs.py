@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_base import Audit, Event, TaskBook, told
 from .audit_facts import InstanceFacts
 from .audit_vms import RANKS, VmBook

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_base import Audit, Event, TaskBook, told
 from .audit_facts import NOISE, InstanceFacts
 from .audit_vms import RANKS, RunBook, VmBook, expected_day

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from fractions import Fraction
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_clouds import CloudBook, MachineBook
 from .audit_platform_base import CloudPlacement, Event, PlatformAuditBase, told
 from .audit_platform_facts import PlatformFacts

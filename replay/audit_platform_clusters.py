@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_clouds import Offer
 from .audit_clusters import ClusterBook
 from .audit_platform_base import Event, PlatformAuditBase, told

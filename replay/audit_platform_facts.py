@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from ..instances.platform_files import platform_of_document
+from ..instances.platforms.platform_files import platform_of_document
 from .audit_facts import exact
 
 MINUTE_S = 60

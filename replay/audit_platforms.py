@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..instances.wording import counted
+from ..core.wording import counted
 from .audit_findings import AuditReport
 from .audit_platform_base import Event, place_of, told
 from .audit_platform_clouds import CloudAudit

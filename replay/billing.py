@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..instances.errors import InputError, Issue
-from ..instances.problem import SECONDS_PER_HOUR
+from ..core.errors import InputError, Issue
+from ..core.quantities import SECONDS_PER_HOUR
 
 MB_PER_GB = 1024
 

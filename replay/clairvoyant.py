@@ -39,13 +39,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import FloatArray
+from ..instances.bags.timeline import Timeline
 from ..instances.durations import NEVER
-from ..instances.problem import FloatArray, Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..models.burstable_limits import effective_cores
 from .clairvoyant_dual import Dual, Work
 from .clairvoyant_kernel import fill_cheapest
 from .rentable_time import BillingRules, RentableTime, limited_markets, rentable_columns, rentable_time
-from .timeline import Timeline
 
 _NOISE = 1e-8
 """Replays drop an excess below 1e-9 s when they round up, and count checkpoints in favour of the task by as much: of a

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import BoolArray, FloatArray
+from ..core.quantities import BoolArray, FloatArray
 from .clairvoyant_kernel import fill_cheapest
 from .clairvoyant_master import Master
 from .rentable_time import RentableTime

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..instances.compiled import compiled
+from ..core.compiled import compiled
 
 if TYPE_CHECKING:
-    from ..instances.problem import FloatArray
+    from ..core.quantities import FloatArray
 
 
 @compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..instances.problem import FloatArray
+from ..core.quantities import FloatArray
 
 
 class Master:

@@ -7,9 +7,10 @@ import math
 from collections import deque
 from typing import Any, Final, Literal, TypeAlias
 
+from ..core.errors import SpotbagError
+from ..instances.bags.timeline import QUIET, Timeline
 from ..instances.durations import FULL_SPEED, NEVER
-from ..instances.errors import SpotbagError
-from ..instances.problem import RentalOffer
+from ..instances.entries import RentalOffer
 from ..schedules.timing import VmTimeline
 from .billing import PAPERS_BILLING, Billing
 from .event_loop import EventLoop
@@ -17,7 +18,6 @@ from .fleet import Fleet
 from .outcome import MIGRATION_KINDS, Outcome
 from .plan import ReplayPlan
 from .policies.base import Policy
-from .timeline import QUIET, Timeline
 from .timetable import append_task, move_up, take_task
 from .vm import HIBERNATED, LAUNCHING, RUNNING, TERMINATED, Vm
 from .work import sustained_mode

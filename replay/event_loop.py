@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from ..instances.errors import SpotbagError
+from ..core.errors import SpotbagError
 
 EventRecord: TypeAlias = dict[str, Any]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..instances.problem import Instance, RentalOffer
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from .billing import Billing
 from .outcome import VmBill
 from .vm import Vm

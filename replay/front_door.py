@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from ..instances.errors import InputError, Issue, SpotbagError
-from ..instances.problem import Instance
+from ..core.errors import InputError, Issue, SpotbagError
+from ..core.processes import in_processes
+from ..instances.bags.scenarios import Scenario, ScriptedScenario
+from ..instances.bags.timeline import QUIET, Timeline
+from ..instances.instance import Instance
 from ..schedules.checker import check
 from ..schedules.schedule import Schedule
-from ..solvers.processes import in_processes
 from .billing import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome
@@ -19,9 +21,7 @@ from .plan import ReplayPlan, on_demand_schedule, replay_plan
 from .policies import find_policy
 from .policies.base import Policy
 from .policies.on_demand import OnDemand
-from .scenarios import Scenario, ScriptedScenario
 from .summary import PolicySummary, summarise
-from .timeline import QUIET, Timeline
 from .trace_files import Trace
 from .traces import trace_of
 

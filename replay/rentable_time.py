@@ -7,8 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ..instances.problem import MARKETS, SECONDS_PER_HOUR, BoolArray, FloatArray, Instance, IntArray, Market
-from .timeline import Timeline, TimelineEvent
+from ..core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
+from ..instances.bags.timeline import Timeline, TimelineEvent
+from ..instances.entries import MARKETS, Market
+from ..instances.instance import Instance
 
 MAX_FREE_S = SECONDS_PER_HOUR
 """Uptime within which a first hibernation makes the time before it free (AWS; off by default)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..instances.errors import SpotbagError
-from ..instances.text_files import write_bytes
+from ..core.errors import SpotbagError
+from ..core.text_files import write_bytes
 from ..schedules.gantt import picture_format
 from ..schedules.gantt_layout import BOOT_COLOUR, CATEGORIES, IDLE_COLOUR
 from ..schedules.gantt_style import (

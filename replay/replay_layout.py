@@ -6,18 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import IntArray
-from ..instances.wording import counted, shortened
+from ..core.quantities import IntArray
+from ..core.wording import counted, percent, shortened
 from ..schedules.gantt_layout import CATEGORIES, Frame
 from .trace_files import Trace
 from .trace_history import History, Move, Run, VmLife, awake, read_history
 
 HIBERNATED_COLOUR = "#F5D3DA"
+
 HIBERNATED_TEXT_COLOUR = "#8E2F49"
+
 KEPT, LOST, UNFINISHED = range(3)
+
 """What became of a piece of work."""
 
 OUTCOMES = ("work kept", "work lost (after the last checkpoint)", "work of a task that never finishes")
+
 """What to call the values of `ReplayLayout.outcome`."""
 
 MARKERS = (
@@ -28,10 +32,13 @@ MARKERS = (
     "steal",
     "start from a checkpoint",
 )
+
 """Kinds of markers."""
 
 _INSET = 0.009
+
 _UPPER, _LOWER = 0.25, 0.3
+
 """Distance of signs from the middle of a row."""
 
 
@@ -274,11 +281,6 @@ def _piece_text(run: Run, start: int, end: int, outcome: int, history: History) 
     elif run.ending == "migrated":
         lines.append(f"saved by checkpoints: {percent(run.saved_after)} of the task")
     return "<br>".join(lines)
-
-
-def percent(fraction: float) -> str:
-    """Fraction of a task as people say it; only what is finished is 100 %."""
-    return f"{min(round(100 * fraction), 99 if fraction < 1 else 100)} %"
 
 
 # ---------------------------------------------------------------------- signs

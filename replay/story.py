@@ -7,11 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ..instances.wording import counted, shortened
-from .replay_layout import counts_text, deadline_text, percent
+from ..core.wording import (
+    MOST_NAMED,
+    counted,
+    counted_list,
+    listed,
+    moments_text,
+    percent,
+    prefix_and_number,
+    shortened,
+)
+from .replay_layout import counts_text, deadline_text
 from .story_jobs import tell_job_story
 from .story_platforms import tell_platform_story
-from .story_wording import MOST_NAMED, counted_list, listed, moments_text, prefix_and_number
 from .trace_files import Trace
 from .trace_history import History, Move, Run, awake, read_history
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ..instances.errors import SpotbagError
-from ..instances.wording import counted, shortened
-from .story_wording import counted_list, listed, moments_text, prefix_and_number
+from ..core.errors import SpotbagError
+from ..core.wording import counted, counted_list, listed, moments_text, prefix_and_number, shortened
 from .trace_files import Trace
 from .trace_history import History, Run, read_history
 

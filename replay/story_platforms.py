@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ..instances.errors import SpotbagError, show_value
-from ..instances.platform_files import platform_of_document
-from ..instances.platforms import MalleableJob
-from ..instances.wording import counted, shortened
-from .story_wording import listed
+from ..core.errors import SpotbagError, show_value
+from ..core.wording import counted, listed, shortened
+from ..instances.platforms.entries import MalleableJob
+from ..instances.platforms.platform_files import platform_of_document
 from .trace_files import Trace
 
 Event = Mapping[str, Any]

@@ -2,63 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..core.statistics import Estimate, estimate
 from .outcome import MIGRATION_KINDS, Outcome
-
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean over days and its 95 % confidence interval, by Student's t.
-
-    Attributes
-    ----------
-    n : int
-        Days that were averaged.
-    mean : float or None
-        Their mean; None if there is none.
-    half_width : float or None
-        The interval is ``mean`` plus and minus this; None for fewer than two days.
-    """
-
-    n: int
-    mean: float | None
-    half_width: float | None
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval."""
-        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval."""
-        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
-
-    def to_dict(self) -> dict[str, float | int | None]:
-        """Return it as JSON values."""
-        return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
-
-
-def estimate(values: Sequence[float]) -> Estimate:
-    """Estimate a mean from independent days."""
-    n = len(values)
-    if n == 0:
-        return Estimate(0, None, None)
-    mean = math.fsum(values) / n
-    if n == 1:
-        return Estimate(1, mean, None)
-    from scipy.special import stdtrit
-
-    spread = float(np.std(values, ddof=1))
-    return Estimate(n, mean, float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * spread / math.sqrt(n))
-
 
 METRICS: dict[str, Callable[[Outcome], float]] = {
     "late_tasks": lambda day: day.late_tasks,
@@ -75,6 +23,7 @@ METRICS: dict[str, Callable[[Outcome], float]] = {
     "recoveries": lambda day: day.recoveries,
     "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
 }
+
 """What is averaged over all days, by name."""
 
 

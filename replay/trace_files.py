@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from ..instances.errors import InputError, Issue, SpotbagError
-from ..instances.json_documents import Record, check_format, field_issues, parse_json
-from ..instances.platform_files import platform_of_document
-from ..instances.platforms import PLATFORM_FORMAT
-from ..instances.problem import Instance
-from ..instances.text_files import read_text, source_name, write_text
+from ..core.errors import InputError, Issue, SpotbagError
+from ..core.json_documents import check_format, parse_json
+from ..core.records import Record, field_issues
+from ..core.text_files import read_text, source_name, write_text
+from ..instances.instance import Instance
+from ..instances.platforms.platform import PLATFORM_FORMAT
+from ..instances.platforms.platform_files import platform_of_document
 from .trace_records import EVENT_RECORDS, EndRecord, EventRecord, HeaderRecord, RunRecord
 from .trace_records_platforms import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..instances.durations import checkpoint_interval_s, dump_s
-from ..instances.errors import SpotbagError, show_value
-from ..instances.problem import Instance, Market, RentalOffer
+from ..core.errors import SpotbagError, show_value
+from ..instances.entries import Market, RentalOffer
+from ..instances.instance import Instance
 from .trace_files import Trace
 
 Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
@@ -146,7 +146,7 @@ class History:
             return 0.0
         group = int(self.instance.task_group[self.instance.task_index[run.task]])
         offer = self.offer_of(run.vm)
-        interval, dump = float(checkpoint_interval_s(self.instance)[group]), float(dump_s(self.instance)[group])
+        interval, dump = float(self.instance.checkpoint_interval_s[group]), float(self.instance.dump_s[group])
         work = (run.saved_after - run.saved) * float(self.instance.runtime_s[group, offer.type_index])
         burstable = offer.vm_type.burstable
         speed = burstable.baseline_fraction if burstable is not None and run.baseline else 1.0

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..instances.json_documents import Record, Text
-from ..instances.problem import Market, Name
+from ..core.quantities import Name
+from ..core.records import Record, Text
+from ..instances.entries import Market
 
 _LARGEST = 2**53
 

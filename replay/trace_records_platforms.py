@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..instances.json_documents import Record
-from ..instances.problem import Name
+from ..core.quantities import Name
+from ..core.records import Record
 from .trace_records import Amount, Count, EventRecord, Moment, SubmitEvent, TaskId, VmEvent
 
 

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from ..instances.problem import SECONDS_PER_HOUR, RentalOffer
+from ..core.quantities import SECONDS_PER_HOUR
+from ..instances.entries import RentalOffer
 from ..schedules.timing import VmTimeline
 from .plan import Run
 from .work import WorkTable

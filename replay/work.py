@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER, checkpoint_count, checkpoint_interval_s, dump_s
-from ..instances.problem import Instance
+from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.instance import Instance
 
 _NOISE_S = 1e-9
 
@@ -40,9 +40,9 @@ class WorkTable:
         self._runtime_s: list[list[int]] = instance.runtime_s.tolist()
         self._duration_s: list[list[list[int]]] = instance.duration_s.tolist()
         self._checkpoints = instance.checkpoint is not None
-        self._checkpoints_of: list[list[float]] = checkpoint_count(instance).tolist()
-        self._interval_s: list[float] = checkpoint_interval_s(instance).tolist()
-        self._dump_s: list[float] = dump_s(instance).tolist()
+        self._checkpoints_of: list[list[float]] = instance.checkpoint_count.tolist()
+        self._interval_s: list[float] = instance.checkpoint_interval_s.tolist()
+        self._dump_s: list[float] = instance.dump_s.tolist()
         self._type_of = [offer.type_index for offer in instance.offers]
         self._is_spot = [offer.market == "spot" for offer in instance.offers]
         self._least: dict[tuple[int, int], tuple[int, int, int] | None] = {}

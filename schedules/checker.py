@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..instances.errors import SpotbagError
-from ..instances.problem import Burstable, Checkpoints, Instance, Market, Task, VmType
+from ..core.errors import SpotbagError
+from ..instances.entries import Burstable, Checkpoints, Market, Task, VmType
+from ..instances.instance import Instance
 from .documents import PlacedTask, RentedVm, ScheduleDocument
 from .schedule import Schedule
 

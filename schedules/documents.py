@@ -6,8 +6,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..instances.json_documents import INTEGRAL, Record, Text
-from ..instances.problem import Market, Name
+from ..core.quantities import Name
+from ..core.records import INTEGRAL, Record, Text
+from ..instances.entries import Market
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..instances.problem import FloatArray, Instance, IntArray
+from ..core.quantities import FloatArray, IntArray
+from ..instances.instance import Instance
 
 
 def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_end_s: IntArray) -> FloatArray:

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..instances.errors import SpotbagError
-from ..instances.text_files import write_bytes
+from ..core.errors import SpotbagError
+from ..core.text_files import write_bytes
 from .gantt_layout import BOOT_COLOUR, CATEGORIES, IDLE_COLOUR, GanttLayout, gantt_layout
 from .gantt_style import (
     BAR_HALF,

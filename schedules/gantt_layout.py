@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray, IntArray
-from ..instances.wording import counted, shortened
+from ..core.quantities import FloatArray, IntArray
+from ..core.wording import counted, shortened
 from .schedule import Schedule
 
 CATEGORIES = {

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
 from .gantt_layout import D_SPOT_COLOUR, DEADLINE_COLOUR, Frame
 
 if TYPE_CHECKING:

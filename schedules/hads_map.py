@@ -12,12 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..core.errors import InputError, Issue
+from ..core.json_documents import format_json, parse_json
+from ..core.quantities import is_name
+from ..core.records import validate_record
+from ..core.text_files import read_text, source_name, write_text
+from ..instances.bags.hads_files import HADS_MARKETS
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.errors import InputError, Issue
-from ..instances.hads_files import HADS_MARKETS
-from ..instances.json_documents import format_json, parse_json, validate_record
-from ..instances.problem import Instance, is_name
-from ..instances.text_files import read_text, source_name, write_text
+from ..instances.instance import Instance
 from .schedule import Schedule
 
 
@@ -165,7 +167,7 @@ class _MapReader:
 def format_hads_map(schedule: Schedule) -> str:
     """Return a plan as a ``map.json``.
 
-    Tasks are called as in the ``job.json`` that `spotbag.instances.hads_files` writes.
+    Tasks are called as in the ``job.json`` that `spotbag.instances.bags.hads_files` writes.
     """
     instance = schedule.instance
     ready = instance.boot_overhead_s

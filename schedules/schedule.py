@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.durations import BASELINE, checkpoint_interval_s
-from ..instances.problem import BoolArray, FloatArray, Instance, IntArray
+from ..core.quantities import BoolArray, FloatArray, IntArray
+from ..instances.durations import BASELINE
+from ..instances.instance import Instance
 from .documents import PlacedTask, RentedVm, ScheduleDocument
 from .evaluation import makespan_s, objective_value, vm_cost_usd
 
@@ -86,7 +87,7 @@ class Schedule:
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each task, shape (n_tasks,) (HADS eq. 2); infinite where none are taken."""
         spot = self.instance.offer_is_spot[self.vm_offer[self.task_vm]]
-        return np.where(spot, checkpoint_interval_s(self.instance)[self.instance.task_group], np.inf)
+        return np.where(spot, self.instance.checkpoint_interval_s[self.instance.task_group], np.inf)
 
     @cached_property
     def vm_vcpus(self) -> IntArray:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import InputError, Issue
+from ..core.json_documents import check_format, format_json, parse_json
+from ..core.records import refuse_nonsense, validate_record
+from ..core.text_files import read_text, source_name, write_text
 from ..instances.durations import BASELINE, NEVER
-from ..instances.errors import InputError, Issue
-from ..instances.json_documents import check_format, format_json, parse_json, refuse_nonsense, validate_record
-from ..instances.problem import MAX_TASKS, Instance
-from ..instances.text_files import read_text, source_name, write_text
+from ..instances.entries import MAX_TASKS
+from ..instances.instance import Instance
 from .documents import SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleDocument
 from .schedule import Schedule
 

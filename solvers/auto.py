@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ..core.errors import ModelRefusal
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run, TracePoint
 from ..heuristics.search import SearchOptions, search
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.configuration_bound import configuration_bound
 from ..models.infeasibility import explain_infeasibility
 from ..models.nested_hall import MOST_CLASSES
-from ..models.refusal import ModelRefusal
 from ..models.task_classes import memory_is_free, task_classes, usable_offers
 from ..schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme

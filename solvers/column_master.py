@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..instances.problem import FloatArray, Instance, IntArray, RentalOffer
+from ..core.quantities import FloatArray, IntArray
+from ..instances.entries import RentalOffer
+from ..instances.instance import Instance
 from ..models.divisible_bound import DivisibleBound
 from ..models.market_limits import binding_market_limits
 from ..models.task_classes import TaskClasses, usable_offers

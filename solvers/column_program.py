@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..instances.problem import Instance, IntArray
+from ..core.quantities import IntArray
+from ..instances.instance import Instance
 from ..models.integer_program import IntegerProgram
 from ..models.vm_columns import ColumnFinder, VmColumn
 from ..schedules.evaluation import objective_weights

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..core.errors import ModelRefusal
+from ..core.quantities import FloatArray, IntArray
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import FloatArray, Instance, IntArray
+from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound, worst_objective
 from ..models.makespan_window import makespan_window
-from ..models.refusal import ModelRefusal
 from ..models.task_classes import task_classes
 from ..models.vm_columns import VmColumn, plan_of_columns
 from ..schedules.checker import check

@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 
-from ..instances.errors import SpotbagError
-from ..instances.text_files import write_bytes
+from ..core.errors import SpotbagError
+from ..core.text_files import write_bytes
 from .pictures import still_format
 from .result import Result
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.core_counts import CoreCountModel
 from ..models.core_patterns import BurstableMode
 from ..models.makespan_window import makespan_window

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..instances.errors import SpotbagError
-from ..instances.problem import IntArray
+from ..core.errors import SpotbagError
+from ..core.processes import run_interruptibly
+from ..core.quantities import IntArray
 from ..models.integer_costs import integer_costs
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits
-from .interruptible import run_interruptibly
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from ..core.errors import SpotbagError
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import TracePoint
-from ..instances.errors import SpotbagError
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound
 from ..models.task_classes import usable_offers
 from ..schedules.schedule import Schedule

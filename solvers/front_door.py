@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core.errors import InputError, Issue, SpotbagError
 from ..heuristics.d_spot import d_spot_warning, with_d_spot
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run, TracePoint
-from ..instances.errors import InputError, Issue, SpotbagError
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound
 from ..models.infeasibility import explain_infeasibility
 from ..schedules.checker import check

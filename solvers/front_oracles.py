@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.class_dynamic_programme import ClassProgramme
 from ..schedules.schedule import Schedule
 from .front_door import solve

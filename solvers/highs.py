@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.problem import IntArray
+from ..core.processes import run_interruptibly
+from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits, SolverStatus
-from .interruptible import run_interruptibly
 
 _LARGEST_OBJECTIVE = 1e7
 """HiGHS compares reduced costs with absolute tolerances: objectives are brought up to about this size."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from ..instances.errors import SpotbagError
-from ..instances.wording import counted
+from ..core.errors import SpotbagError
+from ..core.wording import counted
 from ..models.instance_count import (
     Covering,
     SizingProblem,

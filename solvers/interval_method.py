@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.configuration_bound import configuration_bound
 from ..models.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
 from .cp_sat import solve_cp_model

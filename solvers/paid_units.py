@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ..core.errors import InputError, Issue
 from ..heuristics.paid_units import Packing, packed_by, paid_units_of, wall_s_of
-from ..instances.errors import InputError, Issue
 from ..models.paid_units import check_bag, fewest_paid_units, units_of
 from ..models.paid_units_bound import UnitsProblem, simple_bound_s
 from .backend import SolverLimits

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.processes import run_interruptibly
+from ..core.quantities import FloatArray
 from ..heuristics.paid_units import Packing
-from ..instances.problem import FloatArray
 from ..models.paid_units_bound import Heaviest, UnitsProblem, refutes
-from .interruptible import run_interruptibly
 
 _WEIGHT = 1_000_000
 """What a dual of 1, the price of a unit, is as a whole number."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..core.errors import SpotbagError
 from ..heuristics.paid_units import Packing, wall_s_of
-from ..instances.errors import SpotbagError
 from ..models.paid_units_bound import UnitsProblem
 from .backend import SolverLimits
 from .cp_sat import solve_cp_model

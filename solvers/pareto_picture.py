@@ -7,10 +7,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..instances.errors import SpotbagError
-from ..instances.problem import Instance
-from ..instances.text_files import write_bytes
-from ..instances.wording import counted
+from ..core.errors import SpotbagError
+from ..core.text_files import write_bytes
+from ..core.wording import counted
+from ..instances.instance import Instance
 from ..schedules.evaluation import objective_value, objective_weights
 from ..schedules.schedule import Schedule
 from .pareto import FrontPoint, ParetoFront

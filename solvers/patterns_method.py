@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.makespan_window import MakespanWindow, makespan_window
 from ..models.nested_hall import NestedHallModel
 from ..schedules.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..instances.errors import SpotbagError
+from ..core.errors import SpotbagError
 from ..schedules.gantt import file_ending
 
 

@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..instances.errors import InputError, Issue
-from ..instances.platforms import Platform
-from ..instances.problem import MAX_SECONDS
+from ..core.errors import InputError, Issue
+from ..core.quantities import MAX_SECONDS
+from ..instances.platforms.platform import Platform
 from ..models.platform_dual import METRICS, Metric, Prices, dual_value
 from ..models.platform_fluid import MOST_SLOTS, PlatformFluid, platform_fluid
 from ..models.platform_in_time import least_cost_in_time

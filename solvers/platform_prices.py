@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.platforms import SLOT_S
-from ..instances.problem import FloatArray
+from ..core.quantities import FloatArray
+from ..instances.platforms.entries import SLOT_S
 from ..models.platform_dual import METRICS, Caps, Metric, Prices
 from ..models.platform_fluid import PlatformFluid
 from .highs import set_threads

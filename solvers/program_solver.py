@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
 from ..models.integer_program import IntegerProgram
 from .backend import SolverAnswer, SolverLimits
 

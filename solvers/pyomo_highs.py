@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.problem import IntArray
+from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits
 from .highs import solve_with_highs

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.errors import InputError, Issue
 from ..heuristics.greedy import GreedyOptions, greedy
 from ..heuristics.iterated_local_search import IlsOptions, iterated_local_search
 from ..heuristics.lpt import LptOptions, lpt
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
 from ..heuristics.search import SearchOptions, search
-from ..instances.errors import InputError, Issue
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from .auto import AutoOptions, auto
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns

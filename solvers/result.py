@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..heuristics.run import TracePoint
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 
 Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]

@@ -6,7 +6,7 @@ from ..heuristics.greedy import greedy
 from ..heuristics.lpt import LptOptions, lpt
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 
 
 def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..heuristics.outcome import HeuristicOutcome
 from ..heuristics.run import Run
-from ..instances.problem import Instance
+from ..instances.instance import Instance
 from ..models.time_indexed import BurstableRule, TimeIndexedModel, build_time_indexed
 from ..schedules.schedule import Schedule
 from .backend import SolverStatus

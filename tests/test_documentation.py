@@ -46,7 +46,7 @@ def test_links_to_sections_lead_to_a_heading() -> None:
 
 
 def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
-    from spotbag.instances.platform_files import platform_schema
+    from spotbag.instances.platforms.platform_files import platform_schema
 
     section = (ROOT / "docs" / "formats.md").read_text().partition("| number | from | to |")[2].partition("\n\n")[0]
     said: dict[str, set[tuple[float, float]]] = {}
@@ -117,8 +117,8 @@ def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.Captur
 
 
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
-    from spotbag.instances.malleable_jobs import JobSet
-    from spotbag.instances.platform_files import library_platform
+    from spotbag.instances.platforms.job_draws import JobSet
+    from spotbag.instances.platforms.platform_files import library_platform
     from spotbag.replay.platforms.bounds import bounds_of_runs
     from spotbag.replay.platforms.front_door import replay_platform
 

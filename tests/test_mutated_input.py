@@ -13,15 +13,15 @@ from random_instances import instance_documents
 from random_job_streams import job_stream_documents
 from random_platforms import platform_documents
 
+from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.instances.errors import SpotbagError
+from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import format_instance, parse_instance
-from spotbag.instances.job_draws import draw_jobs
-from spotbag.instances.job_stream_files import format_job_stream, parse_job_stream
 from spotbag.instances.library import library_instance
-from spotbag.instances.platform_files import format_platform, parse_platform
-from spotbag.instances.platform_trees import depth_of
-from spotbag.instances.problem import Instance
+from spotbag.instances.platforms.agent_trees import depth_of
+from spotbag.instances.platforms.platform_files import format_platform, parse_platform
+from spotbag.instances.streams.draws import draw_jobs
+from spotbag.instances.streams.stream_files import format_job_stream, parse_job_stream
 from spotbag.schedules.checker import check
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.front_door import solve

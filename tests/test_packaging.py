@@ -13,14 +13,15 @@ import spotbag
 
 ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-ROOMS = ["instances", "schedules", "models", "heuristics", "solvers", "replay", "benchmarks"]
+ROOMS = ["core", "instances", "schedules", "models", "heuristics", "solvers", "replay", "benchmarks"]
 MAY_IMPORT = {
-    "instances": [],
-    "schedules": ["instances"],
-    "models": ["instances", "schedules"],
-    "heuristics": ["instances", "schedules", "models"],
-    "solvers": ["instances", "schedules", "models", "heuristics"],
-    "replay": ["instances", "schedules", "models", "heuristics", "solvers"],
+    "core": [],
+    "instances": ["core"],
+    "schedules": ["core", "instances"],
+    "models": ["core", "instances", "schedules"],
+    "heuristics": ["core", "instances", "schedules", "models"],
+    "solvers": ["core", "instances", "schedules", "models", "heuristics"],
+    "replay": ["core", "instances", "schedules", "models", "heuristics", "solvers"],
     "benchmarks": ROOMS,
 }
 
@@ -58,12 +59,12 @@ def test_every_folder_with_modules_is_packaged() -> None:
 
 
 def test_data_files_are_found_where_the_package_is_installed() -> None:
-    from spotbag.instances.best_known import best_known, best_known_path, best_known_plan_path
+    from spotbag.instances.bags.best_known import best_known, best_known_path, best_known_plan_path
+    from spotbag.instances.bags.timeline import timeline_schema
     from spotbag.instances.instance_files import instance_schema
-    from spotbag.instances.job_stream_files import job_stream_schema
     from spotbag.instances.library import job_stream_names, library_names, platform_names
-    from spotbag.instances.platform_files import platform_schema
-    from spotbag.replay.timeline_files import timeline_schema
+    from spotbag.instances.platforms.platform_files import platform_schema
+    from spotbag.instances.streams.stream_files import job_stream_schema
     from spotbag.schedules.schedule_files import schedule_schema
 
     data = ROOT / "instances" / "data"
@@ -75,10 +76,10 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
-    assert job_stream_schema() == (ROOT / "instances" / "jobs.schema.json").read_text(encoding="utf-8")
-    assert platform_schema() == (ROOT / "instances" / "platform.schema.json").read_text(encoding="utf-8")
+    assert job_stream_schema() == (ROOT / "instances" / "streams" / "stream.schema.json").read_text(encoding="utf-8")
+    assert platform_schema() == (ROOT / "instances" / "platforms" / "platform.schema.json").read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
-    assert timeline_schema() == (ROOT / "replay" / "timeline.schema.json").read_text(encoding="utf-8")
+    assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ...replay.summary import Estimate, estimate
+from ...core.statistics import Estimate, Statistic, estimate, mean_of, ratio_of, sd_of
 from .a2ha_claims import a2ha_claims
 from .a2ha_figures import LONG_QUANTITIES, PAPER, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .a2ha_notes import a2ha_notes
@@ -28,7 +28,6 @@ from .a2ha_runs import (
     optimal_by_paper,
 )
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult, exactly
-from .day_statistics import Statistic, mean_of, ratio_of, sd_of
 from .published_days import OnDays
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"

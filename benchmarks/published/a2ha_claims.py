@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...replay.summary import Estimate
+from ...core.statistics import Estimate, mean_of, ratio_of
 from .a2ha_figures import PAPER, A2haFigures
 from .a2ha_long_claims import long_claims
 from .a2ha_runs import (
@@ -26,7 +26,6 @@ from .a2ha_runs import (
 )
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .comparison_rows import NOTHING, exactly
-from .day_statistics import mean_of, ratio_of
 
 ABOUT_POINTS = 5.0
 """What a share of so many percent means: so many points up or down."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ...instances.json_documents import INTEGRAL, Record
+from ...core.records import INTEGRAL, Record
 from ...models.paid_units import hosts_by_formula
 from .figures import read_figures
 

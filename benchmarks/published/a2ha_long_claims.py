@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ...core.statistics import mean_of
 from .a2ha_figures import LONG_QUANTITIES, PAPER, A2haFigures, PublishedLongCase
 from .a2ha_runs import METRICS, SECONDS_PER_HOUR, STYLES, WORDS, A2haRuns
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from .day_statistics import mean_of
 
 _Found = tuple[str, Verdict]
 

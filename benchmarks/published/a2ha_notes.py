@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...instances.job_draws import draw_jobs
-from ...instances.job_stream_files import library_job_stream
+from ...instances.streams.draws import draw_jobs
+from ...instances.streams.stream_files import library_job_stream
 from .a2ha_figures import A2haFigures
 from .a2ha_runs import (
     AT_THE_START,

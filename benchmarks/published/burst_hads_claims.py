@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.statistics import mean_of
 from .burst_hads_days import BurstHadsDays
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from .day_statistics import mean_of
 from .published_days import cost_usd, makespan_s
 
 PAPER = "Burst-HADS"

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...instances.problem import Instance
+from ...core.statistics import Statistic, average, mean_of, reduction_percent
+from ...instances.instance import Instance
 from ...replay.front_door import replay_day
 from ...replay.outcome import Outcome
 from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
-from .day_statistics import Statistic, average, mean_of, reduction_percent
 from .figures import BurstHadsFigures
 from .late_days import Misses, collect_misses, miss_causes
 from .published_days import (

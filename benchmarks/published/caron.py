@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...replay.summary import Estimate, estimate
+from ...core.statistics import Estimate, estimate
 from .caron_bounds import CaronBounds, caron_bounds, gap_percent, n_bound_runs
 from .caron_claims import COMPARISONS, caron_claims, counted, grid_statements
 from .caron_notes import caron_notes

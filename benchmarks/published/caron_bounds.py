@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...instances.malleable_jobs import JobSetKind
-from ...instances.platforms import Platform
+from ...instances.platforms.job_draws import JobSetKind
+from ...instances.platforms.platform import Platform
 from ...replay.platforms.outcome import PlatformOutcome
 from ...solvers.platform_bound import frontier, platform_bound
 from .caron_runs import (

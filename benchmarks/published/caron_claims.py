@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from ...instances.malleable_jobs import JobSetKind
+from ...instances.platforms.job_draws import JobSetKind
 from .caron_runs import METRICS, MONEY, PAPER, PATIENT, ROUND_ROBIN, SETS, THEIRS, TIME, CaronRuns, Cell, Cells
 from .caron_trees import TreeRuns
 from .claims import Claim, Verdict, is_below, judged, show

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...instances.malleable_jobs import JobSetKind
-from ...replay.summary import estimate
+from ...core.statistics import estimate
+from ...instances.platforms.job_draws import JobSetKind
 from .caron_bounds import BOUNDED, CaronBounds, gap_percent
 from .caron_claims import Comparison, Lower, compared
 from .caron_runs import (

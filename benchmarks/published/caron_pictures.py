@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...instances.malleable_jobs import JobSetKind
+from ...instances.platforms.job_draws import JobSetKind
 from .caron import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
 from .caron_claims import FIGURES as FIGURE_NUMBERS
 from .caron_claims import Comparison

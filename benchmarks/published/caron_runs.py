@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from ...instances.malleable_jobs import JobSetKind, draw_malleable_jobs, largest_cluster
-from ...instances.platform_files import library_platform
-from ...instances.platforms import AllocatedCluster, AvailabilityStep, DedicatedCluster, Platform, Resource
+from ...core.processes import in_processes
+from ...core.statistics import Estimate, Statistic, mean_of, ratio_of
+from ...instances.platforms.entries import AllocatedCluster, AvailabilityStep, DedicatedCluster, Resource
+from ...instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
+from ...instances.platforms.platform import Platform
+from ...instances.platforms.platform_files import library_platform
 from ...replay.platforms.engine import PlatformReplay
 from ...replay.platforms.outcome import PlatformOutcome
 from ...replay.platforms.policies import platform_policy
-from ...replay.summary import Estimate
-from ...solvers.processes import in_processes
-from .day_statistics import Statistic, mean_of, ratio_of
 from .published_days import OnDays
 
 PAPER = "Caron & de Assuncao"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...instances.malleable_jobs import draw_malleable_jobs, largest_cluster
-from ...instances.platform_trees import depth_of, many_resources, regrouped
-from ...instances.platforms import Platform
+from ...instances.platforms.agent_trees import depth_of, many_resources, regrouped
+from ...instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
+from ...instances.platforms.platform import Platform
 from .caron_runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches, replayed
 from .published_days import OnDays
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from ...replay.summary import Estimate
+from ...core.statistics import Estimate
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
 

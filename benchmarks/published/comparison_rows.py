@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...instances.json_documents import format_json
-from ...replay.summary import Estimate
+from ...core.json_documents import format_json
+from ...core.statistics import Estimate
 from .claims import Claim
 from .figures import Relation
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from ...instances.text_files import write_text
+from ...core.text_files import write_text
 from .claims import show, verdicts_in_words
 from .comparison_rows import ComparisonRow, PublishedComparisonResult
 

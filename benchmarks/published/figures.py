@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
-from ...instances.json_documents import INTEGRAL, Record, check_format, parse_json, validate_record
+from ...core.json_documents import check_format, parse_json
+from ...core.records import INTEGRAL, Record, validate_record
 
 PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
 

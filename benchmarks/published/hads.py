@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ...core.statistics import Estimate, Statistic, estimate
 from ...replay.outcome import Outcome
-from ...replay.summary import Estimate, estimate
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult, exactly
-from .day_statistics import Statistic
 from .figures import HadsFigures, PublishedHadsResult, hads_figures
 from .hads_claims import hads_claims
 from .hads_days import (

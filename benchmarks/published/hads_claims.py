@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...replay.summary import Estimate
+from ...core.statistics import Estimate, Statistic
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from .day_statistics import Statistic
 from .figures import HadsFigures
 from .hads_days import (
     BIG_JOB,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from ...core.statistics import Statistic, ratio_of
+from ...instances.bags.scenarios import find_scenario
 from ...replay.front_door import replay_day
 from ...replay.outcome import Outcome
-from ...replay.scenarios import find_scenario
 from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
-from .day_statistics import Statistic, ratio_of
 from .figures import HadsFigures, Share
 from .late_days import Misses, collect_misses, miss_causes
 from .published_days import (

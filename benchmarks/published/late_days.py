@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...instances.wording import counted
+from ...core.wording import counted
+from ...instances.bags.scenarios import Scenario
 from ...replay.front_door import trace_day
 from ...replay.lateness import CAUSES, missed_because
-from ...replay.scenarios import Scenario
 from ...schedules.schedule import Schedule
 from .claims import Verdict
 from .published_days import Cell, makespan_s

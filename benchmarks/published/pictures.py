@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...instances.errors import SpotbagError
-from ...instances.text_files import write_bytes
-from ...replay.summary import Estimate
+from ...core.errors import SpotbagError
+from ...core.statistics import Estimate
+from ...core.text_files import write_bytes
 from ...schedules.gantt_style import figure_bytes
 from .comparison_rows import ComparisonRow
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ...core.errors import SpotbagError
+from ...core.statistics import Estimate, Statistic, mean_of
 from ...heuristics.d_spot import estimate_d_spot
-from ...instances.errors import SpotbagError
+from ...instances.bags.scenarios import Scenario, find_scenario
+from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...instances.problem import Instance
 from ...replay.front_door import replay_days
 from ...replay.outcome import Outcome
-from ...replay.scenarios import Scenario, find_scenario
-from ...replay.summary import Estimate
 from ...schedules.schedule import Schedule
 from ...solvers.front_door import solve
 from .comparison_rows import PlanUsed
-from .day_statistics import Statistic, mean_of
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...replay.summary import Estimate, estimate
+from ...core.statistics import Estimate, Statistic, estimate, mean_of
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult
-from .day_statistics import Statistic, mean_of
 from .figures import Relation
 from .published_days import OnDays
 from .thai_claims import PAPER, thai_claims

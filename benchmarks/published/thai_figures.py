@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ...instances.json_documents import INTEGRAL, Record
+from ...core.records import INTEGRAL, Record
 from ...replay.jobs.outcome import violation_cost_usd
 from .figures import Relation, read_figures
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...instances.job_draws import draw_jobs
-from ...instances.job_stream import JobStream
-from ...instances.job_stream_files import library_job_stream
+from ...core.processes import in_processes
+from ...core.statistics import Estimate, Statistic, mean_of, quotient
+from ...instances.streams.draws import draw_jobs
+from ...instances.streams.stream import JobStream
+from ...instances.streams.stream_files import library_job_stream
 from ...replay.jobs.engine import JobReplay
 from ...replay.jobs.front_door import replay_jobs
 from ...replay.jobs.outcome import JobOutcome, violation_cost_usd
 from ...replay.jobs.unknown import Sampling, Unknown
-from ...replay.summary import Estimate
-from ...solvers.processes import in_processes
 from .comparison_rows import NOTHING
-from .day_statistics import Statistic, mean_of, quotient
 from .published_days import OnDays
 from .thai_figures import Quantity, RatioUnit, ThaiFigures
 

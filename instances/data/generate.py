@@ -11,27 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..catalogue import CATALOGUES
-from ..generator import Distribution, generate_instance
+from ..bags.catalogue import CATALOGUES
+from ..bags.generator import Distribution, generate_instance
+from ..entries import Burstable, Checkpoints, KnownOptimum, Limits, Market, Objective, Offer, Provenance, Task, VmType
+from ..instance import Instance
 from ..instance_files import write_instance
-from ..job_stream_files import write_job_stream
 from ..library import JOB_STREAMS, PLATFORMS
-from ..platform_files import write_platform
-from ..problem import (
-    Burstable,
-    Checkpoints,
-    Instance,
-    KnownOptimum,
-    Limits,
-    Market,
-    Objective,
-    Offer,
-    Provenance,
-    Task,
-    VmType,
-)
-from .generate_jobs import GENERATOR, job_streams
+from ..platforms.platform_files import write_platform
+from ..streams.stream_files import write_job_stream
 from .generate_platforms import platforms
+from .generate_streams import GENERATOR, job_streams
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5

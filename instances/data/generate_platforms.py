@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..platforms import Agent, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, MalleableJob, Platform
-from ..problem import Provenance
+from ..entries import Provenance
+from ..platforms.entries import Agent, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, MalleableJob
+from ..platforms.platform import Platform
 
 _CARON = "Caron, de Assuncao 2016, Multi-Criteria Malleable Task Management for Hybrid-Cloud Platforms"
 _PRINTED = (

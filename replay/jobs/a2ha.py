@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ...instances.errors import InputError, Issue
+from ...core.errors import InputError, Issue
 from .policy import JobPolicy
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Final
 
 from ...instances.durations import NEVER
-from ...instances.job_draws import DrawnJobs
+from ...instances.streams.draws import DrawnJobs
 from ..event_loop import EventLoop
 from ..vm import LAUNCHING, RUNNING, TERMINATED
 from .outcome import JobOutcome, JobProgress, job_outcome

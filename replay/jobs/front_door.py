@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...instances.errors import InputError, Issue
-from ...instances.job_draws import draw_jobs, draws
-from ...instances.job_stream import JobStream
-from ...solvers.processes import in_processes
+from ...core.errors import InputError, Issue
+from ...core.processes import in_processes
+from ...instances.streams.draws import draw_jobs, draws
+from ...instances.streams.stream import JobStream
 from ..trace_files import Trace
 from .a2ha import A2haSettings
 from .engine import JobReplay

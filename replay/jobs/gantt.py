@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...instances.errors import SpotbagError
-from ...instances.text_files import write_bytes
-from ...instances.wording import cut_in_the_middle, shortened
+from ...core.errors import SpotbagError
+from ...core.text_files import write_bytes
+from ...core.wording import cut_in_the_middle, shortened
 from ...schedules.gantt_layout import BOOT_COLOUR, IDLE_COLOUR
 from ...schedules.gantt_style import (
     BAR_HALF,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...instances.errors import SpotbagError, show_value
-from ...instances.wording import counted, shortened
+from ...core.errors import SpotbagError, show_value
+from ...core.wording import counted, shortened
 from ..trace_files import Trace
 
 
@@ -238,7 +238,7 @@ class _Reader:
 
 def _job_of(trace: Trace) -> dict[str, int]:
     """Job of each task: the tasks of the instance belong to the jobs in their order."""
-    from ...instances.problem import Instance
+    from ...instances.instance import Instance
 
     owners = [index for index, job in enumerate(trace.run["jobs"]) for _ in range(job["n_tasks"])]
     ids = Instance.from_document(trace.instance, "instance of the trace").task_ids

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 
-from ...instances.errors import InputError, Issue
-from ...instances.job_draws import most_vms_of_a_type
-from ...instances.job_stream import JobStream
-from ...instances.wording import counted
+from ...core.errors import InputError, Issue
+from ...core.wording import counted
+from ...instances.streams.draws import most_vms_of_a_type
+from ...instances.streams.stream import JobStream
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks

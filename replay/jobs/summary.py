@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..summary import Estimate, estimate
+from ...core.statistics import Estimate, estimate
 from .outcome import JobOutcome, violation_cost_usd
 
 METRICS: dict[str, Callable[[JobOutcome], float]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ...instances.errors import InputError, Issue
+from ...core.errors import InputError, Issue
 from .forecast import Forecast
 from .known import PERIOD, Known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...instances.problem import RentalOffer
+from ...instances.entries import RentalOffer
 from ..vm import LAUNCHING, RUNNING, TERMINATED
 
 

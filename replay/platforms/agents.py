@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...instances.platforms import Platform
+from ...instances.platforms.platform import Platform
 from .candidate import Candidate, best, cheapest, least_delay, least_overspend
 from .job import PlatformJob
 from .local_scheduler import LocalScheduler

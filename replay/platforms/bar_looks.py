@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from ...instances.wording import cut_in_the_middle
+from ...core.wording import cut_in_the_middle
 from .layout import PlatformBar, PlatformPanel, PlatformPicture
 
 _SHORTEST_CUT = 6

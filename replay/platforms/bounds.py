@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ...instances.malleable_jobs import JobSet
-from ...instances.platforms import Platform
-from ...solvers.processes import in_processes
+from ...core.processes import in_processes
+from ...instances.platforms.job_draws import JobSet
+from ...instances.platforms.platform import Platform
 from .front_door import PlatformRuns, platform_with_jobs
 from .outcome import PlatformOutcome
 

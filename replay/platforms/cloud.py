@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...instances.platforms import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
+from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler

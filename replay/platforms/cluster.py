@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 
-from ...instances.platforms import SLOT_S, AllocatedCluster, DedicatedCluster
-from ...instances.problem import MAX_SECONDS
+from ...core.quantities import MAX_SECONDS
+from ...instances.platforms.capacity import Capacity
+from ...instances.platforms.entries import SLOT_S, AllocatedCluster, DedicatedCluster
 from .candidate import Candidate, is_good
-from .capacity import Capacity
 from .job import PlatformJob
 from .local_scheduler import LocalScheduler
 from .rules import PlatformRules

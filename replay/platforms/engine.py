@@ -6,8 +6,9 @@ import heapq
 from collections import Counter, deque
 from typing import Final
 
-from ...instances.errors import SpotbagError
-from ...instances.platforms import MAX_MACHINES_PER_JOB, Cloud, Platform
+from ...core.errors import SpotbagError
+from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, Cloud
+from ...instances.platforms.platform import Platform
 from ..event_loop import EventLoop
 from .agents import AgentTree
 from .candidate import Candidate

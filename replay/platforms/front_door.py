@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...instances.errors import InputError, Issue
-from ...instances.malleable_jobs import JobSet
-from ...instances.platforms import Platform
-from ...solvers.processes import in_processes
+from ...core.errors import InputError, Issue
+from ...core.processes import in_processes
+from ...instances.platforms.job_draws import JobSet
+from ...instances.platforms.platform import Platform
 from ..trace_files import Trace
 from .engine import PlatformReplay
 from .outcome import PlatformOutcome

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...instances.errors import SpotbagError
-from ...instances.text_files import write_bytes
-from ...instances.wording import cut_in_the_middle
+from ...core.errors import SpotbagError
+from ...core.text_files import write_bytes
+from ...core.wording import cut_in_the_middle
 from ...schedules.gantt_layout import IDLE_COLOUR
 from ...schedules.gantt_style import BAR_HALF, WIDTH_IN, figure_bytes, figure_of_height
 from ...solvers.pictures import still_format

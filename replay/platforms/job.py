@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ...instances.platforms import MalleableJob
+from ...instances.platforms.entries import MalleableJob
 
 NOWHERE: Final = -1
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...instances.errors import SpotbagError, show_value
-from ...instances.platforms import SLOT_S, VM_HOUR_S, AllocatedCluster, Cloud, Platform, Resource
-from ...instances.wording import counted, shortened
+from ...core.errors import SpotbagError, show_value
+from ...core.wording import counted, shortened
+from ...instances.platforms.capacity import Capacity
+from ...instances.platforms.entries import SLOT_S, VM_HOUR_S, AllocatedCluster, Cloud, Resource
+from ...instances.platforms.platform import Platform
 from ..trace_files import Trace
-from .capacity import Capacity
 
 MOST_LANES = 24
 MOST_MACHINES = 160

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...instances.errors import InputError, Issue
-from ...instances.job_stream import near_names
+from ...core.errors import InputError, Issue
+from ...core.wording import near_names
 from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
 from .job import NOWHERE, PlatformJob
 from .rules import SUFFIXES, PlatformRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..summary import Estimate, estimate
+from ...core.statistics import Estimate, estimate
 from .outcome import PlatformOutcome
 
 METRICS: dict[str, Callable[[PlatformOutcome], float]] = {

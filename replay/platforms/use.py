@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...instances.platforms import SLOT_S, VM_HOUR_S, Cloud, Platform, Resource
-from .capacity import Capacity
+from ...instances.platforms.capacity import Capacity
+from ...instances.platforms.entries import SLOT_S, VM_HOUR_S, Cloud, Resource
+from ...instances.platforms.platform import Platform
 from .outcome import PlatformOutcome
 
 

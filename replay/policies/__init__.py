@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from ...instances.errors import InputError, Issue
+from ...core.errors import InputError, Issue
 from .base import Policy
 from .burst_hads import BurstHads
 from .hads import Hads, HadsAsPrinted

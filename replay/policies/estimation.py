@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...instances.durations import NEVER
-from ...instances.problem import RentalOffer
+from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
 from .migration import Need, need_on, on_demand_offers, start_in_time_s
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...instances.durations import NEVER
-from ...instances.problem import RentalOffer
+from ...instances.entries import RentalOffer
 from ..work import sustained_mode
 
 if TYPE_CHECKING:

@@ -12,17 +12,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.errors import InputError, SpotbagError
     from .heuristics.d_spot import estimate_d_spot
-    from .instances.errors import InputError, SpotbagError
-    from .instances.generator import generate_instance
+    from .instances.bags.generator import generate_instance
+    from .instances.bags.scenarios import find_scenario
+    from .instances.bags.timeline import Timeline
+    from .instances.entries import Limits, Objective, Offer, Task, VmType
+    from .instances.instance import Instance
     from .instances.instance_files import read_instance, write_instance
-    from .instances.job_stream import JobStream
-    from .instances.job_stream_files import library_job_stream, read_job_stream, write_job_stream
     from .instances.library import job_stream_names, library_instance, library_names, platform_names
-    from .instances.malleable_jobs import draw_malleable_jobs
-    from .instances.platform_files import library_platform, read_platform, write_platform
-    from .instances.platforms import Platform
-    from .instances.problem import Instance, Limits, Objective, Offer, Task, VmType
+    from .instances.platforms.job_draws import draw_malleable_jobs
+    from .instances.platforms.platform import Platform
+    from .instances.platforms.platform_files import library_platform, read_platform, write_platform
+    from .instances.streams.stream import JobStream
+    from .instances.streams.stream_files import library_job_stream, read_job_stream, write_job_stream
     from .models.instance_count import SizingProblem, TypeChoice, problem_of_job
     from .replay.auditor import audit
     from .replay.front_door import replay_day, replay_days
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from .replay.platforms.front_door import replay_platform
     from .replay.platforms.policies import PlatformPolicy
     from .replay.policies.base import Policy
-    from .replay.scenarios import find_scenario
-    from .replay.timeline import Timeline
     from .schedules.checker import check
     from .schedules.gantt import write_gantt
     from .schedules.schedule import Schedule
@@ -45,21 +46,25 @@ if TYPE_CHECKING:
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _MODULES = {
-    "heuristics.d_spot": ("estimate_d_spot",),
-    "instances.errors": (
+    "core.errors": (
         "InputError",
         "SpotbagError",
     ),
-    "instances.generator": ("generate_instance",),
+    "heuristics.d_spot": ("estimate_d_spot",),
+    "instances.bags.generator": ("generate_instance",),
+    "instances.bags.scenarios": ("find_scenario",),
+    "instances.bags.timeline": ("Timeline",),
+    "instances.entries": (
+        "Limits",
+        "Objective",
+        "Offer",
+        "Task",
+        "VmType",
+    ),
+    "instances.instance": ("Instance",),
     "instances.instance_files": (
         "read_instance",
         "write_instance",
-    ),
-    "instances.job_stream": ("JobStream",),
-    "instances.job_stream_files": (
-        "library_job_stream",
-        "read_job_stream",
-        "write_job_stream",
     ),
     "instances.library": (
         "job_stream_names",
@@ -67,20 +72,18 @@ _MODULES = {
         "library_names",
         "platform_names",
     ),
-    "instances.malleable_jobs": ("draw_malleable_jobs",),
-    "instances.platform_files": (
+    "instances.platforms.job_draws": ("draw_malleable_jobs",),
+    "instances.platforms.platform": ("Platform",),
+    "instances.platforms.platform_files": (
         "library_platform",
         "read_platform",
         "write_platform",
     ),
-    "instances.platforms": ("Platform",),
-    "instances.problem": (
-        "Instance",
-        "Limits",
-        "Objective",
-        "Offer",
-        "Task",
-        "VmType",
+    "instances.streams.stream": ("JobStream",),
+    "instances.streams.stream_files": (
+        "library_job_stream",
+        "read_job_stream",
+        "write_job_stream",
     ),
     "models.instance_count": (
         "SizingProblem",
@@ -97,8 +100,6 @@ _MODULES = {
     "replay.platforms.front_door": ("replay_platform",),
     "replay.platforms.policies": ("PlatformPolicy",),
     "replay.policies.base": ("Policy",),
-    "replay.scenarios": ("find_scenario",),
-    "replay.timeline": ("Timeline",),
     "schedules.checker": ("check",),
     "schedules.gantt": ("write_gantt",),
     "schedules.schedule": ("Schedule",),

@@ -25,8 +25,8 @@ from spotbag.benchmarks.comparison import (
     summarise,
     total_by_method,
 )
-from spotbag.instances.best_known import BestKnown, best_known
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
+from spotbag.instances.bags.best_known import BestKnown, best_known
 from spotbag.instances.library import library_instance
 
 TWO_CORES = library_instance("tiny/two-cores")

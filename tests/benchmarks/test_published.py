@@ -27,7 +27,6 @@ from spotbag.benchmarks.published.comparison_rows import (
     format_result,
     format_rows_csv,
 )
-from spotbag.benchmarks.published.day_statistics import average, mean_of, ratio_of, reduction_percent
 from spotbag.benchmarks.published.figures import burst_hads_figures, hads_figures
 from spotbag.benchmarks.published.hads import bench_hads, n_hads_days
 from spotbag.benchmarks.published.hads_days import SCENARIOS
@@ -41,11 +40,11 @@ from spotbag.benchmarks.published.published_days import (
     vms_of,
     with_paper_d_spot,
 )
+from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
 from spotbag.heuristics.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.front_door import replay_day
 from spotbag.replay.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
-from spotbag.replay.summary import Estimate, estimate
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

@@ -37,11 +37,11 @@ from spotbag.benchmarks.published.a2ha_runs import (
 )
 from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.published.day_statistics import sd_of
 from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
 from spotbag.cli.bench import app
-from spotbag.instances.job_draws import draws
-from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.core.statistics import sd_of
+from spotbag.instances.streams.draws import draws
+from spotbag.instances.streams.stream_files import library_job_stream
 from spotbag.models.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
 from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.front_door import replay_jobs

@@ -36,9 +36,9 @@ from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.published.docs_section import with_section
 from spotbag.benchmarks.published.pictures import write_pictures
-from spotbag.instances.malleable_jobs import JobSet
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platform_trees import many_resources, regrouped
+from spotbag.instances.platforms.agent_trees import many_resources, regrouped
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.front_door import replay_platform
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}

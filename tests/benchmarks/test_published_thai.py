@@ -12,7 +12,6 @@ import pytest
 
 from spotbag.benchmarks.published.claims import Claim
 from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.published.day_statistics import Statistic, mean_of, quotient
 from spotbag.benchmarks.published.docs_section import with_section
 from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
 from spotbag.benchmarks.published.thai import bench_thai
@@ -32,8 +31,9 @@ from spotbag.benchmarks.published.thai_runs import (
     n_thai_runs,
     thai_runs,
 )
-from spotbag.instances.errors import SpotbagError
-from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.core.errors import SpotbagError
+from spotbag.core.statistics import Statistic, mean_of, quotient
+from spotbag.instances.streams.stream_files import library_job_stream
 from spotbag.replay.jobs.front_door import replay_jobs
 from spotbag.replay.jobs.outcome import JobOutcome
 from spotbag.replay.jobs.unknown import Sampling

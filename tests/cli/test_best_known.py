@@ -7,7 +7,7 @@ import json
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.best_known import best_known
+from spotbag.instances.bags.best_known import best_known
 from spotbag.instances.library import library_names
 
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.generator import generate_instance
+from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance, platform_names
 

@@ -12,10 +12,10 @@ import pytest
 from command_shell import Shell
 
 from spotbag.instances.instance_files import format_instance
-from spotbag.instances.job_stream_files import format_job_stream, library_job_stream
 from spotbag.instances.library import library_instance
-from spotbag.instances.malleable_jobs import draw_malleable_jobs
-from spotbag.instances.platform_files import format_platform, library_platform, read_platform
+from spotbag.instances.platforms.job_draws import draw_malleable_jobs
+from spotbag.instances.platforms.platform_files import format_platform, library_platform, read_platform
+from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream
 from spotbag.replay.platforms import front_door
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 

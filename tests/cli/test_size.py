@@ -8,7 +8,7 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.job_stream_files import format_job_stream, library_job_stream
+from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream
 
 
 def test_every_job_has_a_table_and_all_a_total(shell: Shell) -> None:

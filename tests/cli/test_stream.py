@@ -13,9 +13,9 @@ import pytest
 from command_shell import Shell
 
 from spotbag.instances.instance_files import format_instance
-from spotbag.instances.job_stream_files import format_job_stream, library_job_stream, read_job_stream
 from spotbag.instances.library import library_instance
-from spotbag.instances.platform_files import format_platform, library_platform
+from spotbag.instances.platforms.platform_files import format_platform, library_platform
+from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream, read_job_stream
 from spotbag.replay.jobs import front_door
 from spotbag.replay.jobs.a2ha import A2haSettings
 from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES

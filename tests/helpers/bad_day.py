@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spotbag.instances.problem import Instance
+from spotbag.instances.instance import Instance
 from spotbag.replay.trace_files import Trace
 
 DEADLINE_S = 2400

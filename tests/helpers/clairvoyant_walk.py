@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 
+from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.durations import NEVER
-from spotbag.instances.problem import Instance
-from spotbag.replay.timeline import Timeline
+from spotbag.instances.instance import Instance
 
 
 def walk_cost_usd(problem: Instance, timeline: Timeline, seed: int) -> float | None:

@@ -17,7 +17,8 @@ from typing import NamedTuple, TypeAlias
 from second_by_second import duration_s
 from tiny_instances import FAMILIES, tiny_instance
 
-from spotbag.instances.problem import Burstable, Instance, Market
+from spotbag.instances.entries import Burstable, Market
+from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
 Counts: TypeAlias = tuple[int, ...]

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spotbag.instances.problem import Instance
+from spotbag.instances.instance import Instance
 
 prices = st.sampled_from([0.01, 0.03, 0.1, 0.36, 1.0, 3.6])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spotbag.instances.job_stream import JobStream
+from spotbag.instances.streams.stream import JobStream
 
 MOST_TASKS = 5
 seconds = st.one_of(st.integers(1, 300), st.floats(0.25, 300))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from spotbag.instances.platforms import Platform
+from spotbag.instances.platforms.platform import Platform
 
 
 @st.composite

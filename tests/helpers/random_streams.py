@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spotbag.instances.job_stream import JobStream
+from spotbag.instances.streams.stream import JobStream
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.policy import JobPolicy
 from spotbag.replay.jobs.vm import JobVm

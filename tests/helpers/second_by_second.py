@@ -6,7 +6,8 @@ import itertools
 import math
 from typing import Any
 
-from spotbag.instances.problem import Instance, Task, VmType
+from spotbag.instances.entries import Task, VmType
+from spotbag.instances.instance import Instance
 from spotbag.schedules.checker import check
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 

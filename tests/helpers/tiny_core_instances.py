@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spotbag.instances.problem import Instance
+from spotbag.instances.instance import Instance
 
 
 def hand_instance(runtimes: list[int], vcpus: int = 2, limit: int = 1, **fields: Any) -> Instance:

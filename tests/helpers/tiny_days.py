@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from spotbag.instances.problem import Instance
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.instance import Instance
 from spotbag.replay.engine import Replay
 from spotbag.replay.outcome import Outcome
 from spotbag.replay.plan import replay_plan
 from spotbag.replay.policies import find_policy
-from spotbag.replay.timeline import Timeline, TimelineEvent
 from spotbag.schedules.schedule import Schedule
 
 SPOT_USD_PER_S = 0.001

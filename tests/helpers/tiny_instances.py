@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.problem import Instance
+from spotbag.core.errors import InputError
+from spotbag.instances.instance import Instance
 
 FAMILIES: dict[str, dict[str, bool]] = {
     "cores": {},

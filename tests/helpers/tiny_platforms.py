@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from spotbag.instances.platforms import AllocatedCluster, Cloud, DedicatedCluster, MalleableJob, Platform
+from spotbag.instances.platforms.entries import AllocatedCluster, Cloud, DedicatedCluster, MalleableJob
+from spotbag.instances.platforms.platform import Platform
 
 
 class Metrics(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from spotbag.instances.job_draws import DrawnJobs
-from spotbag.instances.job_stream import JobStream
-from spotbag.instances.problem import Instance, Task
+from spotbag.instances.entries import Task
+from spotbag.instances.instance import Instance
+from spotbag.instances.streams.draws import DrawnJobs
+from spotbag.instances.streams.stream import JobStream
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.policy import JobPolicy
 

@@ -19,9 +19,9 @@ from spotbag.heuristics.lpt import LptOptions, lpt
 from spotbag.heuristics.run import Run, TracePoint
 from spotbag.heuristics.search import SearchOptions, search
 from spotbag.heuristics.timeline_kernel import list_schedule_end
-from spotbag.instances.generator import generate_instance
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.instances.problem import Instance
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.schedules.checker import check
 from spotbag.schedules.timing import VmTimeline

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from spotbag.heuristics.weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
-from spotbag.instances.catalogue import hads_catalogue
+from spotbag.instances.bags.catalogue import hads_catalogue
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.problem import Instance
 
 NAMES = [vm_type.name for vm_type in hads_catalogue()]
 # HADS Table 9.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from spotbag.core.errors import InputError
 from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.instances.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
-from spotbag.instances.errors import InputError
+from spotbag.instances.bags.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.schedules.checker import check

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from random_instances import random_instances
 from second_by_second import duration_s
 
-from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER, checkpoint_count, checkpoint_interval_s
-from spotbag.instances.problem import Instance
+from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER
+from spotbag.instances.instance import Instance
 
 
 def one_type(runtime_s: float, memory_mb: float = 100, **fields: object) -> Instance:
@@ -30,8 +30,8 @@ def test_a_checkpoint_follows_every_interval_of_work_and_none_the_end() -> None:
     rules = {"overhead_fraction": 0.1, "dump_base_s": 10}
     for runtime, count in [(99, 0), (100, 0), (101, 1), (200, 1), (201, 2), (250, 2)]:
         instance = one_type(runtime, checkpoint=rules)
-        assert checkpoint_interval_s(instance)[0] == pytest.approx(100)
-        assert checkpoint_count(instance)[0, 0] == count
+        assert instance.checkpoint_interval_s[0] == pytest.approx(100)
+        assert instance.checkpoint_count[0, 0] == count
         spot, on_demand = instance.duration_s[0, :, FULL_SPEED]
         assert spot == runtime + 10 * count
         assert on_demand == runtime
@@ -47,9 +47,7 @@ def test_what_checkpoints_add_is_at_most_the_overhead_of_the_paper() -> None:
 def test_the_interval_of_hads_does_not_depend_on_the_run_time() -> None:
     # HADS eq. 1-2 with its dump time of 12.99 + 0.022 MB: 167 s for the tasks of ED200.
     rules = {"overhead_fraction": 0.1, "dump_base_s": 12.99, "dump_s_per_mb": 0.022}
-    assert checkpoint_interval_s(one_type(211, memory_mb=168.68, checkpoint=rules))[0] == pytest.approx(
-        167.01, abs=0.01
-    )
+    assert one_type(211, memory_mb=168.68, checkpoint=rules).checkpoint_interval_s[0] == pytest.approx(167.01, abs=0.01)
 
 
 def test_baseline_mode_divides_by_the_baseline_and_rounds_up_once() -> None:

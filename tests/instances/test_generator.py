@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import SpotbagError
-from spotbag.instances.generator import Distribution, core_count, generate_instance, match_summary
+from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.generator import Distribution, core_count, generate_instance, match_summary
 from spotbag.instances.instance_files import format_instance
 
 

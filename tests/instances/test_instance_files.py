@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from random_instances import instance_documents
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
+from spotbag.instances.entries import Limits, Offer, Task
+from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import (
     format_instance,
     instance_schema,
@@ -24,7 +26,6 @@ from spotbag.instances.instance_files import (
     write_instance,
 )
 from spotbag.instances.library import library_instance, library_names
-from spotbag.instances.problem import Instance, Limits, Offer, Task
 
 
 def document(**changes: Any) -> dict[str, Any]:

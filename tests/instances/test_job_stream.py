@@ -17,10 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_job_streams import job_stream_documents, random_job_streams
 
-from spotbag.instances.errors import InputError, SpotbagError
-from spotbag.instances.job_draws import DrawnJobs, draw_jobs, draws
-from spotbag.instances.job_stream import Application, Job, JobStream
-from spotbag.instances.job_stream_files import (
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.library import job_stream_names
+from spotbag.instances.streams.draws import DrawnJobs, draw_jobs, draws
+from spotbag.instances.streams.entries import Application, Job
+from spotbag.instances.streams.run_times import SequenceRunTimes, UniformRunTimes
+from spotbag.instances.streams.stream import JobStream
+from spotbag.instances.streams.stream_files import (
     format_job_stream,
     job_stream_of_run_times,
     job_stream_schema,
@@ -29,8 +32,6 @@ from spotbag.instances.job_stream_files import (
     read_job_stream,
     write_job_stream,
 )
-from spotbag.instances.library import job_stream_names
-from spotbag.instances.run_times import SequenceRunTimes, UniformRunTimes
 
 ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {

@@ -9,15 +9,15 @@ import pytest
 from second_by_second import brute_force_objective
 
 import spotbag.instances.data
+from spotbag.core.errors import InputError
 from spotbag.instances.data import generate
-from spotbag.instances.data.generate_jobs import job_streams
 from spotbag.instances.data.generate_platforms import platforms
-from spotbag.instances.errors import InputError
+from spotbag.instances.data.generate_streams import job_streams
+from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import format_instance
-from spotbag.instances.job_stream_files import format_job_stream
 from spotbag.instances.library import job_stream_names, library_instance, library_names, platform_names
-from spotbag.instances.platform_files import format_platform
-from spotbag.instances.problem import Instance
+from spotbag.instances.platforms.platform_files import format_platform
+from spotbag.instances.streams.stream_files import format_job_stream
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
 PRINTED = {

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.malleable_jobs import JOB_SETS, JobSetKind, draw_malleable_jobs, largest_cluster
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Cloud, Platform
+from spotbag.core.errors import InputError
+from spotbag.instances.platforms.entries import Cloud
+from spotbag.instances.platforms.job_draws import JOB_SETS, JobSetKind, draw_malleable_jobs, largest_cluster
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 
 MANY = 4000
 KINDS = st.sampled_from(list(JOB_SETS))

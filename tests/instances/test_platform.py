@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from random_platforms import platform_documents
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.core.errors import InputError
 from spotbag.instances.library import library_instance, platform_names
-from spotbag.instances.platform_files import (
+from spotbag.instances.platforms.agent_trees import many_resources
+from spotbag.instances.platforms.entries import Agent, AllocatedCluster, Cloud
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import (
     format_platform,
     library_platform,
     parse_platform,
@@ -25,8 +27,7 @@ from spotbag.instances.platform_files import (
     read_platform,
     write_platform,
 )
-from spotbag.instances.platform_trees import many_resources
-from spotbag.instances.platforms import Agent, AllocatedCluster, Cloud, Platform
+from spotbag.instances.streams.stream_files import library_job_stream
 
 ROOT = Path(__file__).parent.parent.parent
 BASE: dict[str, Any] = {

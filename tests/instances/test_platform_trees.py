@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_platforms import random_platforms
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.platform_files import format_platform, library_platform, parse_platform
-from spotbag.instances.platform_trees import depth_of, many_resources, platform_tree, regrouped
-from spotbag.instances.platforms import Platform
+from spotbag.core.errors import InputError
+from spotbag.instances.platforms.agent_trees import depth_of, many_resources, platform_tree, regrouped
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import format_platform, library_platform, parse_platform
 
 
 @given(random_platforms())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizing_problems import job, random_job
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.models import instance_count_program
 from spotbag.models.instance_count import (
     Covering,
@@ -28,7 +28,6 @@ from spotbag.models.instance_count import (
 )
 from spotbag.models.instance_count_dynamic_programme import cheapest_counts
 from spotbag.models.instance_count_program import InstanceCountProgram, Objective, next_objective, ranks_at, tightened
-from spotbag.models.refusal import ModelRefusal
 
 
 def best_cover(covering: Covering) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from all_partitions import least_wall, partitions, wall_and_units
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
 from spotbag.models.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line, serial_line
 from spotbag.models.paid_units_bound import Heaviest, UnitsProblem, refutes, simple_bound_s
 

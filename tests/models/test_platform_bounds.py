@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
 from tiny_platforms import all_metrics, clusters, platform, processors_in, tiny_platforms
 
-from spotbag.instances.platforms import Cloud, Platform
+from spotbag.instances.platforms.entries import Cloud
+from spotbag.instances.platforms.platform import Platform
 from spotbag.models.platform_dual import Prices, dual_value
 from spotbag.models.platform_fluid import platform_fluid, processor_minutes_by
 from spotbag.models.platform_in_time import least_cost_in_time, most_work_in_time

@@ -10,12 +10,12 @@ import pytest
 from pyomo.common.collections import ComponentMap
 from second_by_second import brute_force_objective
 
+from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.greedy import greedy
 from spotbag.heuristics.outcome import HeuristicOutcome
 from spotbag.heuristics.run import Run
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.problem import Instance
-from spotbag.models.refusal import ModelRefusal
 from spotbag.models.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
 from spotbag.schedules.checker import check
 from spotbag.schedules.schedule import Schedule

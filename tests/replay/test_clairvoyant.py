@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 
 from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.durations import NEVER
-from spotbag.instances.generator import generate_instance
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.instances.problem import Instance
 from spotbag.models.burstable_limits import effective_cores
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.replay.clairvoyant import ClairvoyantBounds, clairvoyant_bound
-from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.solvers.front_door import solve
 
 CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 1.0}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tiny_streams import drawn, stream, told
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.job_draws import DrawnJobs, draw_jobs
-from spotbag.instances.job_stream_files import library_job_stream
+from spotbag.core.errors import InputError
+from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
+from spotbag.instances.streams.stream_files import library_job_stream
 from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.front_door import replay_jobs, replay_jobs_once

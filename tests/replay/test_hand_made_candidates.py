@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spotbag.instances.platforms import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
+from spotbag.instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from spotbag.replay.platforms.agents import selected
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.cloud import CloudScheduler, Machine

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day, live, moments, plan, vm_type
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import SpotbagError
 from spotbag.replay.auditor import audit
 from spotbag.replay.engine import Replay
 from spotbag.replay.front_door import replay_day, trace_day

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tiny_streams import drawn, stream, told
 
-from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.fixed_fleet import FixedFleet
 from spotbag.replay.jobs.front_door import replay_jobs

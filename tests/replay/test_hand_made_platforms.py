@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Platform
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.front_door import replay_platform_once
 from spotbag.replay.platforms.outcome import PlatformOutcome
 

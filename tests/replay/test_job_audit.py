@@ -14,7 +14,7 @@ from hand_made_job_traces import fixed_fleet, given_up, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
 from spotbag.replay.audit_findings import RULES
 from spotbag.replay.auditor import audit, audit_traces
 from spotbag.replay.trace_files import Trace, parse_traces, read_traces, trace_lines, write_traces

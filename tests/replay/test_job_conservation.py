@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_streams import Anything, random_stream
 
-from spotbag.instances.job_draws import DrawnJobs, draw_jobs
+from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
 from spotbag.replay.auditor import audit
 from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
 from spotbag.replay.jobs.engine import JobReplay

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.instances.errors import InputError, SpotbagError
-from spotbag.instances.malleable_jobs import JobSet
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Platform
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.auditor import audit
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.engine import PlatformReplay

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances.malleable_jobs import draw_malleable_jobs
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Platform
+from spotbag.instances.platforms.job_draws import draw_malleable_jobs
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.models.platform_dual import METRICS
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.outcome import PlatformOutcome

@@ -13,10 +13,10 @@ import pytest
 from bad_day import bad_day
 from hand_made_job_traces import sampled
 
-from spotbag.instances.errors import SpotbagError
-from spotbag.instances.malleable_jobs import draw_malleable_jobs
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Platform
+from spotbag.core.errors import SpotbagError
+from spotbag.instances.platforms.job_draws import draw_malleable_jobs
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.bar_looks import job_colours, label_with_room, short_labels
 from spotbag.replay.platforms.front_door import replay_platform_once
 from spotbag.replay.platforms.gantt import save_platform_gantt

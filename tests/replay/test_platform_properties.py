@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances.platforms import AllocatedCluster, Platform
+from spotbag.instances.platforms.entries import AllocatedCluster
+from spotbag.instances.platforms.platform import Platform
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy

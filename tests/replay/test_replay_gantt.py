@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import SpotbagError
 from spotbag.replay.auditor import audit
 from spotbag.replay.replay_gantt import MAX_ARROWS, write_replay_gantt
 from spotbag.replay.replay_layout import KEPT, LOST, UNFINISHED, ReplayLayout, Stretch, replay_layout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.instances.malleable_jobs import JobSet
-from spotbag.instances.platform_files import library_platform
-from spotbag.instances.platforms import Platform
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.bounds import RunBounds, bounds_of_runs, run_bounds
 from spotbag.replay.platforms.front_door import platform_with_jobs, replay_platform
 from spotbag.replay.platforms.outcome import PlatformOutcome

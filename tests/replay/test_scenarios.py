@@ -17,15 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
+from spotbag.instances.bags import day_draws
+from spotbag.instances.bags.availability_days import availability_of_document
+from spotbag.instances.bags.poisson_days import PoissonScenario
+from spotbag.instances.bags.scenarios import SCENARIOS, ScriptedScenario, find_scenario
+from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent, event_issues, write_timeline
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.problem import Instance
-from spotbag.replay import day_draws
-from spotbag.replay.availability import availability_of_document
-from spotbag.replay.poisson import PoissonScenario
-from spotbag.replay.scenarios import SCENARIOS, ScriptedScenario, find_scenario
-from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent, event_issues
-from spotbag.replay.timeline_files import write_timeline
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from bad_day import bad_day, quiet_day
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import SpotbagError
 from spotbag.replay.story import tell_story
 from spotbag.replay.trace_files import Trace
 

@@ -8,7 +8,7 @@ import hand_made_job_traces
 import pytest
 from hand_made_job_traces import fixed_fleet, given_up, sampled
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import SpotbagError
 from spotbag.replay.replay_gantt import write_replay_gantt
 from spotbag.replay.story import tell_story
 from spotbag.replay.trace_history import read_history

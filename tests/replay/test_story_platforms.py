@@ -8,7 +8,7 @@ import hand_made_platform_traces
 import pytest
 from hand_made_platform_traces import moved, rented, stuck
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import SpotbagError
 from spotbag.replay.jobs.layout import job_picture
 from spotbag.replay.replay_gantt import write_replay_gantt
 from spotbag.replay.story import tell_story

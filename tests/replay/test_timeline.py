@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import InputError
-from spotbag.replay.timeline import QUIET, Timeline, TimelineEvent
-from spotbag.replay.timeline_files import (
+from spotbag.core.errors import InputError
+from spotbag.instances.bags.timeline import (
+    QUIET,
+    Timeline,
     TimelineDocument,
+    TimelineEvent,
     event_documents,
     format_timeline,
     parse_timeline,

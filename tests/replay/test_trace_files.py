@@ -15,7 +15,7 @@ from hand_made_traces import hibernated_and_resumed, recovered
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.audit_findings import RULES
 from spotbag.replay.trace_files import Trace, check_records, parse_traces, read_traces, trace_lines, write_traces
 from spotbag.replay.trace_records import EVENT_RECORDS

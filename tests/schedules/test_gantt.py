@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.instances.errors import SpotbagError
-from spotbag.instances.generator import generate_instance
+from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.gantt import write_gantt
 from spotbag.schedules.gantt_layout import gantt_layout

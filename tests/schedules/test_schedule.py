@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from random_instances import random_instances
 
-from spotbag.instances.errors import InputError
+from spotbag.core.errors import InputError
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.problem import Instance
 from spotbag.schedules.checker import check
 from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule import Schedule

@@ -15,16 +15,15 @@ import numpy as np
 import pytest
 from tiny_instances import tiny_instance
 
+from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.heuristics.run import Run
-from spotbag.instances.errors import InputError
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.problem import Instance
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.models.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.nested_hall import NestedHallModel
-from spotbag.models.refusal import ModelRefusal
 from spotbag.models.task_classes import task_classes
 from spotbag.schedules.checker import check
 from spotbag.solvers.backend import SolverLimits

@@ -6,7 +6,7 @@ import pytest
 from exhaustive import tiny_optimum
 from tiny_instances import tiny_instance
 
-from spotbag.instances.problem import Instance
+from spotbag.instances.instance import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
 from spotbag.solvers import column_master
 from spotbag.solvers.backend import SolverLimits

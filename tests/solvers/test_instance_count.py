@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizing_problems import best_by_trying_all, job, random_job
 
-from spotbag.instances.errors import SpotbagError
+from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.models import instance_count_program
 from spotbag.models.instance_count import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
-from spotbag.models.refusal import ModelRefusal
 from spotbag.solvers.instance_count import SIZING_METHODS, Sizing, SizingMethod, size_job
 
 

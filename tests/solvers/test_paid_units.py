@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.benchmarks.paid_units import bags
+from spotbag.core.errors import InputError
 from spotbag.heuristics.paid_units import packed_by, paid_units_of, wall_s_of
-from spotbag.instances.errors import InputError
 from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.models.paid_units_bound import UnitsProblem
 from spotbag.solvers import paid_units

@@ -13,11 +13,10 @@ from tiny_core_instances import few_classes_instance, hand_instance
 from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
-from spotbag.instances.errors import InputError, SpotbagError
-from spotbag.instances.generator import generate_instance
-from spotbag.instances.problem import Instance
+from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
 from spotbag.models.class_dynamic_programme import ClassProgramme
-from spotbag.models.refusal import ModelRefusal
 from spotbag.schedules.checker import check
 from spotbag.solvers.front_door import solve
 from spotbag.solvers.front_facts import FrontFacts, Gap

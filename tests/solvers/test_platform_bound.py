@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_platforms import Metrics, all_metrics, choices, platform, schedule_metrics, tiny_platforms
 
-from spotbag.instances.errors import InputError
-from spotbag.instances.platforms import Platform
+from spotbag.core.errors import InputError
+from spotbag.instances.platforms.platform import Platform
 from spotbag.models.platform_dual import METRICS, Metric, Prices, dual_value
 from spotbag.models.platform_fluid import platform_fluid
 from spotbag.solvers.platform_bound import PlatformBound, frontier, platform_bound

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.outcome import HeuristicOutcome
-from spotbag.instances.errors import InputError, SpotbagError
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.instances.problem import Instance
 from spotbag.schedules.checker import check
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers import registry

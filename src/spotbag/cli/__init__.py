@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        from ..instances.errors import SpotbagError  # here, so that --help loads nothing
+        from ..core.errors import SpotbagError  # here, so that --help loads nothing
 
         if not isinstance(error, SpotbagError):
             raise
@@ -66,7 +66,7 @@ def _prepare_streams() -> None:
 
 def _report(error: Exception, as_json: bool) -> None:
     """Say what is wrong on standard error, and as an object on standard output if that was asked for."""
-    from ..instances.errors import InputError
+    from ..core.errors import InputError
 
     print(f"error: {error}", file=sys.stderr)
     if as_json:

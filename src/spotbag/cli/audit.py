@@ -37,7 +37,7 @@ def audit_command(
     processors of clusters and all figures are worked out again from the events; every broken rule is listed with its
     amount. Exit code 0: correct; 1: not correct; 2: bad input.
     """
-    from ..instances.wording import counted
+    from ..core.wording import counted
     from ..replay.auditor import audit_traces
     from ..replay.trace_files import read_traces
 
@@ -78,7 +78,7 @@ def audit_command(
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """One row for each run; of very many, the first."""
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     columns = [
         ("policy", False),

@@ -187,8 +187,8 @@ def _report(
 ) -> None:
     """Run a comparison with a bar, write it, draw its pictures into a folder, print it."""
     from ..benchmarks.published.comparison_rows import RESULT_ENDINGS, format_result
-    from ..instances.errors import SpotbagError
-    from ..instances.text_files import write_text
+    from ..core.errors import SpotbagError
+    from ..core.text_files import write_text
     from .bench_report import print_result
 
     ending = "" if out is None else os.path.splitext(out)[1]

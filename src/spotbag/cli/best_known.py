@@ -11,7 +11,7 @@ from .common import NO_FEASIBLE_PLAN, JsonOption, busy, check_output, make_table
 
 if TYPE_CHECKING:
     from ..benchmarks.best_known import Update
-    from ..instances.best_known import BestKnown
+    from ..instances.bags.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
@@ -59,7 +59,7 @@ def best_known_command(
     if update:
         _update(chosen, time_limit, method, seed, file, as_json)
         return
-    from ..instances.best_known import best_known
+    from ..instances.bags.best_known import best_known
 
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
@@ -85,7 +85,7 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from .. import __version__
     from ..benchmarks.best_known import update_best_known
-    from ..instances.errors import InputError, Issue, SpotbagError
+    from ..core.errors import InputError, Issue, SpotbagError
     from ..solvers.registry import find_method
 
     find_method(method)

@@ -40,8 +40,8 @@ def check_command(
 
     Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
     """
+    from ..core.wording import counted
     from ..heuristics.d_spot import with_d_spot
-    from ..instances.wording import counted
     from ..schedules.checker import check
     from ..schedules.schedule_files import read_schedule_document
 

@@ -14,9 +14,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..instances.job_stream import JobStream
-    from ..instances.platforms import Platform
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
+    from ..instances.platforms.platform import Platform
+    from ..instances.streams.stream import JobStream
 
 NO_FEASIBLE_PLAN = 1
 
@@ -72,8 +72,8 @@ def load_instance(argument: str) -> Instance:
 
 def load_job_stream(argument: str) -> JobStream:
     """Load a stream of jobs by path, ``-`` or library name."""
-    from ..instances.job_stream_files import library_job_stream, read_job_stream
     from ..instances.library import job_stream_names
+    from ..instances.streams.stream_files import library_job_stream, read_job_stream
 
     return read_job_stream(argument) if _is_path(argument, job_stream_names()) else library_job_stream(argument)
 
@@ -81,7 +81,7 @@ def load_job_stream(argument: str) -> JobStream:
 def load_platform(argument: str) -> Platform:
     """Load a hybrid platform by path, ``-`` or library name."""
     from ..instances.library import platform_names
-    from ..instances.platform_files import library_platform, read_platform
+    from ..instances.platforms.platform_files import library_platform, read_platform
 
     return read_platform(argument) if _is_path(argument, platform_names()) else library_platform(argument)
 
@@ -93,7 +93,7 @@ def some(names: Sequence[str]) -> str:
 
 def _is_path(argument: str, names: Sequence[str]) -> bool:
     """Whether an argument means a file, and not one of the names of the library."""
-    from ..instances.text_files import STANDARD_INPUT, is_readable_file
+    from ..core.text_files import STANDARD_INPUT, is_readable_file
 
     if argument == STANDARD_INPUT or is_readable_file(argument):
         return True
@@ -112,7 +112,7 @@ def change_instance(
     makespan_scale: float | None = None,
 ) -> Instance:
     """Return the instance with what the command line says instead of what it says itself."""
-    from ..instances.errors import InputError
+    from ..core.errors import InputError
 
     changes: dict[str, Any] = {}
     if deadline is not None:
@@ -294,7 +294,7 @@ def print_story(lines: Iterable[str]) -> None:
 
 def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
 
     if path is None:
         return
@@ -315,7 +315,7 @@ def seconds(value: int) -> str:
 
 def parse_options(pairs: list[str]) -> dict[str, str]:
     """Read ``name=value`` pairs."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
 
     options = {}
     for pair in pairs:

@@ -26,7 +26,7 @@ from .common import (
 
 if TYPE_CHECKING:
     from ..benchmarks.comparison import MethodTotal, Reference, Row, Summary
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -101,7 +101,7 @@ def compare_command(
 def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ..benchmarks.comparison import ROW_FORMATS
-    from ..instances.errors import InputError, Issue, SpotbagError
+    from ..core.errors import InputError, Issue, SpotbagError
 
     if not time_limit > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
@@ -128,7 +128,7 @@ def _load(arguments: Sequence[str]) -> dict[str, Instance]:
 
 def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
     from ..benchmarks.comparison import known_values
-    from ..instances.best_known import best_known
+    from ..instances.bags.best_known import best_known
 
     return known_values(problems, best_known())
 
@@ -139,7 +139,7 @@ def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from .. import __version__
     from ..benchmarks.comparison import ROW_FORMATS
-    from ..instances.text_files import write_text
+    from ..core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
@@ -165,7 +165,7 @@ def _print_objects(
 
 
 def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     runs = f"{counted(n_runs, 'run')} on {counted(n_instances, 'instance')}, {time_limit:g} s each at most"
     return runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else "")

@@ -20,7 +20,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
 
 app = typer.Typer(no_args_is_help=True, help="Instances: list the library, generate, import, export, print the schema.")
 
@@ -127,7 +127,7 @@ def generate_command(
     as_json: JsonOption = False,
 ) -> None:
     """Generate a random instance."""
-    from ..instances.generator import generate_instance
+    from ..instances.bags.generator import generate_instance
 
     check_output(out)
     instance = generate_instance(
@@ -166,8 +166,8 @@ def import_command(
     as_json: JsonOption = False,
 ) -> None:
     """Import the files of the HADS and Burst-HADS authors."""
-    from ..instances.errors import SpotbagError
-    from ..instances.hads_files import read_hads_files
+    from ..core.errors import SpotbagError
+    from ..instances.bags.hads_files import read_hads_files
     from ..schedules.hads_map import read_hads_map
     from ..schedules.schedule_files import write_schedule
 
@@ -200,8 +200,8 @@ def export_command(
     as_json: JsonOption = False,
 ) -> None:
     """Export to the files of the HADS and Burst-HADS authors."""
-    from ..instances.errors import SpotbagError
-    from ..instances.hads_files import write_hads_files
+    from ..core.errors import SpotbagError
+    from ..instances.bags.hads_files import write_hads_files
     from ..schedules.hads_map import write_hads_map
     from ..schedules.schedule_files import read_schedule
 
@@ -229,12 +229,12 @@ def schema_command(
 ) -> None:
     """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
     from ..instances.instance_files import instance_schema
-    from ..instances.job_stream_files import job_stream_schema
-    from ..instances.platform_files import platform_schema
+    from ..instances.platforms.platform_files import platform_schema
+    from ..instances.streams.stream_files import job_stream_schema
     from ..schedules.schedule_files import schedule_schema
 
     if of is Document.TIMELINE:
-        from ..replay.timeline_files import timeline_schema
+        from ..instances.bags.timeline import timeline_schema
 
         print(timeline_schema(), end="")
         return

@@ -29,7 +29,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
     from ..schedules.schedule import Schedule
     from ..solvers.pareto import FrontPoint, ParetoFront
 
@@ -116,7 +116,7 @@ def pareto_command(
 
 
 def _check_points_file(path: str) -> None:
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
 
     if not path.lower().endswith((".json", ".csv")):
         raise SpotbagError(f"{path}: the points are written as .json or .csv")
@@ -124,7 +124,7 @@ def _check_points_file(path: str) -> None:
 
 def _check_folder(path: str | None) -> None:
     """Refuse, before any work is done, a folder that cannot be made or is a file."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
 
     if path is None:
         return
@@ -184,8 +184,8 @@ def _write_points(front: ParetoFront, path: str) -> None:
     import csv
     import io
 
-    from ..instances.json_documents import format_json
-    from ..instances.text_files import write_text
+    from ..core.json_documents import format_json
+    from ..core.text_files import write_text
 
     if path.lower().endswith(".json"):
         write_text(path, format_json(front.to_dict()))
@@ -202,7 +202,7 @@ def _write_points(front: ParetoFront, path: str) -> None:
 
 def _write_plans(front: ParetoFront, folder: str) -> None:
     """Write the plans, each named by its makespan."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..schedules.schedule_files import write_schedule
 
     if not front.points:
@@ -231,7 +231,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
 
 
 def _summary(front: ParetoFront) -> str:
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"

@@ -13,8 +13,8 @@ from .common import JsonOption, busy, check_output, counting, load_platform, pri
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
 
 if TYPE_CHECKING:
-    from ..instances.malleable_jobs import JobSet
-    from ..instances.platforms import Platform
+    from ..instances.platforms.job_draws import JobSet
+    from ..instances.platforms.platform import Platform
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
     from ..replay.trace_files import Trace
@@ -119,8 +119,8 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    from ..instances.errors import SpotbagError
-    from ..instances.text_files import source_name
+    from ..core.errors import SpotbagError
+    from ..core.text_files import source_name
     from ..replay.platforms.front_door import replay_platform, replay_platform_once
     from ..replay.platforms.gantt import PICTURE
     from ..replay.platforms.policies import platform_policy
@@ -196,10 +196,10 @@ def _check_options(
     platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
-    from ..instances.errors import SpotbagError, show_value
-    from ..instances.job_stream import near_names
+    from ..core.errors import SpotbagError, show_value
+    from ..core.wording import near_names
     from ..instances.library import platform_names
-    from ..instances.malleable_jobs import JOB_SETS, JobSet
+    from ..instances.platforms.job_draws import JOB_SETS, JobSet
 
     if platform is None:
         names = some(platform_names())
@@ -224,8 +224,8 @@ def _draws_nothing(policy: str) -> bool:
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
     """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
-    from ..instances.platform_files import write_platform
-    from ..instances.wording import counted
+    from ..core.wording import counted
+    from ..instances.platforms.platform_files import write_platform
     from ..replay.platforms.front_door import platform_with_jobs
 
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
@@ -265,7 +265,7 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..replay.platforms.gantt import save_platform_gantt
     from ..replay.trace_files import write_traces
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances.malleable_jobs import JobSet
-    from ..instances.platforms import Platform
+    from ..core.statistics import Estimate
+    from ..instances.platforms.job_draws import JobSet
+    from ..instances.platforms.platform import Platform
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
     from ..replay.platforms.outcome import JobResult, PlatformOutcome
     from ..replay.platforms.summary import PlatformSummary
-    from ..replay.summary import Estimate
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
@@ -29,7 +29,7 @@ def print_runs(
     bounds: Sequence[Sequence[RunBounds]] | None,
 ) -> None:
     """Print a row for each policy, what no policy can beat, and of a single run what each resource did."""
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     single = runs.n_runs == 1
     number = len(runs.outcomes[0][0].jobs)
@@ -203,7 +203,7 @@ def _hours(value: Estimate) -> str:
 
 
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
-    from ..replay.summary import estimate
+    from ..core.statistics import estimate
 
     rows = [asdict(bound) for bound in bounds]
     return {name: estimate([row[name] for row in rows]) for name in rows[0]}
@@ -293,7 +293,7 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
 def library_platforms() -> list[dict[str, Any]]:
     """Say what there is to each platform of the library."""
     from ..instances.library import platform_names
-    from ..instances.platform_files import library_platform
+    from ..instances.platforms.platform_files import library_platform
 
     rows = []
     for name in platform_names():

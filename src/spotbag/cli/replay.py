@@ -29,9 +29,9 @@ from .common import (
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
-    from ..instances.problem import Instance
+    from ..instances.bags.scenarios import Scenario
+    from ..instances.instance import Instance
     from ..replay.billing import Billing
-    from ..replay.scenarios import Scenario
     from ..replay.trace_files import Trace
     from ..schedules.schedule import Schedule
 
@@ -111,11 +111,11 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
+    from ..instances.bags.scenarios import find_scenario
     from ..replay.billing import Billing
     from ..replay.front_door import replay_days
     from ..replay.policies import find_policy
-    from ..replay.scenarios import find_scenario
     from ..schedules.gantt import picture_format
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
@@ -179,7 +179,7 @@ def replay_command(
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..replay.plan import on_demand_schedule
 
     try:
@@ -209,9 +209,9 @@ def _plan(
 
 def _read_plan(problem: Instance, path: str) -> Schedule:
     """Read a plan; say what the checker would say of it."""
+    from ..core.errors import SpotbagError
+    from ..core.text_files import source_name
     from ..heuristics.d_spot import with_d_spot
-    from ..instances.errors import SpotbagError
-    from ..instances.text_files import source_name
     from ..schedules.checker import check
     from ..schedules.schedule_files import read_schedule_document, schedule_of_document
 

@@ -11,9 +11,10 @@ from .common import least_width, make_table, print_table, seconds, terminal_widt
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..core.statistics import Estimate
     from ..replay.front_door import Days
     from ..replay.outcome import Outcome
-    from ..replay.summary import Estimate, PolicySummary
+    from ..replay.summary import PolicySummary
     from ..schedules.schedule import Schedule
 
 CLAIRVOYANT = "clairvoyant"
@@ -38,7 +39,7 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
 
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     instance = schedule.instance
     print(
@@ -83,7 +84,7 @@ def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[s
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
-    from ..replay.summary import estimate
+    from ..core.statistics import estimate
 
     def row(heading: str, cells: Sequence[str], bound: str = "") -> list[str]:
         return [heading, *cells, *([bound] if with_bound else [])]
@@ -139,7 +140,7 @@ def _print_differences(days: Days) -> None:
 
 def _print_worst(days: Days) -> None:
     """Name the day of each policy that is most worth a look."""
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):
         if name == "on-demand":

@@ -10,7 +10,7 @@ from .common import JsonOption, busy, check_output, load_instance, make_table, p
 from .solve import print_rented
 
 if TYPE_CHECKING:
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
     from ..schedules.documents import ScheduleDocument
     from ..schedules.schedule import Schedule
 
@@ -36,7 +36,7 @@ def show_command(
 
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..schedules.checker import check
     from ..schedules.gantt import picture_format, write_gantt
 
@@ -44,7 +44,7 @@ def show_command(
         picture_format(gantt)
         check_output(gantt, what, instance)
     found = _load(what)
-    from ..instances.problem import Instance
+    from ..instances.instance import Instance
 
     if isinstance(found, Instance):
         if gantt is not None:
@@ -69,9 +69,9 @@ def show_command(
 
 def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
+    from ..core.json_documents import parse_json
+    from ..core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
     from ..instances.instance_files import instance_of_document, instance_warnings
-    from ..instances.json_documents import parse_json
-    from ..instances.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
     from ..schedules.documents import SCHEDULE_FORMAT
     from ..schedules.schedule_files import schedule_document_of
 
@@ -106,8 +106,8 @@ def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> 
 def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
+    from ..core.errors import SpotbagError
     from ..heuristics.d_spot import with_d_spot
-    from ..instances.errors import SpotbagError
 
     counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)

@@ -19,7 +19,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..instances.job_stream import Job
+    from ..instances.streams.entries import Job
     from ..models.instance_count import SizingProblem
     from ..solvers.instance_count import InstanceUse, Sizing, SizingMethod
 

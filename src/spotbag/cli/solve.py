@@ -147,7 +147,7 @@ def _bound(result: Result) -> str:
 
 
 def _print_result(result: Result, estimated: bool) -> None:
-    from ..instances.wording import counted
+    from ..core.wording import counted
     from ..solvers.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule

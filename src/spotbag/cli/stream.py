@@ -12,7 +12,7 @@ from .common import JsonOption, busy, check_output, counting, load_job_stream, p
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
-    from ..instances.job_stream import JobStream
+    from ..instances.streams.stream import JobStream
     from ..replay.jobs.unknown import Sampling
     from ..replay.trace_files import Trace
 
@@ -117,7 +117,7 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..replay.jobs.front_door import replay_jobs, replay_jobs_once
     from ..replay.jobs.gantt import PICTURE
     from ..replay.jobs.policies import a2ha_settings, job_policies
@@ -173,15 +173,15 @@ def _list(as_json: bool) -> None:
 
 
 def _load(stream: str | None, run_times: str | None) -> JobStream:
-    from ..instances.job_stream_files import job_stream_of_run_times
+    from ..instances.streams.stream_files import job_stream_of_run_times
 
     return job_stream_of_run_times(run_times) if run_times is not None else load_job_stream(stream or "")
 
 
 def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
     """Write a stream as JSON."""
-    from ..instances.job_stream_files import write_job_stream
-    from ..instances.wording import counted
+    from ..core.wording import counted
+    from ..instances.streams.stream_files import write_job_stream
 
     write_job_stream(stream, path)
     if as_json:
@@ -192,7 +192,7 @@ def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
 
 def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
     """Refuse what does not go together."""
-    from ..instances.errors import SpotbagError
+    from ..core.errors import SpotbagError
     from ..instances.library import job_stream_names
 
     if stream is not None and run_times is not None:

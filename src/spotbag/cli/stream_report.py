@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances.job_stream import JobStream
+    from ..core.statistics import Estimate
+    from ..instances.streams.stream import JobStream
     from ..replay.jobs.a2ha import A2haSettings
     from ..replay.jobs.front_door import JobRuns
     from ..replay.jobs.outcome import JobOutcome
     from ..replay.jobs.summary import JobSummary
     from ..replay.jobs.unknown import Sampling
-    from ..replay.summary import Estimate
 
 
 def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
     """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
-    from ..instances.wording import counted
+    from ..core.wording import counted
 
     single = runs.n_runs == 1
     print(
@@ -196,8 +196,8 @@ def _outcome_object(outcome: JobOutcome) -> Mapping[str, Any]:
 
 def library_streams() -> list[dict[str, Any]]:
     """Say what there is to each stream of the library."""
-    from ..instances.job_stream_files import library_job_stream
     from ..instances.library import job_stream_names
+    from ..instances.streams.stream_files import library_job_stream
 
     rows = []
     for name in job_stream_names():

@@ -1,0 +1,1 @@
+"""What knows no system: errors, documents, quantities, wording, processes, statistics."""

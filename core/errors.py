@@ -1,0 +1,105 @@
+"""Errors that people can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_SHOWN_ISSUES = 20
+
+_SHOWN_CHARACTERS = 60
+
+
+class SpotbagError(Exception):
+    """Root of all errors that spotbag raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong in an input.
+
+    Attributes
+    ----------
+    where : str
+        Path of the object at fault in the document, e.g. ``tasks[3]``; empty for the document itself.
+    rule : str
+        What is required, and the way out where it is not obvious.
+    field : str
+        Key inside the object, e.g. ``memory_mb`` or ``runtime_s.c3.large``; empty for the object itself.
+    value : object
+        The offending value, ``Issue.NOTHING`` if there is none to show.
+    item : str
+        Id or name of the object, where it is known.
+    """
+
+    where: str
+    rule: str
+    field: str = ""
+    value: Any = ...
+    item: str = ""
+
+    NOTHING = ...
+
+    @property
+    def path(self) -> str:
+        """JSON path of the value: object and key together."""
+        return ".".join(part for part in (self.where, self.field) if part)
+
+    def __str__(self) -> str:
+        place = f"{self.where} {self.item!r}" if self.item and self.where else self.where
+        said = " ".join(part for part in (self.field, show_value(self.value), self.rule) if part)
+        return f"{place}: {said}" if place else said
+
+
+def show_value(value: Any) -> str:
+    """Value as a short text for a message; empty if there is none."""
+    if value is Issue.NOTHING:
+        return ""
+    if isinstance(value, dict | list | tuple | set):
+        return f"(an {'object' if isinstance(value, dict) else 'array'})"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return "(a number of more than 20 digits)"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+class InputError(SpotbagError):
+    """An input cannot be used.
+
+    Parameters
+    ----------
+    source : str
+        Where the input came from: a path, a name, ``standard input``.
+    issues : sequence of Issue
+        All that is wrong with it.
+    """
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        self.source = source if len(source) <= 200 else source[:199] + "…"
+        self.issues = tuple(issues)
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        if len(self.issues) == 1:
+            return f"{self.source}: {self.issues[0]}"
+        lines = [f"{self.source}: {len(self.issues)} errors"]
+        lines += [f"  {issue}" for issue in self.issues[:_SHOWN_ISSUES]]
+        if len(self.issues) > _SHOWN_ISSUES:
+            lines.append(f"  ... and {len(self.issues) - _SHOWN_ISSUES} more")
+        return "\n".join(lines)
+
+
+def input_error(source: str, rule: str) -> InputError:
+    """Make the error of an input that is wrong as a whole."""
+    return InputError(source, [Issue("", rule)])
+
+
+class ModelRefusal(SpotbagError):  # noqa: N818 (a model that declines politely, not a failure)
+    """The model is not valid for the instance, or too large for it; the message says why, and what is."""

@@ -1,0 +1,155 @@
+"""JSON documents: parsing, validation against a model, all errors at once, tidy writing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from .errors import InputError, Issue, input_error, show_value
+
+if TYPE_CHECKING:
+    pass
+
+Document = TypeVar("Document", bound=BaseModel)
+
+NAMED_LISTS = {
+    "tasks": "id",
+    "vms": "id",
+    "vm_types": "name",
+    "entries": "instance",
+    "applications": "name",
+    "jobs": "id",
+    "agents": "id",
+    "resources": "id",
+}
+
+"""Lists of a document whose items have an id or a name, and its key."""
+
+
+class _DuplicatedKeys(dict[str, Any]):
+    """An object that gave a key twice; found again when its path is wanted."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.keys_given_twice = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+
+
+def parse_json(text: str, source: str) -> dict[str, Any]:
+    """Parse a text that must be one JSON object.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON, is nested too deeply, holds numbers too long to be read, or gives a key of an object twice.
+    """
+    doubled = False
+
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal doubled
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        doubled = True
+        return _DuplicatedKeys(pairs)
+
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        raise input_error(source, "is not a JSON object (it must start with '{')")
+    try:
+        document = json.loads(text, object_pairs_hook=make_object)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and _begins_a_trace(text[: error.pos]):
+            raise input_error(source, WHO_TAKES["spotbag.trace"]) from None
+        raise input_error(source, f"is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise input_error(source, "is nested too deeply") from None
+    except ValueError:  # Python's guard against integers of thousands of digits
+        raise input_error(source, "holds a number with too many digits") from None
+    assert isinstance(document, dict)
+    if doubled:
+        raise InputError(source, list(_duplicated_keys(document)))
+    return document
+
+
+def _begins_a_trace(text: str) -> bool:
+    """Whether what could be read of a text is the header of a trace, which has a document in each line."""
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get("record") == "header"
+
+
+def _duplicated_keys(document: Any) -> Iterator[Issue]:
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, _DuplicatedKeys):
+            for key in value.keys_given_twice:
+                yield Issue(path, f"gives the key {show_value(key)} more than once")
+        if isinstance(value, dict):
+            waiting += [(f"{path}.{key}" if path else key, child) for key, child in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{index}]", child) for index, child in enumerate(value)]
+
+
+WHO_TAKES = {
+    "spotbag.instance": "this is an instance: use 'spotbag solve'",
+    "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
+    "spotbag.platform": "this is a hybrid platform: use 'spotbag platform'",
+    "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
+    "spotbag.trace": "this is a trace: use 'spotbag audit'",
+}
+
+"""What to do with a document that was given where another one is wanted, by the name of its format."""
+
+
+def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
+    """Refuse a document of another format or version before anything else is said about it."""
+    given = document.get("format")
+    if given == expected:
+        return
+    name = expected.split("/")[0]
+    if given is None:
+        rule = f'"format" is missing; it must say "{expected}"'
+    elif isinstance(given, str) and given.split("/")[0] == name:
+        rule = f"format {show_value(given)} is of a version that cannot be read here; known: {expected!r}"
+    else:
+        rule = f"format {show_value(given)} is not {expected!r}"
+        kind = given.split("/")[0] if isinstance(given, str) else ""
+        rule += f"; {WHO_TAKES[kind]}" if kind in WHO_TAKES else ""
+    raise input_error(source, rule)
+
+
+def format_json(document: Mapping[str, Any]) -> str:
+    """Write a document so that people can read it: lists of records one record to a line.
+
+    Whole floats are written as integers.
+    """
+    lines = []
+    for key, value in document.items():
+        name = json.dumps(key)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join("    " + _compact(row) for row in value)
+            lines.append(f"  {name}: [\n{rows}\n  ]")
+        else:
+            lines.append(f"  {name}: {_compact(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(_tidy(value), ensure_ascii=False, allow_nan=False)
+
+
+def _tidy(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, dict):
+        return {key: _tidy(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tidy(child) for child in value]
+    return value

@@ -1,0 +1,84 @@
+"""Solvers run in a thread, so that Ctrl-C reaches us and not them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+_POLL_S = 0.1
+
+
+def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> bool:
+    """Do some work in a thread; at Ctrl-C ask it to stop and wait for it.
+
+    Parameters
+    ----------
+    work : callable
+        What to do. An exception in it is raised here.
+    stop : callable
+        Makes the work end early; called from another thread.
+
+    Returns
+    -------
+    bool
+        Whether the user interrupted it.
+    """
+    failures: list[BaseException] = []
+    ended = threading.Event()
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=guarded, daemon=True)
+    interrupted = False
+    thread.start()
+    # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
+    while not ended.is_set():
+        try:
+            ended.wait(_POLL_S)
+        except KeyboardInterrupt:
+            interrupted = True
+            stop()
+    if failures:
+        raise failures[0]
+    return interrupted
+
+
+Case = TypeVar("Case")
+
+Done = TypeVar("Done")
+
+
+def in_processes(
+    work: Callable[[Case], Done], cases: Iterable[Case], jobs: int, in_order: bool = True
+) -> Iterator[Done]:
+    """Do work on cases in processes of their own; whatever ends this ends them.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with a case.
+    cases : iterable
+        The cases.
+    jobs : int
+        Number of processes.
+    in_order : bool
+        Whether results come in the order of the cases, or as they are done.
+    """
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+
+    kind = "generator" if in_order else "generator_unordered"
+    ended = False
+    try:
+        yield from Parallel(n_jobs=jobs, batch_size=1, return_as=kind)(delayed(work)(case) for case in cases)
+        ended = True
+    finally:
+        if not ended:
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)

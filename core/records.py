@@ -1,0 +1,353 @@
+"""Records of JSON documents: frozen pydantic models whose messages name the place, the value and the rule."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from .errors import InputError, Issue, input_error
+from .json_documents import NAMED_LISTS, Document
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelType
+else:
+    _ModelType = type(BaseModel)
+
+
+class _RecordType(_ModelType):
+    """Makes the constructors of records raise `InputError`; records inside others are validated by pydantic itself."""
+
+    if not TYPE_CHECKING:  # keeps the typed signatures for callers
+
+        def __call__(cls, *args: Any, **fields: Any) -> Any:  # noqa: N805
+            try:
+                record = super().__call__(*args, **fields)
+            except ValidationError as error:
+                raise InputError(cls.__name__, cls.issues_of_fields(error, fields)) from None
+            issues = record.issues_between_fields()
+            if issues:
+                raise InputError(cls.__name__, issues)
+            return record
+
+
+class Record(BaseModel, metaclass=_RecordType):
+    """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields that were given."""
+        return field_issues(error, cls, fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between fields that are valid on their own."""
+        return []
+
+
+class WholeDocument(Record):
+    """Base of the records that are a JSON document of their own.
+
+    Attributes
+    ----------
+    format : str
+        Name and version, e.g. ``spotbag.instance/1``; narrowed to that by each class.
+    most_entries : int
+        Most entries of a list of the document.
+    """
+
+    most_entries: ClassVar[int]
+    format: str
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a record of a parsed JSON document.
+
+        Parameters
+        ----------
+        document : mapping
+            Of the format of the class.
+        source : str
+            Name of the document in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        lists = {
+            name: get_args(field.annotation)[0]
+            for name, field in cls.model_fields.items()
+            if get_origin(field.annotation) is tuple and _records_inside(field.annotation)
+        }
+        refuse_nonsense(document, source, cls.most_entries, **lists)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document, with the keys that were given."""
+        return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; it is checked as a whole again."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
+        return type(self)(**(fields | changes))
+
+
+def _integral(value: Any) -> Any:
+    """Take 2700.0 for 2700, as JSON does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+INTEGRAL = BeforeValidator(_integral)
+
+"""For whole numbers."""
+
+Text: TypeAlias = Annotated[str, Field(pattern=r"^[\s\S]*$", max_length=100_000)]
+
+"""Free text; the pattern refuses lone surrogates, which no file can hold."""
+
+
+def validate_record(model: type[Document], document: Any, source: str) -> Document:
+    """Validate a document against a model.
+
+    Raises
+    ------
+    InputError
+        With every field that is wrong.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise InputError(source, field_issues(error, model, document)) from None
+
+
+_MOST_KEYS = 100
+
+_PROBED_ENTRIES = 1000
+
+_NONSENSE_ISSUES = 500
+
+_MOST_HINTS = 50
+
+
+def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entry_models: Any) -> None:
+    """Refuse early what is nothing but faults: a report of millions of them helps nobody, and takes all memory.
+
+    Parameters
+    ----------
+    document : mapping
+        As parsed.
+    source : str
+        Its name in messages.
+    limit : int
+        Most entries of a list.
+    **entry_models
+        Model of the entries of each list by its key, or several to choose among; the first entries of long lists are
+        looked at.
+
+    Raises
+    ------
+    InputError
+        If it has too many keys or entries, or if most of the first entries of a long list are faulty.
+    """
+    if len(document) > _MOST_KEYS:
+        raise input_error(
+            source, f"has {len(document)} keys, most of them unknown ({', '.join(list(document)[:3])!r} ...)"
+        )
+    for key, model in entry_models.items():
+        entries = document.get(key)
+        if not isinstance(entries, list) or len(entries) <= 10 * _PROBED_ENTRIES:
+            continue
+        if len(entries) > limit:
+            raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
+        beginning = entries[:_PROBED_ENTRIES]
+        try:
+            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
+        except ValidationError as error:
+            if error.error_count() >= _NONSENSE_ISSUES:
+                rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)
+                raise InputError(source, [rest, *field_issues(error, model, {key: beginning}, key)]) from None
+
+
+def field_issues(error: ValidationError, model: Any, document: Any, key: str = "") -> list[Issue]:
+    """Translate pydantic's errors into issues that name place, value and rule.
+
+    Parameters
+    ----------
+    error : ValidationError
+        What pydantic says.
+    model : type
+        The model of the document, or of the entries of its list ``key``.
+    document : object
+        What was validated.
+    key : str
+        Key of the list, if only its entries were validated.
+    """
+    head = (key,) if key else ()
+    issues = []
+    for number, item in enumerate(error.errors(include_url=False)):
+        if item["type"] == "too_short" and item["input"]:
+            continue  # entries there are, but faulty ones
+        location = _without_tags((*head, *item["loc"]), document)
+        context, given, message = item.get("ctx", {}), item["input"], item["msg"]
+        known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else {}
+        issues.append(_field_issue(item["type"], location, context, given, message, known, document))
+    return issues
+
+
+def _without_tags(loc: Sequence[Any], document: Any) -> Sequence[Any]:
+    """Leave out the tags that pydantic puts into locations where it chooses among records: no keys of the document."""
+    here, kept = document, []
+    for place, part in enumerate(loc):
+        inside = isinstance(here, Mapping) and part in here
+        if isinstance(here, Mapping) and not inside and place < len(loc) - 1 and loc[place + 1] != "[key]":
+            continue
+        kept.append(part)
+        if inside or (isinstance(here, list | tuple) and isinstance(part, int) and part < len(here)):
+            here = here[part]
+    return kept
+
+
+def _field_issue(
+    kind: str,
+    loc: Sequence[Any],
+    context: Mapping[str, Any],
+    value: Any,
+    message: str,
+    known: Mapping[str, str],
+    document: Any,
+) -> Issue:
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return _tag_issue(kind, loc, context, value, document)
+    where, item, rest = _split_location(loc, document)
+    if rest and rest[-1] == "[key]":
+        rest = rest[:-2]  # the value at fault is the key itself
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).removeprefix(".")
+    if kind == "missing":
+        return Issue(where, "is missing", field, item=item)
+    if kind == "extra_forbidden":
+        close = difflib.get_close_matches(str(loc[-1])[:100], known, n=1)
+        hint = f"did you mean {close[0]!r}{known[close[0]]}?" if close else f"known: {', '.join(known)}"
+        return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)
+    return Issue(where, _rule(kind, context, message), field, value, item)
+
+
+def _tag_issue(kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, document: Any) -> Issue:
+    """Say what is wrong with the key by which records of several kinds are told apart."""
+    where, item, rest = _split_location((*loc, context["discriminator"].strip("'")), document)
+    field = ".".join(map(str, rest))
+    if not isinstance(value, Mapping):
+        return Issue(where, "must be an object", value=value, item=item)
+    if kind == "union_tag_not_found":
+        return Issue(where, "is missing", field, item=item)
+    known = context["expected_tags"].replace("'", "").split(", ")
+    given = value[rest[-1]]
+    close = difflib.get_close_matches(given[:100], known, n=1) if isinstance(given, str) else []
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    return Issue(where, f"is unknown ({hint})", field, given, item)
+
+
+def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
+    limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
+    if kind in limits:
+        limit = context[limits[kind]]
+        shown = f"{limit:,.0f}".replace(",", " ") if abs(limit) >= 10_000 else f"{limit:g}"
+        return f"must be {kind.replace('_', ' ').replace('than equal', 'than or equal to')} {shown}"
+    plain = {
+        "bool_type": "must be true or false",
+        "dict_type": "must be an object",
+        "finite_number": "must be a finite number",
+        "float_type": "must be a number",
+        "int_type": "must be a whole number",
+        "int_parsing_size": "is beyond the range of integers",
+        "model_attributes_type": "must be an object",
+        "model_type": "must be an object",
+        "multiple_of": f"must be a multiple of {context.get('multiple_of')}",
+        "string_pattern_mismatch": "must be printable text without line breaks",
+        "string_too_long": f"must have at most {context.get('max_length')} characters",
+        "string_too_short": "must not be empty",
+        "string_type": "must be a text",
+        "string_unicode": "must be valid Unicode text",
+        "too_long": f"must have at most {context.get('max_length')} entries",
+        "too_short": f"must have at least {context.get('min_length')} entry",
+        "tuple_type": "must be an array",
+        "literal_error": f"must be {context.get('expected')}",
+    }
+    return plain.get(kind, message[:1].lower() + message[1:])
+
+
+def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequence[Any]]:
+    """Split a location into the object, its id if it has one, and the rest."""
+    if len(loc) >= 2 and loc[0] in NAMED_LISTS and isinstance(loc[1], int):
+        where = f"{loc[0]}[{loc[1]}]"
+        entry = document[loc[0]][loc[1]]
+        name = entry.get(NAMED_LISTS[str(loc[0])], "") if isinstance(entry, Mapping) else ""
+        return where, name[:100] if isinstance(name, str) else "", loc[2:]
+    return "", "", loc
+
+
+def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
+    """Keys that the model knows at the place of an unknown one, each with what its field is described as, if it is."""
+    here = _records_inside(model)
+    for part in loc[:-1]:
+        inside = [
+            record
+            for known in here
+            if part in known.model_fields
+            for record in _records_inside(known.model_fields[str(part)].annotation)
+        ]
+        tagged = [record for record in here if part in _tags(record)]
+        here = inside or tagged or here
+    fields = here[0].model_fields if len(here) == 1 else {}
+    return {key: f", {fields[key].description}" if fields[key].description else "" for key in sorted(fields)}
+
+
+def _tags(record: type[BaseModel]) -> list[str]:
+    """What pydantic may call a record in locations where it chooses among several."""
+    literals = [field.annotation for field in record.model_fields.values() if get_origin(field.annotation) is Literal]
+    return [record.__name__, *(tag for literal in literals for tag in get_args(literal))]
+
+
+def _records_inside(annotation: Any) -> list[type[BaseModel]]:
+    """Find the record types inside ``tuple[Task, ...]``, ``Offer | None`` and the like."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [record for part in getattr(annotation, "__args__", ()) for record in _records_inside(part)]
+
+
+Part = TypeVar("Part", bound=BaseModel)
+
+Numbered = Sequence[tuple[int, Part]]
+
+
+def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Numbered[Part], bool]:
+    """Entries that are valid on their own, with their positions, and whether all are."""
+    if not isinstance(entries, list | tuple):
+        return [], False
+    validate = model.validate_python if isinstance(model, TypeAdapter) else model.model_validate
+    parts: list[tuple[int, Part]] = []
+    for index, entry in enumerate(entries):
+        try:
+            parts.append((index, validate(entry)))
+        except ValidationError:
+            continue
+    return parts, len(parts) == len(entries) > 0
+
+
+def duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Iterator[Issue]:
+    """Issues of names that were given before in a list."""
+    yield from duplicates_anywhere(field, ((f"{where}[{index}]", name) for index, name in names))
+
+
+def duplicates_anywhere(field: str, names: Iterable[tuple[str, str]]) -> Iterator[Issue]:
+    """Issues of names that were given before, each with its place."""
+    first: dict[str, str] = {}
+    for where, name in names:
+        if first.setdefault(name, where) != where:
+            yield Issue(where, f"is a duplicate of {first[name]}", field, name)

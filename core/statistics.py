@@ -1,0 +1,138 @@
+"""Means with intervals, paired differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over days and its 95 % confidence interval, by Student's t.
+
+    Attributes
+    ----------
+    n : int
+        Days that were averaged.
+    mean : float or None
+        Their mean; None if there is none.
+    half_width : float or None
+        The interval is ``mean`` plus and minus this; None for fewer than two days.
+    """
+
+    n: int
+    mean: float | None
+    half_width: float | None
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return it as JSON values."""
+        return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Estimate a mean from independent days."""
+    n = len(values)
+    if n == 0:
+        return Estimate(0, None, None)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Estimate(1, mean, None)
+    from scipy.special import stdtrit
+
+    spread = float(np.std(values, ddof=1))
+    return Estimate(n, mean, float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * spread / math.sqrt(n))
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A value, and how much each day moved it.
+
+    Attributes
+    ----------
+    value : float
+        The value over all days.
+    influence : tuple of float
+        One number a day, of mean zero.
+    """
+
+    value: float
+    influence: tuple[float, ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval."""
+        spread = estimate(self.influence)
+        return Estimate(len(self.influence), self.value, spread.half_width)
+
+    def __sub__(self, other: Statistic) -> Statistic:
+        pairs = zip(self.influence, other.influence, strict=True)
+        return Statistic(self.value - other.value, tuple(mine - its for mine, its in pairs))
+
+
+def mean_of(values: Sequence[float]) -> Statistic:
+    """Mean over days."""
+    mean = math.fsum(values) / len(values)
+    return Statistic(mean, tuple(value - mean for value in values))
+
+
+def sd_of(values: Sequence[float]) -> Statistic | None:
+    """Standard deviation over days; None of a single one."""
+    n = len(values)
+    if n < 2:
+        return None
+    mean = math.fsum(values) / n
+    squares = [(value - mean) ** 2 for value in values]
+    sd = math.sqrt(math.fsum(squares) / (n - 1))
+    if sd == 0:
+        return Statistic(0.0, (0.0,) * n)
+    average_square = math.fsum(squares) / n
+    return Statistic(sd, tuple((square - average_square) / (2 * sd) for square in squares))
+
+
+def ratio_of(parts: Sequence[float], wholes: Sequence[float], factor: float = 1.0) -> Statistic | None:
+    """Sum of the parts over the sum of the wholes, times a factor; None if there is no whole."""
+    whole = math.fsum(wholes) / len(wholes)
+    if whole == 0:
+        return None
+    ratio = math.fsum(parts) / len(parts) / whole
+    pairs = zip(parts, wholes, strict=True)
+    return Statistic(factor * ratio, tuple(factor * (part - ratio * each) / whole for part, each in pairs))
+
+
+def reduction_percent(mine: Sequence[float], others: Sequence[float]) -> Statistic:
+    """By how many percent the mean of the one is below the mean of the other."""
+    ratio = ratio_of(mine, others, -100.0)
+    if ratio is None:
+        raise ValueError("the mean of the other must not be 0")
+    return Statistic(100.0 + ratio.value, ratio.influence)
+
+
+def average(statistics: Sequence[Statistic]) -> Statistic:
+    """Mean over cells that share their days."""
+    n = len(statistics)
+    days = zip(*(entry.influence for entry in statistics), strict=True)
+    return Statistic(math.fsum(entry.value for entry in statistics) / n, tuple(math.fsum(day) / n for day in days))
+
+
+def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic | None:
+    """One statistic over another of the same days, times a factor; None if the other is 0."""
+    if other.value == 0:
+        return None
+    ratio = one.value / other.value
+    pairs = zip(one.influence, other.influence, strict=True)
+    return Statistic(factor * ratio, tuple(factor * (mine - ratio * its) / other.value for mine, its in pairs))

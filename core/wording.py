@@ -1,0 +1,95 @@
+"""How stories of replays word lists of names and of moments."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+
+def percent(fraction: float) -> str:
+    """Fraction of a task as people say it; only what is finished is 100 %."""
+    return f"{min(round(100 * fraction), 99 if fraction < 1 else 100)} %"
+
+
+MOST_NAMED = 6
+
+"""Of longer lists, the first so many are named."""
+
+_NAME_CHARACTERS = 60
+
+_LEAST_RANGE = 3
+
+_NUMBERED = re.compile(r"(.*[-#])([1-9][0-9]{0,8})")
+
+
+def listed(items: Sequence[str], noun: str) -> str:
+    """Items with commas, those that are numbered in a row as a range; of many the first and how many more there are."""
+    names: list[str] = []
+    place = 0
+    while place < len(items) and len(names) < MOST_NAMED:
+        length = _numbered_in_a_row(items, place)
+        name = shortened(items[place], _NAME_CHARACTERS)
+        if length < _LEAST_RANGE:
+            length = 1
+        else:
+            name += f" to {prefix_and_number(items[place])[1] + length - 1}"
+        names.append(name)
+        place += length
+    more = len(items) - place
+    return ", ".join(names) + (f" and {counted(more, f'more {noun}')}" if more else "")
+
+
+def _numbered_in_a_row(items: Sequence[str], place: int) -> int:
+    """How many items from a place on have the same name but for numbers that follow one another."""
+    prefix, number = prefix_and_number(items[place])
+    length = 1
+    while number and place + length < len(items) and items[place + length] == f"{prefix}{number + length}":
+        length += 1
+    return length
+
+
+def prefix_and_number(item: str) -> tuple[str, int]:
+    """Split ``c4.large-spot-3`` or ``t5#3`` before its number; 0 if it has none."""
+    found = _NUMBERED.fullmatch(item)
+    return (item, 0) if found is None else (found[1], int(found[2]))
+
+
+def counted_list(tasks: Sequence[str]) -> str:
+    """One task by its name, more with their number."""
+    return tasks[0] if len(tasks) == 1 else f"{counted(len(tasks), 'task')} ({listed(tasks, 'task')})"
+
+
+def moments_text(moments: Iterable[int | None]) -> str:
+    """Moments with commas, in order."""
+    return ", ".join(f"{moment:,} s" for moment in sorted(moment for moment in moments if moment is not None))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 VM``, ``2 VMs``, ``1,200 tasks``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text that is no longer than asked, cut at the end if need be."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def cut_in_the_middle(text: str, length: int) -> str:
+    """Return a text that is no longer than asked; names that differ only at their ends still do."""
+    if len(text) <= length:
+        return text
+    end = (length - 1) // 2
+    return f"{text[: length - 1 - end]}…{text[len(text) - end :]}"
+
+
+_NAMES_COMPARED = 1000
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """Hint for a name that is not known: those that are close to it, else the first that are known."""
+    names = list(known)
+    close = difflib.get_close_matches(name[:100], names[:_NAMES_COMPARED], n=3)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")

@@ -1,0 +1,1 @@
+"""Bags on spot VMs: generators, the files of others, days and scenarios."""

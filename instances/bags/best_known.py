@@ -1,0 +1,164 @@
+"""The best plans known for the library instances: their values, and the proven bounds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import Field
+
+from ...core.errors import InputError, Issue
+from ...core.json_documents import check_format, format_json, parse_json
+from ...core.quantities import MAX_SECONDS, Name
+from ...core.records import INTEGRAL, Record, Text
+from ...core.text_files import read_text, source_name
+from ..library import library_data
+
+BEST_KNOWN_FORMAT: Literal["spotbag.best-known/1"] = "spotbag.best-known/1"
+BEST_KNOWN_TOLERANCE = 1e-9
+"""Relative difference of value and bound that is rounding; an optimum is proved below it."""
+
+_FILE = "best_known.json"
+_Amount: TypeAlias = Annotated[float, Field(ge=0)]
+
+
+class BestKnown(Record):
+    """The best plan known for a library instance, under its own objective, and the best bound.
+
+    Attributes
+    ----------
+    instance : str
+        Name of the library instance.
+    value : float
+        Objective of the plan.
+    bound : float
+        Proven lower bound of the objective; not above the value.
+    status : {"optimal", "feasible"}
+        Optimal if the bound closes the gap.
+    cost_usd, makespan_s : number
+        What the value is made of.
+    method, bound_method : str
+        What found the plan, and what proved the bound.
+    version : str
+        Version of spotbag that changed the entry last.
+    """
+
+    instance: Name
+    value: _Amount
+    bound: _Amount
+    status: Literal["optimal", "feasible"]
+    cost_usd: _Amount
+    makespan_s: Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
+    method: Text
+    bound_method: Text
+    version: Text
+
+    def issues_between_fields(self) -> list[Issue]:
+        """A bound above the value, or a status that the numbers do not bear out."""
+        if bound_contradicts(self.value, self.bound):
+            return [Issue("", f"is above the value {self.value:.12g}: one of them is wrong", "bound", self.bound)]
+        proved = "optimal" if bound_closes_gap(self.value, self.bound) else "feasible"
+        if self.status != proved:
+            rule = f"must be {proved!r} for the value {self.value:.12g} and the bound {self.bound:.12g}"
+            return [Issue("", rule, "status", self.status)]
+        return []
+
+
+class BestKnownDocument(Record):
+    """The file of the best values known.
+
+    Attributes
+    ----------
+    entries : tuple of BestKnown
+        One for each instance.
+    """
+
+    format: Literal["spotbag.best-known/1"] = BEST_KNOWN_FORMAT
+    entries: Annotated[tuple[BestKnown, ...], Field(strict=False)]
+
+    def issues_between_fields(self) -> list[Issue]:
+        """What is wrong inside the entries, and entries given twice."""
+        issues = []
+        first: dict[str, int] = {}
+        for index, entry in enumerate(self.entries):
+            where = f"entries[{index}]"
+            if entry.instance in first:
+                rule = f"is a duplicate of entries[{first[entry.instance]}]"
+                issues.append(Issue(where, rule, "instance", entry.instance))
+            first.setdefault(entry.instance, index)
+            issues += [
+                Issue(where, issue.rule, issue.field, issue.value, entry.instance)
+                for issue in entry.issues_between_fields()
+            ]
+        return issues
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make it of a parsed JSON document; ``source`` names that in messages.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        check_format(document, BEST_KNOWN_FORMAT, source)
+        try:
+            return cls(**document)
+        except InputError as error:
+            raise InputError(source, error.issues) from None
+
+
+def bound_contradicts(value: float, bound: float) -> bool:
+    """Whether a bound is above the value of a plan by more than rounding."""
+    return bound > value + BEST_KNOWN_TOLERANCE * abs(value)
+
+
+def bound_closes_gap(value: float, bound: float) -> bool:
+    """Whether a bound proves a value optimal."""
+    return value - bound <= BEST_KNOWN_TOLERANCE * abs(value)
+
+
+def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnown]:
+    """Read the best values known, by the name of the library instance.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file of the package if absent.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in the file.
+    """
+    if path is None:
+        text, source = _package_file().read_text(encoding="utf-8"), _FILE
+    else:
+        text, source = read_text(path), source_name(path)
+    document = BestKnownDocument.from_document(parse_json(text, source), source)
+    return {entry.instance: entry for entry in document.entries}
+
+
+def best_known_path() -> Path:
+    """Where the file of the package lies."""
+    return Path(str(_package_file()))
+
+
+def best_known_plan_path(instance: str, path: str | os.PathLike[str] | None = None) -> Path:
+    """Where the plan of an instance lies: in a folder beside the file, which has its name without the ending."""
+    file = best_known_path() if path is None else Path(path)
+    return file.with_suffix("").joinpath(*f"{instance}.json".split("/"))
+
+
+def format_best_known(entries: Iterable[BestKnown]) -> str:
+    """Return the JSON text of a file of best values, sorted by instance; reading it gives the same entries."""
+    in_order = sorted(entries, key=lambda entry: entry.instance)
+    document = BestKnownDocument(entries=tuple(in_order))
+    return format_json({"format": document.format} | document.model_dump(mode="json", include={"entries"}))
+
+
+def _package_file() -> Traversable:
+    return library_data().joinpath(_FILE)

@@ -1,0 +1,73 @@
+"""VM types of the papers, with the prices and limits that they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..entries import Burstable, Market, Offer, VmType
+
+MB_PER_GB = 1024
+LIMIT_PER_TYPE_AND_MARKET = 5
+"""Most VMs of one type in one market at once, by default, at Amazon (HADS, section 3)."""
+
+
+def _vm_type(
+    name: str,
+    vcpus: int,
+    memory_gb: float,
+    gflops: float | None,
+    on_demand: float,
+    spot: float | None,
+    limit: int,
+    burstable: Burstable | None = None,
+) -> VmType:
+    offers: dict[Market, Offer] = {}
+    if spot is not None:
+        offers["spot"] = Offer(price_usd_per_hour=spot, limit=limit)
+    offers["on-demand"] = Offer(price_usd_per_hour=on_demand, limit=limit)
+    optional: dict[str, Any] = {"gflops": gflops, "burstable": burstable}
+    return VmType(
+        name=name,
+        vcpus=vcpus,
+        memory_mb=memory_gb * MB_PER_GB,
+        offers=offers,
+        **{key: value for key, value in optional.items() if value is not None},
+    )
+
+
+def hads_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    """VM types of HADS, Table 6 (prices of December 2019).
+
+    The order is that of the weighted round robin that gives the VM mixes of Table 9. Table 7 lists c4.xlarge twice;
+    the second is read as c3.xlarge, which Tables 6 and 9 need.
+    """
+    return (
+        _vm_type("c3.large", 2, 3.75, 22.09, 0.105, 0.0294, limit),
+        _vm_type("c3.xlarge", 4, 7.5, 44.46, 0.210, 0.0596, limit),
+        _vm_type("c4.large", 2, 3.75, 40.73, 0.100, 0.0308, limit),
+        _vm_type("c4.xlarge", 4, 7.5, 83.33, 0.199, 0.0673, limit),
+    )
+
+
+def burst_hads_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    """VM types of Burst-HADS, Table II (prices of September 2020), Gflops of HADS, Table 6.
+
+    As printed: 0.199 $/h for c3.xlarge is the price of a c4.xlarge, and a t3.large has a baseline of 30 % at Amazon
+    (36 credits an hour). With the printed 20 % of each of two vCPUs it earns 24 credits an hour, holds at most 576
+    (24 hours of earning), and starts without any, as the T3 types do.
+    """
+    credits = Burstable(baseline_fraction=0.2, credits_per_hour=24, initial_credits=0, max_credits=576)
+    return (
+        _vm_type("c3.large", 2, 3.75, 22.09, 0.105, 0.0299, limit),
+        _vm_type("c4.large", 2, 3.75, 40.73, 0.100, 0.0366, limit),
+        _vm_type("c3.xlarge", 4, 7.5, 44.46, 0.199, 0.0634, limit),
+        _vm_type("t3.large", 2, 8, None, 0.0832, None, limit, credits),
+    )
+
+
+CATALOGUES: dict[str, Callable[[int], tuple[VmType, ...]]] = {
+    "hads": hads_catalogue,
+    "burst-hads": burst_hads_catalogue,
+}
+"""Name to a function of the limit per type and market."""

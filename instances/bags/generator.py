@@ -1,0 +1,273 @@
+"""Random instances: bags of classes of identical tasks or of tasks each on its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import SpotbagError
+from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
+from ..entries import MAX_TASKS, Checkpoints, Limits, Provenance, Task, VmType
+from ..instance import Instance
+from .catalogue import CATALOGUES
+
+RUNTIME_FACTORS = {"c3.large": 1.0, "c3.xlarge": 0.99, "c4.large": 0.95, "c4.xlarge": 0.96, "t3.large": 0.92}
+"""Run time on a type relative to the drawn one. Our assumption: the papers print no run times by type."""
+
+RUNTIME_NOISE = 0.02
+"""Standard deviation of the factor of one task on one type."""
+
+PAPER_CHECKPOINTS = Checkpoints(overhead_fraction=0.1, dump_base_s=12.99, dump_s_per_mb=0.022)
+"""Checkpoints of HADS (sections 5.2.2 and 5.3.5)."""
+
+_SHAPES = {
+    "constant": "VALUE",
+    "uniform": "LOW:HIGH",
+    "normal": "MEAN:SD",
+    "lognormal": "MEDIAN:SIGMA",
+    "beta": "MIN:MEAN:MAX",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution of positive numbers.
+
+    Attributes
+    ----------
+    shape : {"constant", "uniform", "normal", "lognormal", "beta"}
+        ``beta`` matches its minimum, mean and maximum exactly; ``normal`` is cut off below a tenth of its mean.
+    parameters : tuple of float
+        See `Distribution.parse`.
+    """
+
+    shape: str
+    parameters: tuple[float, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Distribution:
+        """Read ``uniform:60:300``, ``normal:200:50``, ``lognormal:100:0.8``, ``beta:102:198:323`` or ``constant:120``.
+
+        Raises
+        ------
+        SpotbagError
+            If it is none of these.
+        """
+        shape, *rest = text.split(":")
+        known = ", ".join(f"{name}:{parameters}" for name, parameters in _SHAPES.items())
+        if shape not in _SHAPES or len(rest) != len(_SHAPES[shape].split(":")):
+            raise SpotbagError(f"distribution {text!r} is not one of {known}")
+        try:
+            parameters = tuple(float(part) for part in rest)
+        except ValueError:
+            raise SpotbagError(f"distribution {text!r}: the parameters must be numbers ({_SHAPES[shape]})") from None
+        if not all(math.isfinite(value) and value >= 0 for value in parameters) or parameters[0] <= 0:
+            raise SpotbagError(f"distribution {text!r}: the parameters must be finite and positive")
+        if shape in ("uniform", "beta") and sorted(parameters) != list(parameters):
+            raise SpotbagError(f"distribution {text!r}: the parameters must rise ({_SHAPES[shape]})")
+        if shape == "beta" and not parameters[0] < parameters[1] < parameters[2]:
+            raise SpotbagError(f"distribution {text!r}: the mean must lie between minimum and maximum")
+        return cls(shape, parameters)
+
+    def sample(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a value for each class; ``counts`` says how many tasks it stands for. Sorted for ``beta``."""
+        size = len(counts)
+        if self.shape == "constant":
+            return np.full(size, self.parameters[0])
+        if self.shape == "uniform":
+            return rng.uniform(self.parameters[0], self.parameters[1], size)
+        if self.shape == "normal":
+            mean, deviation = self.parameters
+            return np.maximum(rng.normal(mean, deviation, size), mean / 10)
+        if self.shape == "lognormal":
+            median, sigma = self.parameters
+            return rng.lognormal(math.log(median), sigma, size)
+        low, mean, high = self.parameters
+        share = (mean - low) / (high - low)
+        return match_summary(np.sort(rng.beta(2 * share, 2 * (1 - share), size)), counts, low, mean, high)
+
+
+def match_summary(values: FloatArray, counts: IntArray, low: float, mean: float, high: float) -> FloatArray:
+    """Stretch sorted values so that minimum, mean (weighted by counts) and maximum come out as given.
+
+    The first becomes the minimum and the last the maximum; those between are drawn towards one of them. With fewer
+    than three values, or too many tasks at the ends, the mean is only approached.
+    """
+    if len(values) == 1:
+        return np.array([mean])
+    spread = max(values[-1] - values[0], 1e-12)
+    stretched: FloatArray = low + (values - values[0]) * ((high - low) / spread)
+    stretched[0], stretched[-1] = low, high
+    inner = slice(1, -1)
+    weights = counts[inner].astype(float)
+    missing = mean * counts.sum() - float((stretched * counts).sum())
+    end = high if missing > 0 else low
+    room = float((weights * (end - stretched[inner])).sum())
+    if room:
+        stretched[inner] += min(missing / room, 1.0) * (end - stretched[inner])
+    return stretched
+
+
+def generate_instance(
+    n_tasks: int,
+    *,
+    classes: int | None = None,
+    distinct: bool = False,
+    runtime_s: Distribution | str = "beta:102:198:323",
+    memory_mb: Distribution | str = "beta:2.85:4.69:12.2",
+    catalogue: str | Sequence[VmType] = "burst-hads",
+    limit: int = 5,
+    max_on_demand: int | None = 20,
+    tightness: float = 0.5,
+    deadline_s: int | None = None,
+    d_spot_fraction: float | None = 0.8,
+    seed: int = 0,
+    name: str | None = None,
+    provenance: Provenance | None = None,
+) -> Instance:
+    """Generate a random instance.
+
+    Parameters
+    ----------
+    n_tasks : int
+        Number of tasks.
+    classes : int, optional
+        Number of classes of identical tasks; if absent, each task is drawn on its own.
+    distinct : bool
+        Make the run times on the first VM type pairwise distinct, by lengthening tasks by a second or more.
+    runtime_s, memory_mb : Distribution or str
+        Of the run time on the first VM type (scaled to the others by `RUNTIME_FACTORS` with some noise), and of the
+        memory need; a string as `Distribution.parse` reads it. ``beta`` gives longer tasks more memory.
+    catalogue : str or sequence of VmType
+        ``hads``, ``burst-hads`` (`CATALOGUES`), or VM types.
+    limit : int
+        VMs of each type and market, for a named catalogue.
+    max_on_demand : int, optional
+        On-demand VMs over all types.
+    tightness : float
+        In (0, 1]: the least time in which the work could be done on all cores, divided by the deadline.
+    deadline_s : int, optional
+        Instead of ``tightness``.
+    d_spot_fraction : float, optional
+        D_spot as a fraction of the deadline. None leaves it to be estimated, which for large bags gives 0: the
+        estimate wants all tasks of a few VMs to be done again within the deadline.
+    seed : int
+        Same arguments and seed, same instance.
+    name : str, optional
+        Of the instance.
+    provenance : Provenance, optional
+        If absent, one that says how it was generated.
+
+    Raises
+    ------
+    SpotbagError
+        If an argument is out of its range.
+    """
+    _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
+    if classes is not None:
+        _check_range("the number of classes", classes, 1, n_tasks)
+    _check_range("the seed", seed, 0, 2**63)
+    if max_on_demand is not None:
+        _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
+    if not 0 < tightness <= 1:
+        raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
+    if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
+        raise SpotbagError(f"the fraction of D_spot must be in [0, 1], not {d_spot_fraction}")
+    if isinstance(catalogue, str):
+        if catalogue not in CATALOGUES:
+            raise SpotbagError(f"catalogue {catalogue!r} is unknown; known: {', '.join(CATALOGUES)}")
+        _check_range("the limit of VMs", limit, 1, 10**6)
+        vm_types = CATALOGUES[catalogue](limit)
+    else:
+        vm_types = tuple(catalogue)
+    runtimes = Distribution.parse(runtime_s) if isinstance(runtime_s, str) else runtime_s
+    memories = Distribution.parse(memory_mb) if isinstance(memory_mb, str) else memory_mb
+    rng = np.random.default_rng(seed)
+
+    counts = _class_counts(n_tasks, classes, rng)
+    drawn = runtimes.sample(counts, rng)
+    memory = np.maximum(memories.sample(counts, rng).round(2), 0.01)
+    noise = np.clip(rng.normal(1.0, RUNTIME_NOISE, (len(counts), len(vm_types))), 0.5, 1.5)
+    noise[:, 0] = 1.0  # the first type has the run times as drawn
+    factors = np.array([RUNTIME_FACTORS.get(vm_type.name, 1.0) for vm_type in vm_types])
+    if distinct:
+        drawn = _distinct(drawn)
+    if drawn.max() > MAX_SECONDS / 2:
+        raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
+    table = np.clip(np.rint(drawn[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
+    width = len(str(len(counts)))
+    names = [vm_type.name for vm_type in vm_types]
+    rows = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
+    tasks = []
+    for row in rows:
+        count: dict[str, Any] = {"count": int(counts[row])} if counts[row] > 1 else {}
+        runtimes_s = dict(zip(names, table[row].tolist(), strict=True))
+        tasks.append(Task(id=f"t{row + 1:0{width}d}", memory_mb=float(memory[row]), runtime_s=runtimes_s, **count))
+    if deadline_s is None:
+        shortest = table.min(axis=1)
+        busy = (shortest * counts).sum() / core_count(vm_types, max_on_demand)
+        least = max(busy, shortest.max()) / tightness
+        if least > MAX_SECONDS:
+            raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
+        deadline_s = math.ceil(least)
+    d_spot: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
+    kind = "each on its own" if classes is None else f"{classes} classes"
+    return Instance(
+        name=name or f"generated-{n_tasks}-{seed}",
+        provenance=provenance
+        or Provenance(
+            source="generated",
+            generator="spotbag.generate_instance",
+            seed=seed,
+            notes=f"{n_tasks} tasks, {kind}; run times {_show(runtimes)}, memory {_show(memories)}",
+        ),
+        deadline_s=deadline_s,
+        **d_spot,
+        migration_overhead_s=min(180, deadline_s),
+        checkpoint=PAPER_CHECKPOINTS,
+        limits=Limits(max_on_demand=max_on_demand) if max_on_demand is not None else Limits(),
+        vm_types=vm_types,
+        tasks=tuple(tasks),
+    )
+
+
+def _class_counts(n_tasks: int, classes: int | None, rng: np.random.Generator) -> IntArray:
+    """Tasks of each class, at least one."""
+    if classes is None:
+        return np.ones(n_tasks, dtype=np.int64)
+    shares = rng.dirichlet(np.full(classes, 5.0))
+    return 1 + rng.multinomial(n_tasks - classes, shares).astype(np.int64)
+
+
+def _distinct(values: FloatArray) -> FloatArray:
+    """Whole numbers, each at least its value rounded, no two the same."""
+    order = np.argsort(values, kind="stable")
+    steps = np.arange(len(values))
+    result = np.empty(len(values))
+    result[order] = np.maximum.accumulate(np.rint(values[order]) - steps) + steps
+    return result
+
+
+def core_count(vm_types: Sequence[VmType], max_on_demand: int | None) -> int:
+    """Cores of all VMs that can be rented at once, the largest on-demand VMs first."""
+    cores = 0
+    left = math.inf if max_on_demand is None else max_on_demand
+    for vm_type in sorted(vm_types, key=lambda entry: -entry.vcpus):
+        for market, offer in vm_type.offers.items():
+            vms = offer.limit if market == "spot" else min(offer.limit, left)
+            left -= vms if market == "on-demand" else 0
+            cores += int(vms) * vm_type.vcpus
+    return max(cores, 1)
+
+
+def _check_range(what: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise SpotbagError(f"{what} must be from {low} to {high}, not {value}")
+
+
+def _show(distribution: Distribution) -> str:
+    return ":".join([distribution.shape, *(f"{value:g}" for value in distribution.parameters)])

@@ -1,0 +1,260 @@
+"""What an instance is made of: tasks, VM types and their offers, limits, checkpoints, objective."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from pydantic import Field
+
+from ..core.quantities import (
+    KB_PER_MB,
+    SECONDS_PER_HOUR,
+    Credits,
+    Memory,
+    Name,
+    Price,
+    RunTime,
+    Scale,
+)
+from ..core.records import INTEGRAL, Record, Text
+
+MAX_TASKS = 10_000_000
+
+Market: TypeAlias = Literal["spot", "on-demand"]
+
+MARKETS: tuple[Market, ...] = get_args(Market)
+
+
+class Offer(Record):
+    """What one market asks for a VM type.
+
+    Attributes
+    ----------
+    price_usd_per_hour : float
+        Price of one VM; billed by the second from the moment it is ready.
+    limit : int
+        Most VMs of this type that may be rented in this market at the same time.
+    """
+
+    price_usd_per_hour: Price
+    limit: Annotated[int, Field(ge=1, le=10**6), INTEGRAL]
+
+
+class Burstable(Record):
+    """CPU credits of a burstable VM type. One credit is one vCPU at full speed for one minute.
+
+    Attributes
+    ----------
+    baseline_fraction : float
+        Speed of a vCPU without credits, as a fraction of full speed, in (0, 1].
+    credits_per_hour : float
+        Credits that a VM earns in an hour, whatever it does.
+    initial_credits : float
+        Credits at the moment the VM is ready.
+    max_credits : float, optional
+        Most credits a VM can hold; 24 hours of earning if absent.
+    """
+
+    baseline_fraction: Annotated[float, Field(ge=1e-6, le=1)]
+    credits_per_hour: Credits
+    initial_credits: Credits = 0.0
+    max_credits: Credits | None = None
+
+    @property
+    def credit_cap(self) -> float:
+        """Most credits a VM can hold."""
+        return 24 * self.credits_per_hour if self.max_credits is None else self.max_credits
+
+
+class VmType(Record):
+    """A kind of VM and what the markets ask for it.
+
+    Attributes
+    ----------
+    name : str
+        E.g. ``c4.large``.
+    vcpus : int
+        Virtual cores; one task runs on one core.
+    memory_mb : float
+        Memory that the tasks running at the same time share (1 GB = 1024 MB).
+    gflops : float, optional
+        Computing power of the whole VM; ranks the types in the weighted round robin.
+    speed : float
+        Divides ``base_runtime_s`` of tasks that give no run times by type.
+    offers : dict
+        Market to `Offer`.
+    burstable : Burstable, optional
+        Present if the type is burstable.
+    """
+
+    name: Name
+    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL]
+    memory_mb: Memory
+    offers: Annotated[dict[Market, Offer], Field(min_length=1)]
+    gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
+    speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
+    burstable: Burstable | None = None
+
+
+class Task(Record):
+    """A task, or several identical ones.
+
+    Attributes
+    ----------
+    id : str
+        Unique. With ``count`` k > 1 the tasks are called ``id#1`` .. ``id#k``.
+    memory_mb : float
+        Memory it needs while it runs.
+    runtime_s : dict, optional
+        VM type name to run time on one vCPU of it (of a burstable type: at full speed). A type left out cannot run it.
+    base_runtime_s : float, optional
+        Instead of ``runtime_s``: run time at speed 1, divided by the ``speed`` of each type.
+    count : int
+        How many identical tasks this is.
+    command : str, optional
+        What to execute; kept, never looked at.
+    """
+
+    id: Name
+    memory_mb: Memory
+    runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1)] | None = None
+    base_runtime_s: RunTime | None = None
+    count: Annotated[int, Field(ge=1, le=MAX_TASKS), INTEGRAL] = 1
+    command: Text | None = None
+
+
+class Checkpoints(Record):
+    """Checkpoints of tasks on spot VMs (HADS, section 4.1).
+
+    Attributes
+    ----------
+    overhead_fraction : float
+        Most that checkpoints may add to the run time of a task; the paper's *ovh*.
+    dump_base_s, dump_s_per_mb : float
+        Time to write one checkpoint: ``dump_base_s + dump_s_per_mb * memory_mb``.
+    """
+
+    overhead_fraction: Annotated[float, Field(ge=1e-6, le=10)]
+    dump_base_s: Annotated[float, Field(ge=1e-6, le=10**9)]
+    dump_s_per_mb: Annotated[float, Field(ge=0, le=10**6)] = 0.0
+
+
+class Limits(Record):
+    """Most VMs of each market at the same time, over all types; no limit if absent."""
+
+    max_spot: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+    max_on_demand: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+
+    def of(self, market: Market) -> int | None:
+        """Limit of a market."""
+        return self.max_spot if market == "spot" else self.max_on_demand
+
+
+class Objective(Record):
+    """The objective: ``cost_weight * cost / cost scale + (1 - cost_weight) * makespan / makespan scale``.
+
+    Attributes
+    ----------
+    cost_weight : float
+        In [0, 1]; the papers' alpha of the objective.
+    cost_scale_usd, makespan_scale_s : float, optional
+        Scales; see `Instance.cost_scale_usd` and `Instance.makespan_scale_s` for the defaults.
+    """
+
+    cost_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    cost_scale_usd: Scale | None = None
+    makespan_scale_s: Scale | None = None
+
+
+class KnownOptimum(Record):
+    """Optimum of a hand-sized instance.
+
+    Attributes
+    ----------
+    objective, cost_usd, makespan_s : number
+        Value of the instance's objective, and what it is made of.
+    derivation : str
+        Why no plan is better.
+    """
+
+    objective: float
+    cost_usd: float
+    makespan_s: int
+    derivation: Text
+
+
+class Provenance(Record):
+    """Where an instance comes from.
+
+    Attributes
+    ----------
+    source : str
+        Paper and table, or who made it.
+    notes : str, optional
+        What is printed there and what is not.
+    generator, seed : str and int, optional
+        How to make it again.
+    optimum : KnownOptimum, optional
+        Of a hand-sized instance.
+    """
+
+    source: Text
+    notes: Text | None = None
+    generator: Text | None = None
+    seed: int | None = None
+    optimum: KnownOptimum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RentalOffer:
+    """A VM type in a market, as the schedulers see it.
+
+    Attributes
+    ----------
+    index : int
+        Position in `Instance.offers`.
+    type_index, vm_type : int and VmType
+        The VM type, and its position in `Instance.vm_types`.
+    market : {"spot", "on-demand"}
+        Who offers it.
+    price_usd_per_hour : float
+        Price of one VM.
+    limit : int
+        VMs that may be rented at once: the offer's limit and the market's; 0 if the instance does not allow the market.
+    vcpus, memory_kb : int
+        Cores of a VM, and its memory in whole KB.
+    """
+
+    index: int
+    type_index: int
+    vm_type: VmType
+    market: Market
+    price_usd_per_hour: float
+    limit: int
+    vcpus: int
+    memory_kb: int
+
+    @property
+    def price_usd_per_s(self) -> float:
+        """Price of one VM for a second."""
+        return self.price_usd_per_hour / SECONDS_PER_HOUR
+
+    @property
+    def burstable(self) -> bool:
+        """Whether the VM type is burstable."""
+        return self.vm_type.burstable is not None
+
+    def __str__(self) -> str:
+        return f"{self.vm_type.name} {self.market}"
+
+
+def type_memory_kb(vm_type: VmType) -> int:
+    """Memory of a VM in whole KB, rounded down."""
+    return math.floor(vm_type.memory_mb * KB_PER_MB)
+
+
+def expanded_ids(task: Task) -> list[str]:
+    """Ids of the tasks that an entry stands for."""
+    return [task.id] if task.count == 1 else [f"{task.id}#{k}" for k in range(1, task.count + 1)]

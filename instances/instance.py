@@ -1,0 +1,324 @@
+"""The problem: tasks, VM types and their market offers, limits, deadline, objective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from ..core.errors import Issue
+from ..core.quantities import (
+    KB_PER_MB,
+    MAX_SECONDS,
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Name,
+    Seconds,
+    whole,
+)
+from ..core.records import INTEGRAL, Text, WholeDocument, field_issues
+from .durations import (
+    BASELINE,
+    FULL_SPEED,
+    NEVER,
+    checkpoint_count,
+    checkpoint_interval_s,
+    dump_s,
+    duration_table,
+    memory_never_binds,
+)
+from .entries import (
+    MARKETS,
+    MAX_TASKS,
+    Checkpoints,
+    Limits,
+    Market,
+    Objective,
+    Provenance,
+    RentalOffer,
+    Task,
+    VmType,
+    expanded_ids,
+    type_memory_kb,
+)
+from .instance_checks import cross_issues, cross_issues_of_parts
+
+INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
+
+
+class Instance(WholeDocument):
+    """A bag of tasks, what can be rented, and what is asked of a plan.
+
+    Attributes
+    ----------
+    deadline_s : int
+        All tasks end by then, counted from the start of the application (D).
+    d_spot_s : int, optional
+        Spot VMs end by then. If absent, it is estimated (`spotbag.estimate_d_spot`).
+    boot_overhead_s : int
+        From the request of a VM until it is ready and billed (omega).
+    migration_overhead_s : int
+        To move a task to a newly started VM (the papers' alpha of HADS).
+    allocation_cycle_s : int
+        Length of an allocation cycle (AC).
+    checkpoint : Checkpoints, optional
+        Tasks on spot VMs take checkpoints if present.
+    limits : Limits
+        Most VMs of each market.
+    markets : tuple of {"spot", "on-demand"}
+        Markets that may be used.
+    objective : Objective
+        Weight and scales.
+    vm_types : tuple of VmType
+        The catalogue, in an order that decides ties.
+    tasks : tuple of Task
+        The bag; its order decides ties.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong, each with place, value and rule.
+
+    Notes
+    -----
+    Times are whole seconds: run times given with fractions count rounded up. Memory counts in whole KB
+    (1 MB = 1024 KB): needs rounded up, sizes rounded down. Arrays are read-only. In arrays by task, a task is a
+    row of its *group*, the entry of ``tasks`` it belongs to: ``instance.runtime_s[instance.task_group]``.
+    """
+
+    most_entries: ClassVar[int] = MAX_TASKS
+    format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
+    name: Name
+    description: Text | None = None
+    provenance: Provenance | None = None
+    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
+    d_spot_s: Seconds | None = None
+    boot_overhead_s: Seconds = 0
+    migration_overhead_s: Seconds = 0
+    allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900
+    checkpoint: Checkpoints | None = None
+    limits: Limits = Limits()
+    markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] = MARKETS
+    objective: Objective = Objective()
+    vm_types: Annotated[tuple[VmType, ...], Field(strict=False, min_length=1)]
+    tasks: Annotated[tuple[Task, ...], Field(strict=False, min_length=1)]
+
+    @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parts."""
+        return cross_issues(
+            self.deadline_s,
+            self.d_spot_s,
+            self.boot_overhead_s,
+            self.limits,
+            self.markets,
+            self.vm_types,
+            self.tasks,
+        )
+
+    # ------------------------------------------------------------------ tasks
+
+    @cached_property
+    def n_tasks(self) -> int:
+        """Number of tasks, each counted."""
+        return int(self.group_size.sum())
+
+    @cached_property
+    def group_size(self) -> IntArray:
+        """Number of tasks of each group, shape (n_groups,)."""
+        return _read_only(np.array([task.count for task in self.tasks], dtype=np.int64))
+
+    @cached_property
+    def task_group(self) -> IntArray:
+        """Entry of ``tasks`` for each task, shape (n_tasks,)."""
+        return _read_only(np.repeat(np.arange(len(self.tasks)), self.group_size))
+
+    @cached_property
+    def task_ids(self) -> tuple[str, ...]:
+        """Id of each task, shape (n_tasks,)."""
+        return tuple(name for task in self.tasks for name in expanded_ids(task))
+
+    @cached_property
+    def task_index(self) -> dict[str, int]:
+        """Position of each task by its id."""
+        return {name: index for index, name in enumerate(self.task_ids)}
+
+    @cached_property
+    def memory_kb(self) -> IntArray:
+        """Memory need of each group in KB, rounded up, shape (n_groups,)."""
+        return _read_only(whole(np.array([task.memory_mb for task in self.tasks]) * KB_PER_MB))
+
+    @cached_property
+    def given_runtime_s(self) -> FloatArray:
+        """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run."""
+        names = [vm_type.name for vm_type in self.vm_types]
+        speeds = [vm_type.speed for vm_type in self.vm_types]
+        table = np.empty((len(self.tasks), len(names)))
+        for row, task in enumerate(self.tasks):
+            if task.runtime_s is not None:
+                by_name = task.runtime_s
+                table[row] = [by_name.get(name, math.inf) for name in names]
+            else:
+                base = task.base_runtime_s or math.inf
+                table[row] = [base / speed for speed in speeds]
+        return _read_only(table)
+
+    @cached_property
+    def runtime_s(self) -> IntArray:
+        """Run time of each group on each VM type in whole seconds, shape (n_groups, n_types).
+
+        `durations.NEVER` if it cannot run there.
+        """
+        given = self.given_runtime_s
+        fits = self.memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        able = (given <= MAX_SECONDS) & fits
+        return _read_only(np.where(able, whole(np.where(able, given, 1.0)), NEVER))
+
+    # ----------------------------------------------------------------- offers
+
+    @cached_property
+    def offers(self) -> tuple[RentalOffer, ...]:
+        """All offers, by catalogue order, spot before on-demand."""
+        return tuple(self._offers())
+
+    def _offers(self) -> Iterator[RentalOffer]:
+        index = 0
+        for type_index, vm_type in enumerate(self.vm_types):
+            for market in MARKETS:
+                offer = vm_type.offers.get(market)
+                if offer is None:
+                    continue
+                cap = self.limits.of(market)
+                limit = offer.limit if cap is None else min(cap, offer.limit)
+                yield RentalOffer(
+                    index=index,
+                    type_index=type_index,
+                    vm_type=vm_type,
+                    market=market,
+                    price_usd_per_hour=offer.price_usd_per_hour,
+                    limit=limit if market in self.markets else 0,
+                    vcpus=vm_type.vcpus,
+                    memory_kb=type_memory_kb(vm_type),
+                )
+                index += 1
+
+    @cached_property
+    def duration_s(self) -> IntArray:
+        """How long a task occupies a core, shape (n_groups, n_offers, 2); see `durations.duration_table`.
+
+        The last axis is the mode: 0 full speed, 1 baseline (burstable types only).
+        """
+        return _read_only(duration_table(self.checkpoint, self.tasks, self.runtime_s, self.offers))
+
+    @cached_property
+    def sustained_s(self) -> IntArray:
+        """How long a task occupies a core whatever the credits, shape (n_groups, n_offers).
+
+        On burstable VMs at the baseline, on all others at full speed.
+        """
+        return _read_only(
+            np.where(self.offer_is_burstable, self.duration_s[:, :, BASELINE], self.duration_s[:, :, FULL_SPEED])
+        )
+
+    @cached_property
+    def offer_is_burstable(self) -> BoolArray:
+        """Which offers are of burstable types, shape (n_offers,)."""
+        return _read_only(np.array([offer.burstable for offer in self.offers]))
+
+    @cached_property
+    def offer_price_usd_per_s(self) -> FloatArray:
+        """Price of a VM of each offer for a second, shape (n_offers,)."""
+        return _read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
+
+    @cached_property
+    def offer_is_spot(self) -> BoolArray:
+        """Which offers are spot, shape (n_offers,)."""
+        return _read_only(np.array([offer.market == "spot" for offer in self.offers]))
+
+    @cached_property
+    def memory_never_binds(self) -> BoolArray:
+        """Types on which any tasks that fill the cores fit the memory together, shape (n_types,)."""
+        return _read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, self.group_size))
+
+    @cached_property
+    def checkpoint_interval_s(self) -> FloatArray:
+        """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints."""
+        return _read_only(checkpoint_interval_s(self.checkpoint, self.tasks))
+
+    @cached_property
+    def dump_s(self) -> FloatArray:
+        """Time to write one checkpoint of each group, shape (n_groups,)."""
+        return _read_only(dump_s(self.checkpoint, self.tasks))
+
+    @cached_property
+    def checkpoint_count(self) -> FloatArray:
+        """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types)."""
+        return _read_only(checkpoint_count(self.checkpoint, self.tasks, self.runtime_s))
+
+    def time_limit_s(self, market: Market) -> int:
+        """Latest end of a task on a VM of a market; never after the deadline.
+
+        Raises
+        ------
+        ValueError
+            For spot VMs while ``d_spot_s`` is not set.
+        """
+        if market == "on-demand":
+            return self.deadline_s
+        if self.d_spot_s is None:
+            raise ValueError("d_spot_s is not set; estimate it first (spotbag.estimate_d_spot)")
+        return self.d_spot_s
+
+    # -------------------------------------------------------------- objective
+
+    @cached_property
+    def cost_scale_usd(self) -> float:
+        """Scale of the cost: as given, else what the tasks would cost on ideal on-demand VMs.
+
+        That is the sum over the tasks of their cheapest on-demand core-seconds (price / vCPUs * run time), or of any
+        market for tasks that no on-demand offer can run: an objective of 1 reads as *ideal on-demand cost and the
+        whole deadline*.
+        """
+        if self.objective.cost_scale_usd is not None:
+            return self.objective.cost_scale_usd
+        return self._ideal_cost_usd()
+
+    def _ideal_cost_usd(self) -> float:
+        usd = np.full((len(self.tasks), len(self.offers)), np.inf)
+        for offer in self.offers:
+            seconds = self.runtime_s[:, offer.type_index]
+            usd[:, offer.index] = np.where(seconds < NEVER, seconds * (offer.price_usd_per_s / offer.vcpus), np.inf)
+        cheapest = usd.min(axis=1)
+        if not self.offer_is_spot.all():
+            on_demand = usd[:, ~self.offer_is_spot].min(axis=1)
+            cheapest = np.where(np.isfinite(on_demand), on_demand, cheapest)
+        return float((cheapest * self.group_size).sum())
+
+    @property
+    def makespan_scale_s(self) -> float:
+        """Scale of the makespan: as given, else the deadline."""
+        given = self.objective.makespan_scale_s
+        return float(self.deadline_s) if given is None else given
+
+    @cached_property
+    def rounding_fraction(self) -> float:
+        """Fraction of the work that was added by rounding run times up to whole seconds."""
+        counts = self.group_size[:, None]
+        able = np.isfinite(self.given_runtime_s)
+        given = np.where(able, self.given_runtime_s, 0.0)
+        return float((np.where(able, whole(given), 0.0) * counts).sum() / (given * counts).sum() - 1)
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,156 @@
+"""What must hold between the parts of an instance, beyond each part on its own."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..core.errors import Issue
+from ..core.quantities import KB_PER_MB
+from ..core.records import Numbered, duplicates, valid_parts
+from .entries import MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
+
+
+def cross_issues(
+    deadline_s: int,
+    d_spot_s: int | None,
+    boot_overhead_s: int,
+    limits: Limits,
+    markets: Sequence[Market],
+    vm_types: Sequence[VmType],
+    tasks: Sequence[Task],
+) -> list[Issue]:
+    """Everything that is wrong between the parts of an instance that are valid on their own."""
+    return [
+        *_header_issues(deadline_s, d_spot_s, boot_overhead_s),
+        *_market_issues(vm_types, limits, markets),
+        *_type_issues(list(enumerate(vm_types))),
+        *_task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s),
+    ]
+
+
+def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
+    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
+    tasks, _ = valid_parts(Task, document.get("tasks"))
+    deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
+    issues = list(_type_issues(vm_types))
+    if deadline is not None:
+        issues += _header_issues(deadline, d_spot, boot or 0)
+    catalogue = [vm_type for _, vm_type in vm_types] if all_types_valid else None
+    issues += _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
+    return issues
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**9 else None
+
+
+def _header_issues(deadline_s: int, d_spot_s: int | None, boot_overhead_s: int) -> Iterator[Issue]:
+    if d_spot_s is not None and d_spot_s > deadline_s:
+        yield Issue("", f"is after the deadline ({deadline_s} s)", "d_spot_s", d_spot_s)
+    if boot_overhead_s >= deadline_s:
+        yield Issue("", f"leaves no time before the deadline ({deadline_s} s)", "boot_overhead_s", boot_overhead_s)
+
+
+def _market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:
+    doubled = [market for market, times in Counter(markets).items() if times > 1]
+    if doubled:
+        yield Issue("", f"is named twice: {doubled[0]}", "markets")
+    offered = {market for vm_type in vm_types for market in vm_type.offers}
+    open_markets = [market for market in markets if market in offered and limits.of(market) != 0]
+    if not open_markets:
+        yield Issue(
+            "",
+            f"nothing can be rented: the VM types are offered {' and '.join(sorted(offered))}, "
+            f"markets are {', '.join(markets)}, limits are max_spot {_limit(limits.max_spot)} "
+            f"and max_on_demand {_limit(limits.max_on_demand)}",
+        )
+
+
+def _limit(limit: int | None) -> str:
+    return "none" if limit is None else str(limit)
+
+
+def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
+    yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
+    for index, vm_type in vm_types:
+        credits = vm_type.burstable
+        if credits is not None and credits.initial_credits > credits.credit_cap:
+            yield Issue(
+                f"vm_types[{index}]",
+                f"is above the most the VM can hold ({credits.credit_cap:g})",
+                "burstable.initial_credits",
+                credits.initial_credits,
+                vm_type.name,
+            )
+
+
+def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None) -> Iterator[Issue]:
+    """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None)."""
+    total = sum(task.count for _, task in tasks)
+    if total > MAX_TASKS:
+        yield Issue("", f"are {total} tasks in all, more than {MAX_TASKS}", "tasks")
+        return
+    yield from _id_issues(tasks)
+    for index, task in tasks:
+        if (task.runtime_s is None) == (task.base_runtime_s is None):
+            rule = "needs exactly one of runtime_s and base_runtime_s"
+            yield Issue(f"tasks[{index}]", rule, item=task.id)
+    if vm_types is not None:
+        yield from _placement_issues(tasks, vm_types, longest_s)
+
+
+def _id_issues(tasks: Numbered[Task]) -> Iterator[Issue]:
+    yield from duplicates("tasks", "id", ((index, task.id) for index, task in tasks))
+    counted = {task.id: (index, task.count) for index, task in tasks if task.count > 1}
+    if not counted:
+        return
+    for index, task in tasks:  # 'a#2' beside 'a' with count 3; a copy of a copy cannot clash
+        head, mark, tail = task.id.rpartition("#")
+        if mark and head in counted and task.count == 1 and tail.isascii() and tail.isdigit() and tail[0] != "0":
+            other, count = counted[head]
+            if len(tail) < 10 and int(tail) <= count:
+                rule = f"is also the id of a copy of tasks[{other}] {head!r} (count {count})"
+                yield Issue(f"tasks[{index}]", rule, "id", task.id)
+
+
+def _placement_issues(tasks: Numbered[Task], vm_types: Sequence[VmType], longest_s: int | None) -> Iterator[Issue]:
+    known = {vm_type.name: vm_type for vm_type in vm_types}
+    sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
+    speeds = {name: vm_type.speed for name, vm_type in known.items()}
+    largest = max(vm_type.memory_mb for vm_type in vm_types)
+    largest_kb = max(sizes.values())
+    smallest_kb = min(sizes.values())
+    for index, task in tasks:
+        if (task.runtime_s is None) == (task.base_runtime_s is None):
+            continue
+        where = f"tasks[{index}]"
+        times = task.runtime_s
+        if times is None:
+            assert task.base_runtime_s is not None
+            times = {name: task.base_runtime_s / speed for name, speed in speeds.items()}
+        elif not times.keys() <= known.keys():
+            for name in [name for name in times if name not in known]:
+                rule = f"names no VM type of the catalogue ({', '.join(list(known)[:8])})"
+                yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
+            times = {name: time for name, time in times.items() if name in known}
+            if not times:
+                continue
+        need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - 1e-12))
+        if need_kb > smallest_kb:
+            if need_kb > largest_kb:
+                yield Issue(where, f"fits no VM type (largest {largest:g})", "memory_mb", task.memory_mb, task.id)
+                continue
+            times = {name: time for name, time in times.items() if need_kb <= sizes[name]}
+            if not times:
+                rule = "fits none of the VM types that it has a run time for"
+                yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
+                continue
+        shortest = min(times.values())
+        if longest_s is not None and math.ceil(shortest * (1 - 1e-12)) > longest_s > 0:
+            late = math.ceil(shortest) - longest_s
+            rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
+            yield Issue(where, rule, "shortest run time", round(shortest, 3), task.id)

@@ -1,0 +1,1 @@
+"""Platforms: malleable jobs on clusters and clouds below a tree of agents."""

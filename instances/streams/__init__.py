@@ -1,0 +1,1 @@
+"""Streams: jobs that arrive over time."""

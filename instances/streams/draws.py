@@ -1,0 +1,153 @@
+"""Drawing the actual run times of the tasks of a stream of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from ...core.errors import SpotbagError
+from ...core.quantities import SECONDS_PER_HOUR, FloatArray
+from ..durations import NEVER
+from ..entries import Offer, Task, VmType
+from ..instance import Instance
+from .entries import Job, JobVmType
+from .run_times import drawn_seconds
+from .stream import JobStream
+
+_MOST_VMS = 10**6
+"""Highest limit that an offer of an instance can have."""
+_TASK_MB = 1
+_DEFAULT_VM_MB = 1024
+
+
+@dataclass(frozen=True)
+class DrawnJobs:
+    """The tasks of a stream of jobs with their actual run times.
+
+    Attributes
+    ----------
+    stream : JobStream
+        What they were drawn from.
+    seed : int
+        Same stream and seed, same run times.
+    instance : Instance
+        All tasks, job by job in the order of submission, on on-demand VMs of one core. Its deadline is the last of
+        the stream's, or later if a task takes longer than that.
+    first_task : tuple of int
+        First task of each job, the jobs in the order of `JobStream.jobs_by_submission`.
+    """
+
+    stream: JobStream
+    seed: int
+    instance: Instance
+    first_task: tuple[int, ...]
+
+    def tasks(self, job_index: int) -> range:
+        """Tasks of a job by its position in `JobStream.jobs_by_submission`."""
+        first = self.first_task[job_index]
+        return range(first, first + self.stream.jobs_by_submission[job_index].n_tasks)
+
+    @cached_property
+    def job_of(self) -> list[int]:
+        """Position of the job of each task in `JobStream.jobs_by_submission`."""
+        return [index for index, job in enumerate(self.stream.jobs_by_submission) for _ in range(job.n_tasks)]
+
+    def runtime_s(self, task: int, type_index: int) -> int | None:
+        """Run time of a task on a VM type; None if it cannot run there."""
+        return self._runtime_s[task][type_index]
+
+    @cached_property
+    def _runtime_s(self) -> list[list[int | None]]:
+        rows: list[list[int]] = self.instance.runtime_s.tolist()
+        return [[seconds if seconds < NEVER else None for seconds in row] for row in rows]
+
+
+def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
+    """Draw the actual run times of all tasks.
+
+    One level in [0, 1) is drawn for each task. Its run time on every VM type is the quantile of that level of the
+    type's distribution, rounded to whole seconds: a task that is long on one type is long on all. The levels of a
+    job depend on the seed and its id only: other jobs may come, go or move.
+
+    Parameters
+    ----------
+    stream : JobStream
+        The jobs.
+    seed : int
+        From 0 to 2**64 - 1.
+
+    Raises
+    ------
+    SpotbagError
+        If the seed is out of range.
+    """
+    _demand_seed(seed)
+    jobs = stream.jobs_by_submission
+    tasks = [task for job in jobs for task in _drawn_tasks(stream, job, seed)]
+    longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
+    deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + int(longest_s))
+    limit = most_vms_of_a_type(stream)
+    instance = Instance(
+        name=stream.name if stream.is_the_same_for_all_seeds else f"{stream.name} seed {seed}",
+        deadline_s=deadline_s,
+        d_spot_s=deadline_s,
+        boot_overhead_s=stream.creation_overhead_s,
+        allocation_cycle_s=stream.block_s,
+        markets=("on-demand",),
+        vm_types=tuple(_vm_type(vm_type, stream.block_s, limit) for vm_type in stream.vm_types),
+        tasks=tuple(tasks),
+    )
+    first_task = accumulate((job.n_tasks for job in jobs[:-1]), initial=0)
+    return DrawnJobs(stream, seed, instance, tuple(first_task))
+
+
+def most_vms_of_a_type(stream: JobStream) -> int:
+    """VMs of a type that can be rented at most: one for each task, and one more for each type that is tried."""
+    return min(stream.n_tasks + len(stream.vm_types), _MOST_VMS)
+
+
+def draws(stream: JobStream, seeds: Iterable[int]) -> Iterator[DrawnJobs]:
+    """Draw for several seeds; where all have the same run times, they share one instance.
+
+    Raises
+    ------
+    SpotbagError
+        If a seed is out of range.
+    """
+    first: DrawnJobs | None = None
+    for seed in seeds:
+        if first is None or not stream.is_the_same_for_all_seeds:
+            first = draw_jobs(stream, seed)
+        _demand_seed(seed)
+        yield replace(first, seed=seed)
+
+
+def _demand_seed(seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise SpotbagError(f"seed {seed} must be from 0 to 2**64 - 1")
+
+
+def _drawn_tasks(stream: JobStream, job: Job, seed: int) -> list[Task]:
+    run_times = stream.application(job.application).runtime_s
+    levels = _levels(job, seed)
+    columns = [drawn_seconds(run_times[name], levels) for name in run_times]
+    return [
+        Task(id=f"{job.id}#{number}", memory_mb=_TASK_MB, runtime_s=dict(zip(run_times, row, strict=True)))
+        for number, row in enumerate(zip(*columns, strict=True), start=1)
+    ]
+
+
+def _levels(job: Job, seed: int) -> FloatArray:
+    """Level of each task in [0, 1)."""
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(job.id.encode("utf-8")))
+    return np.random.Generator(np.random.PCG64(sequence)).random(job.n_tasks)
+
+
+def _vm_type(vm_type: JobVmType, block_s: int, limit: int) -> VmType:
+    offer = Offer(price_usd_per_hour=vm_type.price_usd_per_block * SECONDS_PER_HOUR / block_s, limit=limit)
+    memory_mb = _DEFAULT_VM_MB if vm_type.memory_mb is None else vm_type.memory_mb
+    return VmType(name=vm_type.name, vcpus=1, memory_mb=memory_mb, offers={"on-demand": offer})

@@ -1,0 +1,102 @@
+"""What a stream is made of: VM types, applications, jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ...core.errors import Issue
+from ...core.quantities import MAX_SECONDS, Name, Price, Seconds
+from ...core.records import INTEGRAL, Record, Text
+from .run_times import RunTimes
+
+MAX_JOB_TASKS = 1_000_000
+
+MAX_JOB_VM_TYPES = 1_000
+
+MAX_BLOCK_S = 10**8
+
+# So long that the ids of the tasks, and the names of drawn instances, are names as well.
+_JobId = Annotated[Name, Field(max_length=190)]
+
+
+class JobVmType(Record):
+    """A kind of VM that is billed by the started block. Each executes one task at a time, whatever its cores.
+
+    Attributes
+    ----------
+    name : str
+        E.g. ``m3.medium``.
+    price_usd_per_block : float
+        Price of one VM for one block of `JobStream.block_s`.
+    vcpus : int
+        Virtual cores; for people, the run times tell what they are worth.
+    memory_mb : float, optional
+        Memory; for people.
+    """
+
+    name: Name
+    price_usd_per_block: Annotated[Price, Field(description="the price of one block of block_s seconds")]
+    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL] = 1
+    memory_mb: Annotated[float, Field(ge=1, le=10**9)] | None = None
+
+
+class Application(Record):
+    """What the tasks of some jobs execute.
+
+    Attributes
+    ----------
+    name : str
+        Unique.
+    description : str, optional
+        For people.
+    runtime_s : dict
+        VM type name to the distribution of the tasks' run times there. A type left out cannot run it.
+    """
+
+    name: Name
+    description: Text | None = None
+    runtime_s: Annotated[dict[Name, RunTimes], Field(min_length=1)]
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the parameters of the distributions."""
+        return [
+            Issue("", issue.rule, f"runtime_s.{name}.{issue.field}", issue.value)
+            for name, run_times in self.runtime_s.items()
+            for issue in run_times.issues_between_fields()
+        ]
+
+
+class Job(Record):
+    """A bag of tasks of one application.
+
+    Attributes
+    ----------
+    id : str
+        Unique. Its tasks are called ``id#1`` .. ``id#n``.
+    application : str
+        Name of the application.
+    submitted_s : int
+        When the job becomes known.
+    deadline_s : int
+        When its tasks should have ended, on the same clock.
+    n_tasks : int
+        Number of tasks.
+    """
+
+    id: _JobId
+    application: Name
+    submitted_s: Seconds
+    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
+    n_tasks: Annotated[int, Field(ge=1, le=MAX_JOB_TASKS), INTEGRAL]
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the times."""
+        if self.deadline_s > self.submitted_s:
+            return []
+        rule = (
+            f"must be after submitted_s ({self.submitted_s}): deadlines are not counted from the submission, "
+            "but on the same clock"
+        )
+        return [Issue("", rule, "deadline_s", self.deadline_s)]

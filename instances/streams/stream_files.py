@@ -1,0 +1,175 @@
+"""Reading and writing streams of jobs: JSON of the format ``spotbag.jobs/1``; the streams of the library."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ...core.errors import InputError, Issue, input_error
+from ...core.json_documents import check_format, format_json, parse_json
+from ...core.quantities import MAX_SECONDS, is_name
+from ...core.text_files import read_text, source_name, write_text
+from ...core.wording import near_names
+from ..library import JOB_STREAMS, job_stream_names, library_data, who_takes_name
+from .entries import Application, Job, JobVmType
+from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
+from .stream import JOBS_FORMAT, JobStream
+
+_SUFFIX = ".json"
+
+
+def read_job_stream(path: str | os.PathLike[str]) -> JobStream:
+    """Read a stream of jobs from a JSON file, or from standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    return parse_job_stream(read_text(path), source_name(path))
+
+
+def parse_job_stream(text: str, source: str = "jobs") -> JobStream:
+    """Read a stream of jobs from a JSON text; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    return job_stream_of_document(parse_json(text, source), source)
+
+
+def job_stream_of_document(document: Mapping[str, Any], source: str = "jobs") -> JobStream:
+    """Make a stream of a parsed JSON document; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    check_format(document, JOBS_FORMAT, source)
+    return JobStream.from_document(document, source)
+
+
+def job_stream_of_run_times(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    block_s: int = 3600,
+    creation_overhead_s: int = 300,
+    price_usd_per_block: float = 1.0,
+    deadline_s: int | None = None,
+) -> JobStream:
+    """Make a stream of one job of a list of run times: a text file with one number of seconds a line.
+
+    Empty lines, and what follows a ``#``, do not count. The run times are those of the tasks in the order of the file,
+    for all seeds, on the one VM type ``host``.
+
+    Parameters
+    ----------
+    path : path
+        Of the list; ``-`` for standard input.
+    name : str, optional
+        Of the stream; that of the file without its ending if absent.
+    block_s, creation_overhead_s : int
+        Length of a block that is billed; from the creation of a VM until it is ready.
+    price_usd_per_block : float
+        Price of a VM for a block.
+    deadline_s : int, optional
+        Of the job; when a single VM could have done it if absent.
+
+    Raises
+    ------
+    InputError
+        With every line that is wrong.
+    """
+    source = source_name(path)
+    run_times = _listed_seconds(read_text(path), source)
+    stem = Path(source).stem
+    done_s = creation_overhead_s + sum(max(math.ceil(seconds), 1) for seconds in run_times)
+    return JobStream(
+        name=name if name is not None else stem if is_name(stem) else "run times",
+        block_s=block_s,
+        creation_overhead_s=creation_overhead_s,
+        vm_types=(JobVmType(name="host", price_usd_per_block=price_usd_per_block),),
+        applications=(Application(name="job", runtime_s={"host": SequenceRunTimes(sequence_s=run_times)}),),
+        jobs=(
+            Job(
+                id="job",
+                application="job",
+                submitted_s=0,
+                deadline_s=min(done_s, MAX_SECONDS) if deadline_s is None else deadline_s,
+                n_tasks=len(run_times),
+            ),
+        ),
+    )
+
+
+def _listed_seconds(text: str, source: str) -> tuple[float, ...]:
+    seconds, issues = [], []
+    for number, line in enumerate(text.splitlines(), start=1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        try:
+            value = float(entry)
+        except ValueError:
+            value = math.nan
+        if not SHORTEST_RUN_S <= value <= LONGEST_RUN_S:
+            rule = f"must be a number of seconds, one a line, from {SHORTEST_RUN_S:g} to {LONGEST_RUN_S}"
+            issues.append(Issue(f"line {number}", rule, value=entry))
+        seconds.append(value)
+    if issues:
+        raise InputError(source, issues)
+    if not seconds:
+        raise input_error(source, "has no run times: a number of seconds a line")
+    if len(seconds) > MAX_SAMPLES:
+        raise input_error(source, f"has {len(seconds)} run times, more than {MAX_SAMPLES}")
+    return tuple(seconds)
+
+
+def write_job_stream(stream: JobStream, path: str | os.PathLike[str]) -> None:
+    """Write a stream of jobs as a JSON file; reading it gives the same stream.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
+    write_text(path, format_job_stream(stream))
+
+
+def format_job_stream(stream: JobStream) -> str:
+    """Return a stream of jobs as a JSON text; reading it gives the same stream."""
+    return format_json(stream.to_document())
+
+
+def job_stream_schema() -> str:
+    """JSON Schema of ``spotbag.jobs/1``, as shipped with the package."""
+    return resources.files(__package__).joinpath("stream.schema.json").read_text(encoding="utf-8")
+
+
+def library_job_stream(name: str) -> JobStream:
+    """Load a stream of the library by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name; close names are suggested.
+    """
+    names = job_stream_names()
+    if name not in names:
+        unknown = f"no job stream of the library has this name ({near_names(name, names)})"
+        raise input_error(name, who_takes_name(name) or unknown)
+    entry = _streams().joinpath(*PurePosixPath(name + _SUFFIX).parts)
+    return parse_job_stream(entry.read_text(encoding="utf-8"), name)
+
+
+def _streams() -> Traversable:
+    return library_data().joinpath(JOB_STREAMS)
