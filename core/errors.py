@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 _SHOWN_ISSUES = 20
-
 _SHOWN_CHARACTERS = 60
 
 

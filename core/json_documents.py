@@ -26,7 +26,6 @@ NAMED_LISTS = {
     "agents": "id",
     "resources": "id",
 }
-
 """Lists of a document whose items have an id or a name, and its key."""
 
 
@@ -104,7 +103,6 @@ WHO_TAKES = {
     "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
     "spotbag.trace": "this is a trace: use 'spotbag audit'",
 }
-
 """What to do with a document that was given where another one is wanted, by the name of its format."""
 
 

@@ -51,7 +51,6 @@ def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> boo
 
 
 Case = TypeVar("Case")
-
 Done = TypeVar("Done")
 
 

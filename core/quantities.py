@@ -11,33 +11,22 @@ from pydantic import Field, TypeAdapter, ValidationError
 from .records import INTEGRAL
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
-
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 MAX_SECONDS = 10**9
-
 KB_PER_MB = 1024
-
 SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
-
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
-
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
-
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
-
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
-
 Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**6)]
-
 Scale: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**18)]
-
 Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 

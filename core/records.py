@@ -105,11 +105,9 @@ def _integral(value: Any) -> Any:
 
 
 INTEGRAL = BeforeValidator(_integral)
-
 """For whole numbers."""
 
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[\s\S]*$", max_length=100_000)]
-
 """Free text; the pattern refuses lone surrogates, which no file can hold."""
 
 
@@ -128,11 +126,8 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
 
 
 _MOST_KEYS = 100
-
 _PROBED_ENTRIES = 1000
-
 _NONSENSE_ISSUES = 500
-
 _MOST_HINTS = 50
 
 
@@ -322,7 +317,6 @@ def _records_inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 Part = TypeVar("Part", bound=BaseModel)
-
 Numbered = Sequence[tuple[int, Part]]
 
 

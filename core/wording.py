@@ -13,13 +13,10 @@ def percent(fraction: float) -> str:
 
 
 MOST_NAMED = 6
-
 """Of longer lists, the first so many are named."""
 
 _NAME_CHARACTERS = 60
-
 _LEAST_RANGE = 3
-
 _NUMBERED = re.compile(r"(.*[-#])([1-9][0-9]{0,8})")
 
 

@@ -23,7 +23,6 @@ from ..core.records import INTEGRAL, Record, Text
 MAX_TASKS = 10_000_000
 
 Market: TypeAlias = Literal["spot", "on-demand"]
-
 MARKETS: tuple[Market, ...] = get_args(Market)
 
 

@@ -13,15 +13,11 @@ from .trace_files import Trace
 from .trace_history import History, Move, Run, VmLife, awake, read_history
 
 HIBERNATED_COLOUR = "#F5D3DA"
-
 HIBERNATED_TEXT_COLOUR = "#8E2F49"
-
 KEPT, LOST, UNFINISHED = range(3)
-
 """What became of a piece of work."""
 
 OUTCOMES = ("work kept", "work lost (after the last checkpoint)", "work of a task that never finishes")
-
 """What to call the values of `ReplayLayout.outcome`."""
 
 MARKERS = (
@@ -32,13 +28,10 @@ MARKERS = (
     "steal",
     "start from a checkpoint",
 )
-
 """Kinds of markers."""
 
 _INSET = 0.009
-
 _UPPER, _LOWER = 0.25, 0.3
-
 """Distance of signs from the middle of a row."""
 
 

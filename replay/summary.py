@@ -23,7 +23,6 @@ METRICS: dict[str, Callable[[Outcome], float]] = {
     "recoveries": lambda day: day.recoveries,
     "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
 }
-
 """What is averaged over all days, by name."""
 
 

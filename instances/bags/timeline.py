@@ -17,7 +17,6 @@ from ...core.records import INTEGRAL, Record, refuse_nonsense, validate_record
 from ...core.text_files import read_text, source_name, write_text
 
 TIMELINE_FORMAT: Literal["spotbag.timeline/1"] = "spotbag.timeline/1"
-
 _MOST_EVENTS = 10_000_000
 
 
@@ -222,5 +221,4 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
 
 
 QUIET = Timeline()
-
 """A day without events."""

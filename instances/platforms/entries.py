@@ -12,29 +12,18 @@ from ...core.quantities import MAX_SECONDS, Name, Seconds
 from ...core.records import INTEGRAL, Record
 
 SLOT_S = 60
-
 """Clusters give their processors away by the minute (Caron & de Assuncao 2016, section VI)."""
-
 VM_HOUR_S = 3600
-
 """Cloud machines are paid by the started hour."""
-
 MAX_PLATFORM_JOBS = 1_000_000
-
 MAX_PROCESSORS = 10**6
-
 MAX_NODES = 100_000
-
 MAX_MACHINES_PER_JOB = 10_000
-
 """A cloud runs no job on more machines at once; the paper has no limit, and no job that would need as many."""
-
 MAX_SIZE = 10**9
-
 HIGHEST_PRIORITY = 10**6
 
 Processors: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PROCESSORS), INTEGRAL]
-
 Cost: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 

@@ -12,9 +12,7 @@ from ...core.records import INTEGRAL, Record, Text
 from .run_times import RunTimes
 
 MAX_JOB_TASKS = 1_000_000
-
 MAX_JOB_VM_TYPES = 1_000
-
 MAX_BLOCK_S = 10**8
 
 # So long that the ids of the tasks, and the names of drawn instances, are names as well.
