@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ..audits.bags.plan import check
 from ..core.errors import SpotbagError
 from ..core.text_files import write_text
 from ..heuristics.d_spot import with_d_spot
@@ -22,7 +23,6 @@ from ..instances.bags.best_known import (
 )
 from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from ..schedules.schedule_files import read_schedule, write_schedule
 from ..solvers.front_door import solve

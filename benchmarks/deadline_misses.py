@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from ..instances.bags.scenarios import SCENARIOS, find_scenario
 from ..instances.library import library_instance
 from ..replay.front_door import replay_days, trace_day
-from ..replay.lateness import CAUSES, missed_because
 from ..replay.policies import find_policy
 from ..solvers.front_door import solve
+from ..traces.bags.lateness import CAUSES, missed_because
 from .heuristics import print_table
 
 _DAYS = 1000

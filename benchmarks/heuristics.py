@@ -13,11 +13,11 @@ import numpy as np
 
 from ..heuristics.d_spot import with_d_spot
 from ..heuristics.iterated_local_search import IlsOptions, LocalSearch
-from ..heuristics.queues import Queue, queue_times
-from ..heuristics.run import Run
 from ..instances.bags.generator import generate_instance
 from ..instances.instance import Instance
 from ..instances.library import library_instance, library_names
+from ..schedules.method import Run
+from ..schedules.queues import Queue, queue_times
 from ..solvers.front_door import solve
 from ..solvers.result import Result
 

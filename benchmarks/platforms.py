@@ -23,7 +23,7 @@ _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")
 
 def rows(numbers: Sequence[int] = (1_000, 10_000)) -> Iterator[Sequence[str]]:
     """Times of a processor for whole replays, of jobs that are drawn before, and for the audit of their traces."""
-    from ..replay.auditor import audit
+    from ..audits.auditor import audit
 
     for processors in (64, 4):
         platform = many_resources(67, 67, 66, processors=processors, fan_out=8)

@@ -9,8 +9,8 @@ import numpy as np
 from ..core.quantities import FloatArray, IntArray
 from ..instances.instance import Instance
 from ..schedules.evaluation import objective_weights
+from ..schedules.queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues
 from ..schedules.schedule import Schedule
-from .queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues
 
 
 @dataclass(slots=True)

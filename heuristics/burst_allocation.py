@@ -6,7 +6,7 @@ import math
 
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
-from .queues import Queue, ends_in_time, queue_times
+from ..schedules.queues import Queue, ends_in_time, queue_times
 
 
 def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float) -> list[Queue] | None:

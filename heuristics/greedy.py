@@ -15,9 +15,9 @@ from ..core.wording import counted
 from ..instances.durations import FULL_SPEED, NEVER
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
+from ..schedules.method import HeuristicOutcome
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
-from .outcome import HeuristicOutcome
 from .weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from ..core.quantities import IntArray
 from ..instances.durations import FULL_SPEED
 from ..instances.instance import Instance
+from ..schedules.method import HeuristicOutcome, Run, TracePoint
+from ..schedules.queues import Queue, schedule_of_queues
 from ..schedules.schedule import Schedule
 from .burst_allocation import burst_allocation
 from .greedy import greedy
-from .outcome import HeuristicOutcome
-from .queues import Queue, schedule_of_queues
-from .run import Run, TracePoint
 
 _MOVES_PER_CALL = 100_000
 

@@ -10,10 +10,9 @@ import numpy as np
 from ..core.quantities import IntArray
 from ..instances.durations import NEVER
 from ..instances.instance import Instance
+from ..schedules.method import HeuristicOutcome, Run
 from ..schedules.schedule import Schedule
 from ..schedules.timing import VmTimeline
-from .outcome import HeuristicOutcome
-from .run import Run
 
 _MOST_TRIALS = 400
 _WORK = 60_000_000

@@ -9,14 +9,13 @@ import numpy as np
 from ..instances.instance import Instance
 from ..models.divisible_bound import DivisibleBound, divisible_bound
 from ..models.task_classes import memory_is_free
+from ..schedules.method import HeuristicOutcome, Run, TracePoint
 from ..schedules.schedule import Schedule
 from .assignments import assignments_of
 from .core_loads import CoreLoads, priced_start, start_from_schedule
 from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
 from .lpt import LptOptions, lpt
-from .outcome import HeuristicOutcome
-from .run import Run, TracePoint
 
 _PLAIN_TASKS = 25
 _PLAIN_MOVES = 3_000

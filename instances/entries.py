@@ -8,16 +8,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ..core.quantities import (
-    KB_PER_MB,
-    SECONDS_PER_HOUR,
-    Credits,
-    Memory,
-    Name,
-    Price,
-    RunTime,
-    Scale,
-)
+from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR, Credits, Memory, Name, Price, RunTime, Scale
 from ..core.records import INTEGRAL, Record, Text
 
 MAX_TASKS = 10_000_000

@@ -11,17 +11,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from ..core.errors import Issue
-from ..core.quantities import (
-    KB_PER_MB,
-    MAX_SECONDS,
-    Array,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Name,
-    Seconds,
-    whole,
-)
+from ..core.quantities import KB_PER_MB, MAX_SECONDS, Array, BoolArray, FloatArray, IntArray, Name, Seconds, whole
 from ..core.records import INTEGRAL, Text, WholeDocument, field_issues
 from .durations import (
     BASELINE,

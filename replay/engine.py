@@ -12,10 +12,11 @@ from ..instances.bags.timeline import QUIET, Timeline
 from ..instances.durations import FULL_SPEED, NEVER
 from ..instances.entries import RentalOffer
 from ..schedules.timing import VmTimeline
+from ..traces.vm_records import MIGRATION_KINDS
 from .billing import PAPERS_BILLING, Billing
 from .event_loop import EventLoop
 from .fleet import Fleet
-from .outcome import MIGRATION_KINDS, Outcome
+from .outcome import Outcome
 from .plan import ReplayPlan
 from .policies.base import Policy
 from .timetable import append_task, move_up, take_task

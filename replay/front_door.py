@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
+from ..audits.bags.plan import check
 from ..core.errors import InputError, Issue, SpotbagError
 from ..core.processes import in_processes
 from ..instances.bags.scenarios import Scenario, ScriptedScenario
 from ..instances.bags.timeline import QUIET, Timeline
 from ..instances.instance import Instance
-from ..schedules.checker import check
 from ..schedules.schedule import Schedule
+from ..traces.trace import Trace
 from .billing import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome
@@ -22,7 +23,6 @@ from .policies import find_policy
 from .policies.base import Policy
 from .policies.on_demand import OnDemand
 from .summary import PolicySummary, summarise
-from .trace_files import Trace
 from .traces import trace_of
 
 PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-MIGRATION_KINDS = ("idle", "busy", "new")
-"""State of the VM that a task migrates to (HADS, section 5.3.2)."""
-
 
 @dataclass(frozen=True, slots=True)
 class VmBill:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import SpotbagError
-from ..heuristics.queues import queue_times, queues_of_schedule
 from ..instances.durations import BASELINE, FULL_SPEED
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
+from ..schedules.queues import queue_times, queues_of_schedule
 from ..schedules.schedule import Schedule
 from .work import WorkTable
 

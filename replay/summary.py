@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..core.statistics import Estimate, estimate
-from .outcome import MIGRATION_KINDS, Outcome
+from ..traces.vm_records import MIGRATION_KINDS
+from .outcome import Outcome
 
 METRICS: dict[str, Callable[[Outcome], float]] = {
     "late_tasks": lambda day: day.late_tasks,

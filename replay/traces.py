@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..traces.trace import Trace
 from .engine import Replay
 from .outcome import Outcome
-from .trace_files import Trace
 
 
 def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool = True) -> Trace:

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..core.errors import ModelRefusal
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
 from ..heuristics.search import SearchOptions, search
 from ..instances.instance import Instance
 from ..models.configuration_bound import configuration_bound
 from ..models.infeasibility import explain_infeasibility
 from ..models.nested_hall import MOST_CLASSES
 from ..models.task_classes import memory_is_free, task_classes, usable_offers
+from ..schedules.method import HeuristicOutcome, Run, TracePoint
 from ..schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from ..heuristics.run import Run
+from ..schedules.method import Run
 
 SolverStatus: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
 from ..models.class_dynamic_programme import best_plan
 from ..models.core_patterns import BurstableMode
 from ..models.makespan_window import makespan_window
+from ..schedules.method import HeuristicOutcome, Run
 from .exact_outcome import exact_outcome
 from .start_plan import start_plan
 

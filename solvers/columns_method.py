@@ -15,17 +15,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..audits.bags.plan import check
 from ..core.errors import ModelRefusal
 from ..core.quantities import FloatArray, IntArray
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound, worst_objective
 from ..models.makespan_window import makespan_window
 from ..models.task_classes import task_classes
 from ..models.vm_columns import VmColumn, plan_of_columns
-from ..schedules.checker import check
 from ..schedules.evaluation import objective_weights
+from ..schedules.method import HeuristicOutcome, Run
 from .backend import SolverLimits
 from .column_master import ColumnMaster
 from .column_program import column_program

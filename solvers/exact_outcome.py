@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from ..core.errors import SpotbagError
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import TracePoint
 from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound
 from ..models.task_classes import usable_offers
+from ..schedules.method import HeuristicOutcome, TracePoint
 from ..schedules.schedule import Schedule
 
 _CONTRADICTION = 1e-6

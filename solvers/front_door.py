@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..audits.bags.plan import check
 from ..core.errors import InputError, Issue, SpotbagError
 from ..heuristics.d_spot import d_spot_warning, with_d_spot
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run, TracePoint
 from ..instances.instance import Instance
 from ..models.divisible_bound import divisible_bound
 from ..models.infeasibility import explain_infeasibility
-from ..schedules.checker import check
+from ..schedules.method import HeuristicOutcome, Run, TracePoint
 from ..schedules.schedule import Schedule
 from .registry import find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Result, Status, closes_gap

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
 from ..models.configuration_bound import configuration_bound
 from ..models.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
+from ..schedules.method import HeuristicOutcome, Run
 from .cp_sat import solve_cp_model
 from .exact_outcome import exact_outcome
 from .model_trace import ModelTrace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..heuristics.run import Run, TracePoint
+from ..schedules.method import Run, TracePoint
 from ..schedules.schedule import Schedule
 from .backend import SolverLimits
 

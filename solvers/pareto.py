@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ..audits.bags.plan import check
 from ..core.errors import InputError, Issue, ModelRefusal, SpotbagError
 from ..heuristics.d_spot import d_spot_warning, with_d_spot
 from ..instances.instance import Instance
 from ..models.infeasibility import explain_infeasibility
 from ..models.makespan_bounds import makespan_lower_bound_s
 from ..models.task_classes import usable_offers
-from ..schedules.checker import check
 from ..schedules.schedule import Schedule
 from .front_door import start_of
 from .front_facts import FrontFacts, Gap, same_cost

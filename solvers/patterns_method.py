@@ -6,11 +6,10 @@ import math
 import time
 from dataclasses import dataclass, replace
 
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
 from ..models.makespan_window import MakespanWindow, makespan_window
 from ..models.nested_hall import NestedHallModel
+from ..schedules.method import HeuristicOutcome, Run
 from ..schedules.schedule import Schedule
 from .backend import SolverLimits
 from .exact_outcome import exact_outcome

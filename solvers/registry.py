@@ -15,10 +15,9 @@ from ..core.errors import InputError, Issue
 from ..heuristics.greedy import GreedyOptions, greedy
 from ..heuristics.iterated_local_search import IlsOptions, iterated_local_search
 from ..heuristics.lpt import LptOptions, lpt
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..heuristics.search import SearchOptions, search
 from ..instances.instance import Instance
+from ..schedules.method import HeuristicOutcome, Run
 from .auto import AutoOptions, auto
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns

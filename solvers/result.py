@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..heuristics.run import TracePoint
 from ..instances.instance import Instance
+from ..schedules.method import TracePoint
 from ..schedules.schedule import Schedule
 
 Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..heuristics.greedy import greedy
 from ..heuristics.lpt import LptOptions, lpt
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
+from ..schedules.method import HeuristicOutcome, Run
 
 
 def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..heuristics.outcome import HeuristicOutcome
-from ..heuristics.run import Run
 from ..instances.instance import Instance
 from ..models.time_indexed import BurstableRule, TimeIndexedModel, build_time_indexed
+from ..schedules.method import HeuristicOutcome, Run
 from ..schedules.schedule import Schedule
 from .backend import SolverStatus
 from .model_trace import ModelTrace

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from spotbag.audits.bags.plan import check
 from spotbag.cli import main
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.instances.instance_files import parse_instance
-from spotbag.schedules.checker import check
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.front_door import solve
 
@@ -64,7 +64,7 @@ def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> Non
 
 
 def test_every_rule_of_the_checker_is_in_formats_md() -> None:
-    from spotbag.schedules.checker import RULES
+    from spotbag.audits.bags.plan import RULES
 
     text = (ROOT / "docs" / "formats.md").read_text()
     for rule, meaning in RULES.items():

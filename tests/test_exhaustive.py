@@ -13,8 +13,8 @@ from exhaustive import ends_by_events, ends_by_seconds, exhaustive_objective, ex
 from second_by_second import brute_force_objective
 from tiny_instances import FAMILIES, tiny_instance
 
+from spotbag.audits.bags.plan import check
 from spotbag.instances.instance import Instance
-from spotbag.schedules.checker import check
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.solvers.front_door import solve
 

@@ -13,6 +13,7 @@ from random_instances import instance_documents
 from random_job_streams import job_stream_documents
 from random_platforms import platform_documents
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
@@ -22,7 +23,6 @@ from spotbag.instances.platforms.agent_trees import depth_of
 from spotbag.instances.platforms.platform_files import format_platform, parse_platform
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import format_job_stream, parse_job_stream
-from spotbag.schedules.checker import check
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.front_door import solve
 

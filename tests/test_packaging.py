@@ -13,15 +13,30 @@ import spotbag
 
 ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-ROOMS = ["core", "instances", "schedules", "models", "heuristics", "solvers", "replay", "benchmarks"]
+ROOMS = [
+    "core",
+    "instances",
+    "schedules",
+    "traces",
+    "audits",
+    "charts",
+    "models",
+    "heuristics",
+    "solvers",
+    "replay",
+    "benchmarks",
+]
 MAY_IMPORT = {
     "core": [],
     "instances": ["core"],
     "schedules": ["core", "instances"],
+    "traces": ["core", "instances"],
+    "audits": ["core", "instances", "schedules", "traces"],
+    "charts": [*ROOMS],
     "models": ["core", "instances", "schedules"],
     "heuristics": ["core", "instances", "schedules", "models"],
-    "solvers": ["core", "instances", "schedules", "models", "heuristics"],
-    "replay": ["core", "instances", "schedules", "models", "heuristics", "solvers"],
+    "solvers": ["core", "instances", "schedules", "audits", "charts", "models", "heuristics"],
+    "replay": ["core", "traces", "audits", "charts", "instances", "schedules", "models", "heuristics", "solvers"],
     "benchmarks": ROOMS,
 }
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ...core.wording import counted
 from ...instances.bags.scenarios import Scenario
 from ...replay.front_door import trace_day
-from ...replay.lateness import CAUSES, missed_because
 from ...schedules.schedule import Schedule
+from ...traces.bags.lateness import CAUSES, missed_because
 from .claims import Verdict
 from .published_days import Cell, makespan_s
 
@@ -29,7 +29,7 @@ class Misses:
     late_s : tuple of int
         By how much each late day missed it.
     causes : tuple of (str, int)
-        Why tasks were late, in the order of `spotbag.replay.lateness.CAUSES`, and on how many days.
+        Why tasks were late, in the order of `spotbag.traces.bags.lateness.CAUSES`, and on how many days.
     """
 
     days: int

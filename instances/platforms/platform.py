@@ -12,13 +12,7 @@ from ...core.errors import Issue
 from ...core.quantities import Name
 from ...core.records import Text, WholeDocument, field_issues
 from ..entries import Provenance
-from .entries import (
-    MAX_NODES,
-    MAX_PLATFORM_JOBS,
-    Agent,
-    MalleableJob,
-    Resource,
-)
+from .entries import MAX_NODES, MAX_PLATFORM_JOBS, Agent, MalleableJob, Resource
 from .platform_checks import cross_issues, cross_issues_of_parts
 
 PLATFORM_FORMAT: Literal["spotbag.platform/1"] = "spotbag.platform/1"

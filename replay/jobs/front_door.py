@@ -10,7 +10,7 @@ from ...core.errors import InputError, Issue
 from ...core.processes import in_processes
 from ...instances.streams.draws import draw_jobs, draws
 from ...instances.streams.stream import JobStream
-from ..trace_files import Trace
+from ...traces.trace import Trace
 from .a2ha import A2haSettings
 from .engine import JobReplay
 from .outcome import JobOutcome

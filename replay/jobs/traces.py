@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..outcome import MIGRATION_KINDS
-from ..trace_files import Trace
+from ...traces.trace import Trace
+from ...traces.vm_records import MIGRATION_KINDS
 from .engine import JobReplay
 from .outcome import JobOutcome
 

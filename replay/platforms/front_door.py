@@ -10,7 +10,7 @@ from ...core.errors import InputError, Issue
 from ...core.processes import in_processes
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
-from ..trace_files import Trace
+from ...traces.trace import Trace
 from .engine import PlatformReplay
 from .outcome import PlatformOutcome
 from .policies import PolicyFactory, policy_factories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ..trace_files import Trace
+from ...traces.trace import Trace
 from .engine import PlatformReplay
 from .outcome import PlatformOutcome
 

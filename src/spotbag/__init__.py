@@ -12,6 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .audits.auditor import audit
+    from .audits.bags.plan import check
+    from .charts.bags.plan import write_gantt
     from .core.errors import InputError, SpotbagError
     from .heuristics.d_spot import estimate_d_spot
     from .instances.bags.generator import generate_instance
@@ -27,15 +30,12 @@ if TYPE_CHECKING:
     from .instances.streams.stream import JobStream
     from .instances.streams.stream_files import library_job_stream, read_job_stream, write_job_stream
     from .models.instance_count import SizingProblem, TypeChoice, problem_of_job
-    from .replay.auditor import audit
     from .replay.front_door import replay_day, replay_days
     from .replay.jobs.front_door import replay_jobs
     from .replay.jobs.policy import JobPolicy
     from .replay.platforms.front_door import replay_platform
     from .replay.platforms.policies import PlatformPolicy
     from .replay.policies.base import Policy
-    from .schedules.checker import check
-    from .schedules.gantt import write_gantt
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
     from .solvers.front_door import solve
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _MODULES = {
+    "audits.auditor": ("audit",),
+    "audits.bags.plan": ("check",),
+    "charts.bags.plan": ("write_gantt",),
     "core.errors": (
         "InputError",
         "SpotbagError",
@@ -90,7 +93,6 @@ _MODULES = {
         "TypeChoice",
         "problem_of_job",
     ),
-    "replay.auditor": ("audit",),
     "replay.front_door": (
         "replay_day",
         "replay_days",
@@ -100,8 +102,6 @@ _MODULES = {
     "replay.platforms.front_door": ("replay_platform",),
     "replay.platforms.policies": ("PlatformPolicy",),
     "replay.policies.base": ("Policy",),
-    "schedules.checker": ("check",),
-    "schedules.gantt": ("write_gantt",),
     "schedules.schedule": ("Schedule",),
     "schedules.schedule_files": (
         "read_schedule",

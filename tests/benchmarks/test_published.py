@@ -44,7 +44,7 @@ from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_
 from spotbag.heuristics.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.front_door import replay_day
-from spotbag.replay.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
+from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

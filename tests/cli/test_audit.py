@@ -10,8 +10,8 @@ import hand_made_traces
 import pytest
 from command_shell import Shell
 
-from spotbag.replay.audit_findings import RULES
-from spotbag.replay.trace_files import write_traces
+from spotbag.audits.findings import RULES
+from spotbag.traces.files import write_traces
 
 
 def test_a_correct_trace(shell: Shell) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spotbag.instances.instance import Instance
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 DEADLINE_S = 2400
 D_SPOT_S = 1900

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 # A second of "small" costs 0.0001 USD, one of "large" 0.0002 USD.
 INSTANCE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 
 def job(name: str, size: int, priority: int, arrival_s: int, deadline_s: int, budget: float) -> dict[str, Any]:

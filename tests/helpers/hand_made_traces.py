@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 # A task of 500 MB takes 5 + 0.01 * 500 = 10 s to dump, after every 10 / 0.1 = 100 s of work.
 INSTANCE: dict[str, Any] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spotbag.heuristics.queues import Queue, schedule_of_queues
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
+from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 
 

@@ -6,9 +6,9 @@ import itertools
 import math
 from typing import Any
 
+from spotbag.audits.bags.plan import check
 from spotbag.instances.entries import Task, VmType
 from spotbag.instances.instance import Instance
-from spotbag.schedules.checker import check
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
 

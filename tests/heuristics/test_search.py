@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 
+from spotbag.audits.bags.plan import check
 from spotbag.heuristics.core_loads import priced_start, start_from_schedule
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.heuristics.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.lpt import LptOptions, lpt
-from spotbag.heuristics.run import Run, TracePoint
 from spotbag.heuristics.search import SearchOptions, search
 from spotbag.heuristics.timeline_kernel import list_schedule_end
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.divisible_bound import divisible_bound
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.timing import VmTimeline
 from spotbag.solvers.front_door import solve
 

@@ -15,13 +15,13 @@ from second_by_second import brute_force_objective
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.outcome import HeuristicOutcome
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.kelley import maximise_concave
 from spotbag.models.makespan_bounds import makespan_lower_bound_s, usable_cores
+from spotbag.schedules.method import HeuristicOutcome
 from spotbag.solvers.front_door import solve
 
 

@@ -10,15 +10,15 @@ import pytest
 from second_by_second import brute_force_objective
 from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
-from spotbag.heuristics.run import Run
 from spotbag.instances.instance import Instance
 from spotbag.models import class_dynamic_programme
 from spotbag.models.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
 from spotbag.models.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.nested_hall import NestedHallModel
-from spotbag.schedules.checker import check
 from spotbag.schedules.evaluation import objective_value
+from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.class_programme_method import ClassProgrammeOptions, class_programme
 from spotbag.solvers.highs import solve_with_highs

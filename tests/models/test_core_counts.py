@@ -10,10 +10,10 @@ import pytest
 from second_by_second import brute_force_objective
 from tiny_core_instances import few_classes_instance, hand_instance, tiny_instance
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.heuristics.lpt import LptOptions, lpt
-from spotbag.heuristics.run import Run
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models import core_counts as core_counts_module
@@ -21,7 +21,7 @@ from spotbag.models.class_dynamic_programme import best_plan
 from spotbag.models.core_counts import CoreCountModel
 from spotbag.models.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.nested_hall import NestedHallModel
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.core_counts_method import CoreCountOptions, core_counts
 from spotbag.solvers.cp_sat import solve_with_cp_sat

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from second_by_second import brute_force_objective
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.run import Run, TracePoint
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.configuration_bound import configuration_bound
 from spotbag.models.divisible_bound import divisible_bound
 from spotbag.models.interval import IntervalModel
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.cp_sat import solve_cp_model

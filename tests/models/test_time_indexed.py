@@ -10,14 +10,13 @@ import pytest
 from pyomo.common.collections import ComponentMap
 from second_by_second import brute_force_objective
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.greedy import greedy
-from spotbag.heuristics.outcome import HeuristicOutcome
-from spotbag.heuristics.run import Run
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import HeuristicOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs

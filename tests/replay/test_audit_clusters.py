@@ -7,8 +7,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.replay.audit_clusters import Minutes
-from spotbag.replay.audit_platform_facts import ClusterFacts
+from spotbag.audits.platforms.cluster_book import Minutes
+from spotbag.audits.platforms.facts import ClusterFacts
 
 
 def processors_in(facts: ClusterFacts, minute: int) -> int:

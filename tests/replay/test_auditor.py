@@ -10,10 +10,10 @@ import hand_made_traces
 import pytest
 from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
+from spotbag.audits.auditor import audit, audit_traces
+from spotbag.audits.findings import RULES, AuditReport
 from spotbag.core.errors import InputError
-from spotbag.replay.audit_findings import RULES, AuditReport
-from spotbag.replay.auditor import audit, audit_traces
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 
 def found(trace: Trace) -> dict[str, float]:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from random_days import random_day, random_plan
 from random_instances import instance_documents
 
+from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.instance import Instance
-from spotbag.replay.auditor import audit
 from spotbag.replay.billing import Billing
 from spotbag.replay.engine import Replay
 from spotbag.replay.plan import ReplayPlan, replay_plan

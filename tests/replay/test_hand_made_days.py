@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day, live, moments, plan, vm_type
 
+from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.auditor import audit
 from spotbag.replay.engine import Replay
 from spotbag.replay.front_door import replay_day, trace_day
 from spotbag.replay.policies.base import Policy
-from spotbag.replay.story import tell_story
 from spotbag.replay.vm import Vm
 from spotbag.schedules.schedule import Schedule
+from spotbag.traces.stories import tell_story
 
 
 def one_task(**fields: object) -> Schedule:

@@ -14,11 +14,12 @@ from hand_made_job_traces import fixed_fleet, given_up, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spotbag.audits.auditor import audit, audit_traces
+from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError
-from spotbag.replay.audit_findings import RULES
-from spotbag.replay.auditor import audit, audit_traces
-from spotbag.replay.trace_files import Trace, parse_traces, read_traces, trace_lines, write_traces
-from spotbag.replay.trace_records import JOB_EVENTS
+from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces
+from spotbag.traces.trace import Trace
+from spotbag.traces.vm_records import JOB_EVENTS
 
 
 def found(trace: Trace) -> dict[str, float]:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_streams import Anything, random_stream
 
+from spotbag.audits.auditor import audit
 from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
-from spotbag.replay.auditor import audit
 from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
 from spotbag.replay.jobs.engine import JobReplay
 from spotbag.replay.jobs.fixed_fleet import FixedFleet

@@ -11,12 +11,12 @@ import pytest
 from bad_day import bad_day
 from hand_made_job_traces import fixed_fleet, given_up, job, sampled
 
+from spotbag.charts.streams.layout import JobBar, JobPanel, job_picture
+from spotbag.charts.streams.replay import save_job_gantt
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.streams.stream_files import library_job_stream
 from spotbag.replay.jobs.front_door import replay_jobs_once
-from spotbag.replay.jobs.gantt import save_job_gantt
-from spotbag.replay.jobs.layout import JobBar, JobPanel, job_picture
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 
 def panel_of(trace: Trace) -> JobPanel:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spotbag.audits.auditor import audit
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.auditor import audit
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.front_door import replay_platform, replay_platform_once

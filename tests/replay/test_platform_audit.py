@@ -14,9 +14,10 @@ from hand_made_platform_traces import moved, place, rented, stuck
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.replay.audit_findings import RULES
-from spotbag.replay.auditor import audit, audit_traces
-from spotbag.replay.trace_files import Trace, read_traces, write_traces
+from spotbag.audits.auditor import audit, audit_traces
+from spotbag.audits.findings import RULES
+from spotbag.traces.files import read_traces, write_traces
+from spotbag.traces.trace import Trace
 
 
 def found(trace: Trace) -> dict[str, float]:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_platforms import crowded_platform, crowded_platforms, random_platforms
 
+from spotbag.audits.auditor import audit
 from spotbag.instances.platforms.platform import Platform
-from spotbag.replay.auditor import audit
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.job import PlatformJob

@@ -13,15 +13,15 @@ import pytest
 from bad_day import bad_day
 from hand_made_job_traces import sampled
 
+from spotbag.charts.platforms.bar_labels import job_colours, label_with_room, short_labels
+from spotbag.charts.platforms.layout import Move, PlatformBar, PlatformPanel, platform_picture
+from spotbag.charts.platforms.replay import save_platform_gantt
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.bar_looks import job_colours, label_with_room, short_labels
 from spotbag.replay.platforms.front_door import replay_platform_once
-from spotbag.replay.platforms.gantt import save_platform_gantt
-from spotbag.replay.platforms.layout import Move, PlatformBar, PlatformPanel, platform_picture
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.trace import Trace
 
 FIRST, HUMBLE, URGENT, HOPELESS, LARGE = range(5)
 DEDICATED, ALLOCATED, CLOUD = range(3)
@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         ("MOST_MACHINES", 3, "a picture of 4 rows of cloud machines cannot be read: 3 at most"),
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(f"spotbag.replay.platforms.layout.{name}", most)
+            patched.setattr(f"spotbag.charts.platforms.layout.{name}", most)
             with pytest.raises(SpotbagError, match=says):
                 platform_picture([tiny(), tiny()])
     assert len(platform_picture([tiny(), tiny()]).panels) == 2
@@ -252,10 +252,10 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_has_too_many_machines_names_the_policy_to_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time-saving rents three machines, the other two."""
     traces = [tiny(), tiny("time-saving")]
-    monkeypatch.setattr("spotbag.replay.platforms.layout.MOST_MACHINES", 4)
+    monkeypatch.setattr("spotbag.charts.platforms.layout.MOST_MACHINES", 4)
     with pytest.raises(SpotbagError, match=r"5 rows .* 4 at most; leave out time-saving \(which has 3\), or draw one"):
         platform_picture(traces)
-    monkeypatch.setattr("spotbag.replay.platforms.layout.MOST_MACHINES", 1)
+    monkeypatch.setattr("spotbag.charts.platforms.layout.MOST_MACHINES", 1)
     with pytest.raises(SpotbagError, match=r"5 rows .* 1 at most; draw one of fewer jobs"):
         platform_picture(traces)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
 
+from spotbag.audits.auditor import audit
+from spotbag.charts.bags.replay import MAX_ARROWS, write_replay_gantt
+from spotbag.charts.bags.replay_layout import KEPT, LOST, UNFINISHED, ReplayLayout, Stretch, replay_layout
+from spotbag.charts.chart import CATEGORIES
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.auditor import audit
-from spotbag.replay.replay_gantt import MAX_ARROWS, write_replay_gantt
-from spotbag.replay.replay_layout import KEPT, LOST, UNFINISHED, ReplayLayout, Stretch, replay_layout
-from spotbag.replay.trace_files import Trace
-from spotbag.replay.trace_history import read_history
-from spotbag.schedules.gantt_layout import CATEGORIES
+from spotbag.traces.trace import Trace
+from spotbag.traces.vm_history import read_history
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from bad_day import bad_day, quiet_day
 
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.story import tell_story
-from spotbag.replay.trace_files import Trace
+from spotbag.traces.stories import tell_story
+from spotbag.traces.trace import Trace
 
 STORY = """\
 tests/bad-day, policy hads, day 3 (by hand): 16 tasks, D_spot 1,900 s, deadline 2,400 s

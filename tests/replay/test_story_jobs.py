@@ -8,10 +8,10 @@ import hand_made_job_traces
 import pytest
 from hand_made_job_traces import fixed_fleet, given_up, sampled
 
+from spotbag.charts.bags.replay import write_replay_gantt
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.replay_gantt import write_replay_gantt
-from spotbag.replay.story import tell_story
-from spotbag.replay.trace_history import read_history
+from spotbag.traces.stories import tell_story
+from spotbag.traces.vm_history import read_history
 
 STORY = """\
 a stream by hand, policy by-hand, day 0: 3 jobs, 6 tasks, last deadline 500 s

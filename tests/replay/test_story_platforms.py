@@ -8,10 +8,10 @@ import hand_made_platform_traces
 import pytest
 from hand_made_platform_traces import moved, rented, stuck
 
+from spotbag.charts.bags.replay import write_replay_gantt
+from spotbag.charts.streams.layout import job_picture
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.jobs.layout import job_picture
-from spotbag.replay.replay_gantt import write_replay_gantt
-from spotbag.replay.story import tell_story
+from spotbag.traces.stories import tell_story
 
 STORY = """\
 moved by hand, policy by-hand, seed 3: 5 jobs on 1 dedicated cluster, 1 allocated cluster, 1 cloud

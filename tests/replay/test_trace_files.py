@@ -15,11 +15,12 @@ from hand_made_traces import hibernated_and_resumed, recovered
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.replay.audit_findings import RULES
-from spotbag.replay.trace_files import Trace, check_records, parse_traces, read_traces, trace_lines, write_traces
-from spotbag.replay.trace_records import EVENT_RECORDS
-from spotbag.replay.trace_records_platforms import PLATFORM_EVENT_RECORDS
+from spotbag.traces.files import check_records, parse_traces, read_traces, trace_lines, write_traces
+from spotbag.traces.platforms.records import PLATFORM_EVENT_RECORDS
+from spotbag.traces.trace import Trace
+from spotbag.traces.vm_records import EVENT_RECORDS
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import broken_rules, feasible, one_vm_plan
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.checker import check
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.solvers.front_door import solve
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from spotbag.charts.bags.plan import write_gantt
+from spotbag.charts.bags.plan_layout import gantt_layout
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.gantt import write_gantt
-from spotbag.schedules.gantt_layout import gantt_layout
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.front_door import solve
 

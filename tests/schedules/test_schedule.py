@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from random_instances import random_instances
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.checker import check
 from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import (

@@ -9,8 +9,8 @@ import pytest
 from exhaustive import tiny_optimum
 from tiny_instances import FAMILIES, tiny_instance
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.schedules.checker import check
 from spotbag.solvers.front_door import solve
 from spotbag.solvers.registry import METHODS
 

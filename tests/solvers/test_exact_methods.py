@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from tiny_instances import tiny_instance
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.run import Run
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.divisible_bound import divisible_bound
@@ -25,7 +25,7 @@ from spotbag.models.integer_program import IntegerProgram
 from spotbag.models.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.nested_hall import NestedHallModel
 from spotbag.models.task_classes import task_classes
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.front_door import solve

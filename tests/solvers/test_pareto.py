@@ -13,16 +13,16 @@ from tiny_core_instances import few_classes_instance, hand_instance
 from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
+from spotbag.audits.bags.plan import check
+from spotbag.charts.bags.front import best_point, write_pareto
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.models.class_dynamic_programme import ClassProgramme
-from spotbag.schedules.checker import check
 from spotbag.solvers.front_door import solve
 from spotbag.solvers.front_facts import FrontFacts, Gap
 from spotbag.solvers.front_oracles import Answer, OutOfTime, SolveOracle
 from spotbag.solvers.pareto import FrontPoint, ParetoFront
-from spotbag.solvers.pareto_picture import best_point, write_pareto
 
 
 def values(front: ParetoFront) -> list[tuple[int, float]]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.heuristics.outcome import HeuristicOutcome
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.schedules.checker import check
+from spotbag.schedules.method import HeuristicOutcome
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers import registry
 from spotbag.solvers.front_door import solve

@@ -10,8 +10,8 @@ import typer
 from .common import JsonOption, busy, make_table, print_json, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..replay.audit_findings import AuditReport
-    from ..replay.trace_files import Trace
+    from ..audits.findings import AuditReport
+    from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag audit day.jsonl"
 
@@ -37,9 +37,9 @@ def audit_command(
     processors of clusters and all figures are worked out again from the events; every broken rule is listed with its
     amount. Exit code 0: correct; 1: not correct; 2: bad input.
     """
+    from ..audits.auditor import audit_traces
     from ..core.wording import counted
-    from ..replay.auditor import audit_traces
-    from ..replay.trace_files import read_traces
+    from ..traces.files import read_traces
 
     with busy("auditing"):
         traces = read_traces(trace)

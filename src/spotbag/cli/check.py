@@ -40,9 +40,9 @@ def check_command(
 
     Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
     """
+    from ..audits.bags.plan import check
     from ..core.wording import counted
     from ..heuristics.d_spot import with_d_spot
-    from ..schedules.checker import check
     from ..schedules.schedule_files import read_schedule_document
 
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)

@@ -71,9 +71,9 @@ def pareto_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
     """
+    from ..charts.bags.front import FRONT, write_pareto
+    from ..charts.picture_files import still_format
     from ..solvers.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
-    from ..solvers.pareto_picture import FRONT, write_pareto
-    from ..solvers.pictures import still_format
 
     if plot is not None:
         still_format(plot, FRONT)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..instances.platforms.platform import Platform
     from ..replay.platforms.bounds import RunBounds
     from ..replay.platforms.front_door import PlatformRuns
-    from ..replay.trace_files import Trace
+    from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
@@ -119,13 +119,13 @@ def platform_command(
     if listed:
         _list(as_json)
         return
+    from ..charts.picture_files import still_format
+    from ..charts.platforms.replay import PICTURE
     from ..core.errors import SpotbagError
     from ..core.text_files import source_name
     from ..replay.platforms.front_door import replay_platform, replay_platform_once
-    from ..replay.platforms.gantt import PICTURE
     from ..replay.platforms.policies import platform_policy
-    from ..replay.story import tell_story
-    from ..solvers.pictures import still_format
+    from ..traces.stories import tell_story
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
     if write is not None:
@@ -265,9 +265,9 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
+    from ..charts.platforms.replay import save_platform_gantt
     from ..core.errors import SpotbagError
-    from ..replay.platforms.gantt import save_platform_gantt
-    from ..replay.trace_files import write_traces
+    from ..traces.files import write_traces
 
     files: list[str] = []
     if path is not None:

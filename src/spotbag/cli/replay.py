@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..instances.bags.scenarios import Scenario
     from ..instances.instance import Instance
     from ..replay.billing import Billing
-    from ..replay.trace_files import Trace
     from ..schedules.schedule import Schedule
+    from ..traces.trace import Trace
 
 EXAMPLE = (
     "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
@@ -111,12 +111,12 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
+    from ..charts.picture_files import picture_format
     from ..core.errors import SpotbagError
     from ..instances.bags.scenarios import find_scenario
     from ..replay.billing import Billing
     from ..replay.front_door import replay_days
     from ..replay.policies import find_policy
-    from ..schedules.gantt import picture_format
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
@@ -209,10 +209,10 @@ def _plan(
 
 def _read_plan(problem: Instance, path: str) -> Schedule:
     """Read a plan; say what the checker would say of it."""
+    from ..audits.bags.plan import check
     from ..core.errors import SpotbagError
     from ..core.text_files import source_name
     from ..heuristics.d_spot import with_d_spot
-    from ..schedules.checker import check
     from ..schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
@@ -249,8 +249,8 @@ def _traces(
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a day, and a picture for each policy."""
-    from ..replay.replay_gantt import write_replay_gantt
-    from ..replay.trace_files import write_traces
+    from ..charts.bags.replay import write_replay_gantt
+    from ..traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)
@@ -264,7 +264,7 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
-    from ..replay.story import tell_story
+    from ..traces.stories import tell_story
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})

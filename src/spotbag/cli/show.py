@@ -36,9 +36,10 @@ def show_command(
 
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
+    from ..audits.bags.plan import check
+    from ..charts.bags.plan import write_gantt
+    from ..charts.picture_files import picture_format
     from ..core.errors import SpotbagError
-    from ..schedules.checker import check
-    from ..schedules.gantt import picture_format, write_gantt
 
     if gantt is not None:
         picture_format(gantt)

@@ -76,12 +76,12 @@ def solve_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
     """
+    from ..charts.bags.convergence import CONVERGENCE, write_convergence
+    from ..charts.bags.plan import write_gantt
+    from ..charts.picture_files import picture_format, still_format
     from ..heuristics.d_spot import with_d_spot
-    from ..schedules.gantt import picture_format, write_gantt
     from ..schedules.schedule_files import read_schedule, write_schedule
-    from ..solvers.convergence import CONVERGENCE, write_convergence
     from ..solvers.front_door import solve
-    from ..solvers.pictures import still_format
 
     if gantt is not None:
         picture_format(gantt)

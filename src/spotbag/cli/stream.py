@@ -14,7 +14,7 @@ from .stream_report import library_streams, print_runs, print_streams, runs_obje
 if TYPE_CHECKING:
     from ..instances.streams.stream import JobStream
     from ..replay.jobs.unknown import Sampling
-    from ..replay.trace_files import Trace
+    from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
@@ -117,11 +117,11 @@ def stream_command(
     if listed:
         _list(as_json)
         return
+    from ..charts.picture_files import still_format
+    from ..charts.streams.replay import PICTURE
     from ..core.errors import SpotbagError
     from ..replay.jobs.front_door import replay_jobs, replay_jobs_once
-    from ..replay.jobs.gantt import PICTURE
     from ..replay.jobs.policies import a2ha_settings, job_policies
-    from ..solvers.pictures import still_format
 
     _check_options(stream, run_times, runs, once, trace)
     if write is not None:
@@ -227,8 +227,8 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ..replay.jobs.gantt import save_job_gantt
-    from ..replay.trace_files import write_traces
+    from ..charts.streams.replay import save_job_gantt
+    from ..traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)

@@ -1,0 +1,61 @@
+"""The auditor: says whether what a trace tells can have happened, and comes to what it claims.
+
+It works on the records of the trace and on the instance or platform document as it is written, in plain Python with
+exact arithmetic, and shares no code with the engines: clocks, durations, saved work, memory, cores, queues, limits,
+credits, the day of each VM, the processors of clusters and the bill are worked out here again, from the events alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..traces.files import check_records
+from ..traces.trace import Trace
+from .bags.replay import PlanAudit
+from .facts import InstanceFacts
+from .findings import RULES, AuditReport, Finding
+from .platforms.facts import PlatformFacts
+from .platforms.replay import PlatformAudit
+from .streams.replay import JobAudit
+
+
+def audit(trace: Trace, facts: InstanceFacts | PlatformFacts | None = None) -> AuditReport:
+    """Audit a replay of a plan, of a job stream, or on a hybrid platform, whose unit of cost the costs are then in.
+
+    Parameters
+    ----------
+    trace : Trace
+        As read from a file, or made by a replay.
+    facts : InstanceFacts or PlatformFacts, optional
+        Those of ``trace.instance``, to work them out only once for many traces.
+
+    Raises
+    ------
+    InputError
+        If the instance is not valid, or a record is not of the format.
+    """
+    check_records(trace)
+    facts = _facts(trace) if facts is None else facts
+    if isinstance(facts, PlatformFacts):
+        return PlatformAudit(trace, facts).report()
+    return (JobAudit if trace.of_jobs else PlanAudit)(trace, facts).report()
+
+
+def audit_traces(traces: Iterable[Trace]) -> list[AuditReport]:
+    """Audit many replays; see `audit`. Traces that share an instance document share what is worked out from it."""
+    reports: list[AuditReport] = []
+    document: dict[str, Any] | None = None
+    facts: InstanceFacts | PlatformFacts | None = None
+    for trace in traces:
+        if facts is None or trace.instance is not document:
+            document, facts = trace.instance, _facts(trace)
+        reports.append(audit(trace, facts))
+    return reports
+
+
+def _facts(trace: Trace) -> InstanceFacts | PlatformFacts:
+    return PlatformFacts(trace.instance) if trace.of_platform else InstanceFacts(trace.instance)
+
+
+__all__ = ["RULES", "AuditReport", "Finding", "audit", "audit_traces"]

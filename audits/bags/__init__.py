@@ -1,0 +1,1 @@
+"""Audits of plans, and of their replays."""

@@ -1,0 +1,422 @@
+"""The audit of a replay of a plan: hibernations, triggers, migrations, steals, checkpoints."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+
+from ...core.wording import counted
+from ...traces.trace import Trace
+from ...traces.vm_records import EVENT_RECORDS, JOB_EVENTS
+from ..facts import NOISE, InstanceFacts
+from ..vm_audit import Audit, Event, TaskBook, told
+from ..vm_books import RANKS, RunBook, VmBook, expected_day
+
+
+class PlanAudit(Audit):
+    """The audit of a replay of a plan."""
+
+    kinds = frozenset(EVENT_RECORDS) - JOB_EVENTS
+    decisions = frozenset({"launch", "trigger-set", "migrate", "steal", "steal-attempt", "stranded", "terminate"})
+    of = "plan"
+
+    def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
+        super().__init__(trace, facts)
+        self.day: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for moment in self.run["timeline"]["events"]:
+            self.day[moment["type"]].append((moment["time_s"], moment["event"]))
+        self.quiet = True  # until the first hibernation
+        self.limits_noted = False
+        self.first_homes: dict[str, set[str]] = defaultdict(set)
+        self.unmentioned = self._find_first_homes()
+        self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
+            "ready": self._ready,
+            "start": self._start,
+            "finish": self._finish,
+            "hibernate": self._hibernate,
+            "resume": self._resume,
+            "trigger-set": self._trigger_set,
+            "trigger": self._trigger,
+            "steal-attempt": self._steal_attempt,
+            "stranded": self._stranded,
+            "cycle-end": self._cycle_end,
+            "terminate": self._terminate,
+        }
+
+    def _find_first_homes(self) -> int:
+        """Find where each task is in the plan: what happens to it first tells; return how many are never told of."""
+        for event in self.trace.events:
+            if event["event"] not in ("start", "migrate", "steal"):
+                continue
+            book = self.tasks.get(event["task"])
+            if book is not None and book.home is None:
+                book.home = event["vm"] if event["event"] == "start" else event["from"]
+                self.first_homes[book.home].add(event["task"])
+        return sum(book.home is None for book in self.tasks.values())
+
+    # ------------------------------------------------------------------ events
+
+    def _handle(self, event: Event) -> None:
+        kind, now = event["event"], event["t"]
+        if kind == "launch":
+            self._launch(event)
+        elif kind == "migrate":
+            self._migrate(event)
+        elif kind == "steal":
+            self._steal(event)
+        else:
+            vm = self._vm(event, event["vm"])
+            if vm is not None:
+                if kind in RANKS:
+                    follows = {
+                        "ready": vm.launched_s,
+                        "hibernate": vm.ready_s,
+                        "resume": vm.hibernated_since_s if vm.state == "hibernated" else None,
+                        "trigger": vm.trigger_set_s,
+                    }
+                    self._check_order(event, vm.name, follows.get(kind))
+                self._catch_up(vm, now, RANKS[kind] if kind in ("trigger", "cycle-end") else -1)
+                self.handlers[kind](event, vm)
+
+    def _launched_at_first(self, event: Event) -> bool:
+        return bool(event["t"] == 0 and self.quiet)
+
+    def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
+        """Find what the VM should have done by now: of the same moment, what comes before a rank."""
+        while vm.met < len(vm.expected):
+            due = vm.expected[vm.met]
+            if (due.time_s, RANKS[due.kind]) >= (now, rank):
+                return
+            vm.met += 1
+            message = f"{vm.name} does not {due.kind} at {due.time_s} s, as {vm.type.name} VMs do"
+            self._find("timeline", vm.name, 1, "events", message)
+
+    # --------------------------------------------------------------------- VMs
+
+    def _launch(self, event: Event) -> None:
+        vm = self._new_vm(event)
+        if vm is None:
+            return
+        planned = self._launched_at_first(event)
+        vm.tasks |= self.first_homes.get(vm.name, set())
+        vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
+        self.figures.on_demand_started += vm.market == "on-demand" and not planned
+        self._check_limits(event, vm, planned)
+
+    def _over_limit(self, vm: str, over: int, message: str) -> None:
+        """In the on-demand baseline, which is only a price to compare with, that is worth a note."""
+        if self.run["hibernation"]:
+            super()._over_limit(vm, over, message)
+        elif not self.limits_noted:
+            self.limits_noted = True
+            self.notes.append(f"the on-demand baseline does not keep to the limits: {message}")
+
+    def _ready(self, event: Event, vm: VmBook) -> None:
+        now = event["t"]
+        if not self._check_ready(event, vm):
+            return
+        vm.make_ready(now)
+        if vm.market == "spot" and self.run["hibernation"]:
+            vm.expected = expected_day(self.day.get(vm.type.name, ()), now)
+        self._may_be_idle(vm, now)
+
+    def _hibernate(self, event: Event, vm: VmBook) -> None:
+        self.figures.hibernations += 1
+        self.quiet = False
+        self._check_day(event, vm)
+        if not self._in_state(event, vm, "up"):
+            return
+        now = event["t"]
+        self._no_longer_idle(vm, now)
+        vm.hibernate(now)
+        uptime = vm.uptime_s(now)
+        for run in vm.runs.values():
+            if run.due_uptime_s <= uptime:
+                over = max(uptime - run.due_uptime_s, 1)
+                message = (
+                    f"task {run.task!r} still runs when {vm.name} hibernates at {now} s; it was due {over} s before"
+                )
+                self._find("run-time", run.task, over, "s", message)
+
+    def _resume(self, event: Event, vm: VmBook) -> None:
+        self.figures.resumes += 1
+        self._check_day(event, vm)
+        if not self._in_state(event, vm, "hibernated"):
+            return
+        self._check_missed_trigger(vm, event["t"])
+        vm.trigger_at_s = None
+        vm.resume(event["t"])
+        self._may_be_idle(vm, event["t"])
+
+    def _check_day(self, event: Event, vm: VmBook) -> None:
+        """A hibernation or resume is the next one of the VM's day."""
+        kind, now = event["event"], event["t"]
+        if vm.met < len(vm.expected):
+            due = vm.expected[vm.met]
+            if (due.time_s, due.kind) == (now, kind):
+                vm.met += 1
+                return
+        if not self.run["hibernation"]:
+            reason = "the run has no hibernations"
+        elif vm.market != "spot":
+            reason = f"it is an {vm.market} VM"
+        else:
+            reason = f"nothing of the kind happens to {vm.type.name} VMs then"
+        self._find("timeline", vm.name, 1, "events", f"{told(event)}, but {reason}")
+
+    def _trigger_set(self, event: Event, vm: VmBook) -> None:
+        now, at = event["t"], event["at_s"]
+        if not self._in_state(event, vm, "hibernated"):
+            return
+        self._check_missed_trigger(vm, now)
+        if at < now:
+            self._find("trigger", vm.name, now - at, "s", f"{told(event)} to {at} s, which is past")
+        vm.trigger_at_s, vm.trigger_set_s = at, now
+
+    def _trigger(self, event: Event, vm: VmBook) -> None:
+        now, at = event["t"], vm.trigger_at_s
+        if not self._in_state(event, vm, "hibernated"):
+            return
+        if at is None:
+            self._find("trigger", vm.name, 1, "events", f"{told(event)}, but none is set")
+        elif at != now:
+            self._find("trigger", vm.name, abs(now - at), "s", f"{told(event)}, but it is set to {at} s")
+        vm.trigger_at_s = None
+
+    def _check_missed_trigger(self, vm: VmBook, now: int) -> None:
+        at = vm.trigger_at_s
+        if at is not None and at < now:
+            message = f"the migration trigger of {vm.name}, set to {at} s, has not been reached by {now} s"
+            self._find("trigger", vm.name, now - at, "s", message)
+
+    def _cycle_end(self, event: Event, vm: VmBook) -> None:
+        now = event["t"]
+        if not self._in_state(event, vm, "up"):
+            return
+        uptime, cycle = vm.uptime_s(now), self.facts.cycle_s
+        off = min(uptime % cycle, -uptime % cycle) if uptime else cycle
+        if off:
+            message = f"{told(event)}, {off} s off the end of a cycle of {cycle} s (uptime {uptime} s)"
+            self._find("cycle-end", vm.name, off, "s", message)
+        if vm.runs:
+            message = f"{told(event)}: it is not idle, {len(vm.runs)} of its cores are busy"
+            self._find("cycle-end", vm.name, len(vm.runs), "cores", message)
+        if uptime == vm.told_cycle_uptime_s:
+            self._find("cycle-end", vm.name, 1, "events", f"{told(event)} is told twice")
+        vm.told_cycle_uptime_s = uptime
+        vm.idle_since_uptime_s = None
+
+    def _may_be_idle(self, vm: VmBook, now: int) -> None:
+        """Note that a VM has nothing left to do; tasks that the events never name may wait on any VM."""
+        if not vm.tasks and vm.state == "up" and not self.unmentioned:
+            vm.idle_since_uptime_s = vm.uptime_s(now)
+
+    def _no_longer_idle(self, vm: VmBook, now: int) -> None:
+        """Find an end of the cycle that a VM has passed while it was idle."""
+        since, cycle = vm.idle_since_uptime_s, self.facts.cycle_s
+        vm.idle_since_uptime_s = None
+        if since is None:
+            return
+        boundary, uptime = max(-(-since // cycle), 1) * cycle, vm.uptime_s(now)
+        if boundary < uptime:
+            message = f"{vm.name} is idle at the end of its cycle (uptime {boundary} s), which is not told"
+            self._find("cycle-end", vm.name, 1, "events", message)
+
+    def _terminate(self, event: Event, vm: VmBook) -> None:
+        self._no_longer_idle(vm, event["t"])
+        self._check_missed_trigger(vm, event["t"])
+        self._end_vm(event, vm)
+
+    # ------------------------------------------------------------------- tasks
+
+    def _start(self, event: Event, vm: VmBook) -> None:
+        name, now, mode = event["task"], event["t"], event.get("mode")
+        book = self._task(event)
+        if book is None:
+            return
+        if book.running_on is not None:
+            self._find("task-once", name, 1, "tasks", f"{told(event)}: it is on a core of {book.running_on} already")
+            self._drop_run(name, book)
+        if book.home != vm.name:
+            self._find("placement", name, 1, "tasks", f"{told(event)}: task {name!r} belongs to {book.home}")
+            self._move(name, book, vm.name)
+        if self._in_state(event, vm, "up") and vm.uptime_s(now) < vm.first_start_uptime_s:
+            early = vm.first_start_uptime_s - vm.uptime_s(now)
+            message = f"{told(event)}, {early} s before tasks can have been moved to this new VM"
+            self._find("ready", name, early, "s", message)
+        self._check_core(event, vm, vm.type.vcpus)
+        self._check_mode(event, vm, name, mode)
+        if book.mode is not None and mode != book.mode:
+            self._find("placement", name, 1, "tasks", f"{told(event)} in {mode} mode; it came in {book.mode} mode")
+        self._check_saved(event, book)
+        self._begin(event, vm, book, self.facts.work(name, vm.type, vm.market, mode, book.saved))
+
+    def _finish(self, event: Event, vm: VmBook) -> None:
+        name, now = event["task"], event["t"]
+        book = self._task(event)
+        if book is None:
+            return
+        run = self._end_run(event, vm, book)
+        if run is not None and vm.market == "spot":
+            self.figures.checkpoints += run.work.count
+        self._move(name, book, None)
+        self._count_finish(book, now, self.facts.deadline_s)
+        self._may_be_idle(vm, now)
+
+    def _move(self, name: str, book: TaskBook, to: str | None) -> None:
+        """Let a task belong to another VM, or to none."""
+        source = self.vms.get(book.home) if book.home is not None else None
+        if source is not None:
+            source.tasks.discard(name)
+        book.home = to
+        target = self.vms.get(to) if to is not None else None
+        if target is not None:
+            self._no_longer_idle(target, self.now_s)
+            target.tasks.add(name)
+
+    # ------------------------------------------------------------------- moves
+
+    def _moved(self, event: Event, rule: str) -> tuple[TaskBook, VmBook, VmBook] | None:
+        """What a migration or steal is about, if it can be told."""
+        book = self._task(event)
+        source, target = self._vm(event, event["from"]), self._vm(event, event["to"])
+        if book is None or source is None or target is None:
+            return None
+        for vm in (source, target):
+            self._catch_up(vm, event["t"], -1)
+        name = event["task"]
+        if book.home != source.name:
+            self._find(rule, name, 1, "tasks", f"{told(event)}: task {name!r} belongs to {book.home}")
+        self._check_mode(event, target, name, event.get("mode"))
+        if source is target:
+            self._find(rule, name, 1, "tasks", f"{told(event)}: that is no move")
+        book.mode = event.get("mode")
+        return book, source, target
+
+    def _migrate(self, event: Event) -> None:
+        moved = self._moved(event, "migration")
+        self.figures.migrations[event["kind"]] += 1
+        if moved is None:
+            return
+        book, source, target = moved
+        name, now = event["task"], event["t"]
+        if source.state != "hibernated":
+            self._find("migration", name, 1, "tasks", f"{told(event)}: {source.name} is {source.state}")
+        if target.state == "hibernated":
+            self._find("migration", name, 1, "tasks", f"{told(event)}: {target.name} is hibernated")
+        self._check_kind(event, target)
+        recovered = False
+        if book.running_on is not None:
+            runner = self.vms[book.running_on]
+            done, fraction, work_s = self._checkpoints_done(runner, runner.runs[name], now)
+            self.figures.checkpoints += done
+            self._drop_run(name, book)
+            if done:
+                book.saved += fraction
+                self.figures.cpu_time_saved_s += work_s
+            recovered = book.saved > 0
+            self.figures.recoveries += recovered
+        if bool(event.get("recovered")) != recovered:
+            message = f"{told(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
+            self._find("saved", name, 1, "tasks", message)
+        self._check_saved(event, book)
+        book.moved_late = book.moved_late or bool(event.get("late"))
+        self._move(name, book, target.name)
+
+    def _checkpoints_done(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
+        """Checkpoints that a run has written; the fraction of the task and the work that they save."""
+        rules = self.facts.interval_and_dump_s(run.task) if vm.market == "spot" else None
+        runtime = self.facts.runtime_s(run.task, vm.type.name)
+        if rules is None or not run.work.count or runtime is None:
+            return 0, Fraction(0), Fraction(0)
+        interval, dump = rules
+        elapsed = vm.uptime_s(now) - run.started_uptime_s
+        done = min(run.work.count, int((elapsed * run.work.speed + NOISE) / (interval + dump)))
+        return done, done * interval / runtime, done * interval
+
+    def _check_kind(self, event: Event, target: VmBook) -> None:
+        """Whether the target of a migration is idle, busy or new; the tasks of a moment may go there one by one."""
+        kind, now = event["kind"], event["t"]
+        empty = not target.tasks
+        fits = {
+            "new": target.launched_s == now or (target.state == "launching" and empty),
+            "idle": target.state == "up" and (empty or target.filled_s == now),
+            "busy": bool(target.tasks) or self.unmentioned > 0,
+        }
+        if not fits[kind]:
+            state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
+            message = f"{told(event)} is told as of kind {kind!r}; the target is {state}"
+            self._find("migration", event["task"], 1, "tasks", message)
+        if empty:
+            target.filled_s = now
+
+    def _steal(self, event: Event) -> None:
+        self.figures.tasks_stolen += 1
+        moved = self._moved(event, "steal")
+        if moved is None:
+            return
+        book, source, target = moved
+        name, now = event["task"], event["t"]
+        if source.state != "up":
+            self._find("steal", name, 1, "tasks", f"{told(event)}: {source.name} is {source.state}")
+        if book.running_on is not None:
+            self._find("steal", name, 1, "tasks", f"{told(event)}: it runs on {book.running_on}")
+            self._drop_run(name, book)
+        if target.state != "up":
+            self._find("steal", name, 1, "tasks", f"{told(event)}: {target.name} is {target.state}")
+        elif target.busy_at(now):
+            self._find("steal", name, len(target.runs), "cores", f"{told(event)}: {target.name} is not idle")
+        target.stolen += 1
+        self._move(name, book, target.name)
+        self._may_be_idle(source, now)
+
+    def _steal_attempt(self, event: Event, vm: VmBook) -> None:
+        stolen = event["stolen"]
+        self.figures.steal_attempts += 1
+        self.figures.steals += stolen > 0
+        self._in_state(event, vm, "up")
+        if stolen != vm.stolen:
+            message = f"{told(event)} of {stolen} tasks; there were {vm.stolen}"
+            self._find("steal", vm.name, abs(stolen - vm.stolen), "tasks", message)
+        own = len(vm.tasks) - vm.stolen
+        if own > 0:
+            self._find("steal", vm.name, own, "tasks", f"{told(event)}: it is not idle, it has tasks of its own")
+        vm.stolen = 0
+
+    def _stranded(self, event: Event, vm: VmBook) -> None:
+        stays, known = event["tasks"], len(vm.tasks)
+        if not self._in_state(event, vm, "hibernated"):
+            return
+        off = max(known - stays, stays - known - self.unmentioned, 0)
+        if off:
+            message = f"{told(event)}: {stays} tasks; {known} are there"
+            self._find("migration", vm.name, off, "tasks", message)
+
+    # --------------------------------------------------------------------- end
+
+    def _close(self, vm: VmBook) -> None:
+        end = self.trace.end["t"]
+        if vm.state != "terminated":
+            self._catch_up(vm, end, -1)
+        if vm.stolen:
+            message = f"{vm.name} has stolen {vm.stolen} tasks in an attempt that is not told"
+            self._find("steal", vm.name, vm.stolen, "tasks", message)
+        for run in vm.runs.values():  # on VMs that never resumed
+            self.figures.checkpoints += self._checkpoints_done(vm, run, end)[0]
+
+    def _note_lateness(self) -> None:
+        late = [book.late_by_s for book in self.tasks.values() if book.late_by_s]
+        deadline = self.facts.deadline_s
+        if late:
+            self.notes.append(
+                f"{counted(len(late), 'task')} late for the deadline ({deadline} s), by up to {max(late)} s"
+            )
+
+    def _note_more(self) -> None:
+        given_up = [book for book in self.tasks.values() if book.moved_late]
+        if given_up:
+            in_time = sum(book.finished and not book.late_by_s for book in given_up)
+            self.notes.append(
+                f"{counted(len(given_up), 'task')} migrated too late to count on the deadline; {in_time} of them met it"
+            )

@@ -1,0 +1,112 @@
+"""What the checker of plans and the auditor of replays can find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule that a plan breaks.
+
+    Attributes
+    ----------
+    rule : str
+        Which rule, e.g. ``memory``.
+    where : str
+        The task or VM, by its id; empty for the plan as a whole.
+    amount : float
+        By how much, in ``unit``.
+    unit : str
+        E.g. ``s``, ``MB``, ``VMs``.
+    message : str
+        The same as a sentence.
+    """
+
+    rule: str
+    where: str
+    amount: float
+    unit: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Violation):
+    """One rule that a trace breaks, one of `RULES`; in all else like what the checker finds in a plan."""
+
+
+RULES = {
+    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end; "
+    "on a platform finish, terminate, submit, start on a cluster; decisions follow them",
+    "kind": "a replay of a plan tells the events of plans, one of a job stream those of streams",
+    "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
+    "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
+    "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
+    "timeline": "spot VMs hibernate and resume exactly when the day says so, and no other VMs do",
+    "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated or terminated",
+    "placement": "a task starts on the VM it belongs to, on one of its cores, where it can run, in a mode the VM has",
+    "core": "a core runs one task at a time",
+    "memory": "the tasks on the cores of a VM fit its memory together",
+    "run-time": "a task runs as long as what is left of it takes there; a job in a cloud, as long as on its machines",
+    "saved": "what is kept of a task are the checkpoints that were written, and no more",
+    "credits": "tasks at full speed on a burstable VM have the credits they spend",
+    "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
+    "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
+    "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
+    "job": "jobs arrive when the run or the platform says so; their tasks are in the pool from then on and no earlier",
+    "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
+    "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
+    "suspension": "only what runs on a VM is suspended there",
+    "cycle-end": "an idle VM reaches the end of its allocation cycle exactly there",
+    "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
+    "placing": "a job of a platform is placed when it arrives or is displaced, at once, and not where it has been "
+    "displaced from; it stays there, or goes behind all others if it is new, only if no other resource offers to run "
+    "it",
+    "one-place": "a job of a platform waits at one resource, runs there once, and ends there; none is lost",
+    "displacement": "jobs are displaced that wait behind the new one and would be late there: all of these, if the "
+    "policy displaces, and only if they have less work together than it",
+    "promise": "the end and the cost of a placement are what the resource offers, and good if deadline and budget are "
+    "kept",
+    "processors": "jobs have all processors of a cluster, minute by minute, in the order of its queue: the one that "
+    "has begun, then by priority, then by who joined it first",
+    "machines": "a job in a cloud has machines of its own, first the idle ones with the most paid time, then new ones; "
+    "a machine that is idle at the end of a paid hour is given back, and no other",
+    "bill": "all VMs are terminated, and billed, no longer than to the end of the bag; jobs in clouds are charged what "
+    "the machines cost",
+    "figures": "the figures of the end record are what the events come to",
+}
+"""Rules by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What the auditor found in one replay.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        All broken rules; empty for a correct trace.
+    cost_usd : float
+        What the VMs cost, worked out here.
+    makespan_s : int or None
+        End of the last task; None if tasks are unfinished.
+    notes : tuple of str
+        What is worth knowing but breaks no rule.
+    vm_cost_usd : mapping
+        The bill of each VM by its name.
+    """
+
+    findings: tuple[Finding, ...]
+    cost_usd: float
+    makespan_s: int | None
+    notes: tuple[str, ...] = ()
+    vm_cost_usd: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def correct(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.findings

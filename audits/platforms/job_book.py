@@ -1,0 +1,143 @@
+"""The auditor's book of one job on a hybrid platform, and the figures of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from ..findings import Finding
+from .cloud_book import MachineBook
+from .facts import NOISE, JobFacts
+
+State: TypeAlias = Literal["to come", "to be placed", "waiting", "running", "done"]
+
+
+@dataclass(slots=True, eq=False)
+class JobBook:
+    """A job, as far as the events have told.
+
+    Attributes
+    ----------
+    facts : JobFacts
+        The job.
+    state : str
+        Where it is in its life; on clusters it runs as soon as it has processors, whatever is told.
+    resource : str, optional
+        Where it waits, runs or has run; while it is to be placed, which cluster has displaced it.
+    behind_all : bool
+        Whether it was placed behind all others there.
+    start_s, due_s : int, optional
+        When it starts and ends by the rules.
+    told_start, told_end_s : bool and int, optional
+        Whether a start has been told; when it ended, as told.
+    charge : Fraction
+        What it costs.
+    machines : list of MachineBook
+        Those of a cloud that it has.
+    """
+
+    facts: JobFacts
+    state: State = "to come"
+    resource: str | None = None
+    behind_all: bool = False
+    start_s: int | None = None
+    due_s: int | None = None
+    told_start: bool = False
+    told_end_s: int | None = None
+    charge: Fraction = Fraction(0)
+    machines: list[MachineBook] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """Say where it is, after ``it``."""
+        if self.state == "to come":
+            return "has not arrived"
+        if self.state == "to be placed":
+            return "is to be placed"
+        verb = {"waiting": "waits at", "running": "runs on", "done": "has ended on"}[self.state]
+        return f"{verb} {self.resource}"
+
+    @property
+    def delay_s(self) -> int:
+        """By how much it ended after its deadline."""
+        return 0 if self.told_end_s is None else max(self.told_end_s - self.facts.deadline_s, 0)
+
+    @property
+    def overspend(self) -> Fraction:
+        """By how much it exceeds its budget."""
+        return over_budget(self.charge, self.facts.budget)
+
+
+@dataclass(slots=True)
+class PlacementCounts:
+    """What has been counted of the placements; see the end record in ``docs/formats.md``."""
+
+    good: int = 0
+    bad: int = 0
+    displaced: int = 0
+    stays: int = 0
+    unwanted: int = 0
+
+
+def over_budget(cost: Fraction, budget: Fraction) -> Fraction:
+    """By how much a cost exceeds a budget, unless that is arithmetic noise."""
+    over = cost - budget
+    return over if over > budget * NOISE else Fraction(0)
+
+
+def alike(one: Fraction, other: Fraction) -> bool:
+    """Whether two amounts are the same but for arithmetic noise."""
+    return abs(one - other) <= NOISE * max(abs(one), abs(other))
+
+
+def platform_figure_findings(
+    jobs: Collection[JobBook],
+    machines: Collection[MachineBook],
+    counts: PlacementCounts,
+    end: Mapping[str, Any],
+    last_s: int,
+) -> Iterator[Finding]:
+    """Compare the figures of an end record with what the events come to.
+
+    Parameters
+    ----------
+    jobs : collection of JobBook
+        All jobs of the platform.
+    machines : collection of MachineBook
+        All that have been launched.
+    counts : PlacementCounts
+        What the placements come to.
+    end : mapping
+        The end record.
+    last_s : int
+        Time of the last event.
+    """
+    ended = [job for job in jobs if job.told_end_s is not None]
+    cost = sum((job.charge for job in jobs), Fraction(0))
+    overspend = sum((job.overspend for job in jobs), Fraction(0))
+    found: dict[str, tuple[int | Fraction, str]] = {
+        "t": (last_s, "s"),
+        "finished": (len(ended), "jobs"),
+        "execution_time_s": (sum((job.told_end_s or 0) - job.facts.arrival_s for job in ended), "s"),
+        "delay_s": (sum(job.delay_s for job in ended), "s"),
+        "late_jobs": (sum(job.delay_s > 0 for job in ended), "jobs"),
+        "overspent_jobs": (sum(job.overspend > 0 for job in jobs), "jobs"),
+        "machines": (len(machines), "machines"),
+        "vm_hours": (sum(machine.hours for machine in machines), "h"),
+        "good": (counts.good, "placements"),
+        "bad": (counts.bad, "placements"),
+        "displaced": (counts.displaced, "jobs"),
+        "stays": (counts.stays, "jobs"),
+        "unwanted": (counts.unwanted, "jobs"),
+    }
+    if abs(end["cost"] - cost) > NOISE * cost:
+        found["cost"] = cost, "units of cost"
+    # It is what is left of costs when budgets are taken off them.
+    if abs(end["overspend"] - overspend) > NOISE * cost:
+        found["overspend"] = overspend, "units of cost"
+    for name, (value, unit) in found.items():
+        if end[name] != value:
+            message = f"the end says {name} {end[name]:.12g}; the events come to {float(value):.12g}"
+            yield Finding("figures", "", float(abs(end[name] - value)), unit, message)

@@ -1,0 +1,1 @@
+"""Audits of replays of streams."""

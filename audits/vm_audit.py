@@ -1,0 +1,419 @@
+"""What the audits of plans and of job streams share: the order of events, VMs, cores, memory, the bill."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+from ..core.wording import counted
+from ..traces.trace import Trace
+from .facts import InstanceFacts, Work, exact
+from .figures import Figures, figure_findings
+from .findings import RULES, AuditReport, Finding
+from .vm_books import RANKS, RunBook, VmBook
+
+_CREDIT_TOLERANCE = Fraction(1, 10**6)
+_SAVED_TOLERANCE = Fraction(1, 10**9)
+_FULL_SPEED = Fraction(1)
+
+Event: TypeAlias = dict[str, Any]
+
+
+@dataclass(slots=True)
+class TaskBook:
+    """A task, as far as the events have told; ``home`` is the VM it waits or runs on."""
+
+    home: str | None = None
+    saved: Fraction = Fraction(0)
+    mode: str | None = None
+    running_on: str | None = None
+    finished: bool = False
+    late_by_s: int = 0
+    moved_late: bool = False
+
+
+class Audit(ABC):
+    """An audit of a replay, from its events alone.
+
+    Parameters
+    ----------
+    trace : Trace
+        The replay; its records are those of the format.
+    facts : InstanceFacts
+        Those of its instance.
+    """
+
+    kinds: ClassVar[frozenset[str]]
+    """Events that a replay of this kind tells."""
+    decisions: ClassVar[frozenset[str]]
+    """What a policy decides, which it does only when something happens."""
+    of: ClassVar[str]
+    """What is replayed, in messages."""
+
+    def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
+        self.trace = trace
+        self.facts = facts
+        self.run = trace.run
+        self.findings: list[Finding] = []
+        self.notes: list[str] = []
+        self.vms: dict[str, VmBook] = {}
+        self.tasks = {name: TaskBook() for name in facts.tasks}
+        self.figures = Figures(n_tasks=len(self.tasks))
+        self.now_s = 0
+        self.rank = -1
+        self.living: Counter[tuple[str, str]] = Counter()
+        self.living_by_market: Counter[str] = Counter()
+        self.markets_noted: set[str] = set()
+
+    def report(self) -> AuditReport:
+        """Go through the events, then the end."""
+        for event in self.trace.events:
+            self._event(event)
+        self._moment_ends()
+        cost, vm_costs = self._end()
+        figures, last = self.figures, self.now_s
+        self.findings += figure_findings(figures, self.trace.end, float(cost), last, self.trace.of_jobs)
+        self._note_lateness()
+        unfinished = figures.n_tasks - figures.finished
+        if unfinished:
+            self.notes.append(f"{counted(unfinished, 'task')} unfinished")
+        self._note_more()
+        makespan = figures.last_finish_s if not unfinished else None
+        return AuditReport(tuple(self.findings), float(cost), makespan, tuple(self.notes), vm_costs)
+
+    def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
+        assert rule in RULES
+        self.findings.append(Finding(rule, where, float(amount), unit, message))
+
+    # ---------------------------------------------------- what each kind says
+
+    @abstractmethod
+    def _handle(self, event: Event) -> None:
+        """Follow an event of one of the `kinds`."""
+
+    @abstractmethod
+    def _launched_at_first(self, event: Event) -> bool:
+        """Whether a launch needs no cause: before anything else has happened."""
+
+    @abstractmethod
+    def _note_lateness(self) -> None:
+        """Note which tasks are late."""
+
+    def _note_more(self) -> None:  # noqa: B027
+        """Note what else is worth it."""
+
+    def _moment_ends(self) -> None:  # noqa: B027
+        """Look at what has been told of a moment, before the next one or the end."""
+
+    def _close(self, vm: VmBook) -> None:  # noqa: B027
+        """Look at a VM at the end."""
+
+    # ------------------------------------------------------------------ events
+
+    def _event(self, event: Event) -> None:
+        kind, now = event["event"], event["t"]
+        if now < self.now_s:
+            early = self.now_s - now
+            self._find("order", "", early, "s", f"{told(event)} is told after what happens at {self.now_s} s")
+        elif now > self.now_s:
+            self._moment_ends()
+            self.now_s, self.rank = now, -1
+        figures = self.figures
+        if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):
+            late = max(now - figures.last_finish_s, 1)
+            message = f"{told(event)}, after the last task has ended at {figures.last_finish_s} s"
+            self._find("bill", event.get("vm", ""), late, "s", message)
+        if kind not in self.kinds:
+            message = f"{told(event)}: a replay of a {self.of} has no such events"
+            self._find("kind", event.get("vm", ""), 1, "events", message)
+            return
+        if kind in self.decisions and self.rank < 0:
+            self._check_cause(event)
+        self._handle(event)
+
+    def _check_order(self, event: Event, where: str, follows_s: int | None) -> None:
+        """At equal times, what happens by itself stands in the fixed order.
+
+        What follows at once from something of the same moment (``follows_s``) has no place of its own.
+        """
+        kind, now = event["event"], event["t"]
+        rank = RANKS[kind]
+        if now < self.now_s:
+            return
+        if follows_s == now:
+            self.rank = max(self.rank, 0)
+            return
+        if rank < self.rank:
+            before = next(name for name, other in RANKS.items() if other == self.rank)
+            message = f"{told(event)} stands after a {before} of the same moment"
+            self._find("order", where, 1, "events", message)
+        self.rank = max(self.rank, rank)
+
+    def _check_cause(self, event: Event) -> None:
+        """A decision is taken at a moment at which something happens; the first VMs are launched at the start.
+
+        When nothing can happen any more and tasks are left, the VMs end.
+        """
+        kind, now, end = event["event"], event["t"], self.trace.end
+        at_first = kind == "launch" and self._launched_at_first(event)
+        gives_up = kind == "terminate" and now == end["t"] and self.figures.finished < self.figures.n_tasks
+        if not (at_first or gives_up or now < self.now_s):
+            message = f"{told(event)}: nothing happens then that led to it"
+            self._find("order", event.get("vm", ""), 1, "events", message)
+
+    def _vm(self, event: Event, name: str) -> VmBook | None:
+        vm = self.vms.get(name)
+        if vm is None:
+            self._find("vm", name, 1, "VMs", f"{told(event)}: no VM {name!r} has been launched")
+        elif vm.state == "terminated":
+            self._find("state", name, 1, "events", f"{told(event)}: {name} was terminated at {vm.terminated_s} s")
+            return None
+        return vm
+
+    def _in_state(self, event: Event, vm: VmBook, *states: str) -> bool:
+        if vm.state in states:
+            return True
+        self._find("state", vm.name, 1, "events", f"{told(event)}: {vm.name} is {vm.state}")
+        return False
+
+    # --------------------------------------------------------------------- VMs
+
+    def _new_vm(self, event: Event) -> VmBook | None:
+        """Open the book of a VM that is launched, if it can be."""
+        name, market = event["vm"], event["market"]
+        vm_type = self.facts.types.get(event["type"])
+        if name in self.vms:
+            self._find("vm", name, 1, "VMs", f"{told(event)}: there is a VM of this name already")
+            return None
+        if vm_type is None:
+            self._find("vm", name, 1, "VMs", f"{told(event)}: unknown type {event['type']!r}")
+            return None
+        if market not in vm_type.limits:
+            self._find("vm", name, 1, "VMs", f"{told(event)}: no {market} offer for {vm_type.name}")
+        vm = self.vms[name] = VmBook(name, vm_type, market, event["t"])
+        return vm
+
+    def _check_limits(self, event: Event, vm: VmBook, strict: bool) -> None:
+        """Count a VM; ``strict`` if the markets of the instance bind it, too."""
+        market, name = vm.market, vm.type.name
+        self.living[name, market] += 1
+        self.living_by_market[market] += 1
+        limit, cap = vm.type.limits.get(market), self.facts.market_limits[market]
+        if limit is not None and self.living[name, market] > limit:
+            over = self.living[name, market] - limit
+            message = f"{told(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
+            self._over_limit(vm.name, over, message)
+        if cap is not None and self.living_by_market[market] > cap:
+            over = self.living_by_market[market] - cap
+            message = f"{told(event)}: {over + cap} {market} VMs, {over} over the limit of {cap}"
+            self._over_limit(vm.name, over, message)
+        if market not in self.facts.markets:
+            if strict:
+                message = f"{told(event)}: the instance does not allow the {market} market"
+                self._over_limit(vm.name, 1, message)
+            elif market not in self.markets_noted:
+                self.markets_noted.add(market)
+                self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
+
+    def _over_limit(self, vm: str, over: int, message: str) -> None:
+        """There are more VMs than allowed."""
+        self._find("limit", vm, over, "VMs", message)
+
+    def _check_ready(self, event: Event, vm: VmBook) -> bool:
+        """A VM that is launching is ready when its boot is over."""
+        now = event["t"]
+        if not self._in_state(event, vm, "launching"):
+            return False
+        off = now - vm.launched_s - self.facts.boot_s
+        if off:
+            when = "late" if off > 0 else "early"
+            message = f"{told(event)}, {abs(off)} s too {when}: launched at {vm.launched_s} s"
+            self._find("ready", vm.name, abs(off), "s", message)
+        return True
+
+    def _end_vm(self, event: Event, vm: VmBook) -> None:
+        """Close the book of a VM that is terminated."""
+        now = event["t"]
+        due = vm.launched_s + self.facts.boot_s
+        if vm.state == "launching" and now > due:
+            message = f"{told(event)}: it has never been ready, which was due at {due} s"
+            self._find("ready", vm.name, now - due, "s", message)
+        if vm.state == "up":
+            for task in vm.runs:
+                left = vm.runs[task].due_uptime_s - vm.uptime_s(now)
+                self._find("state", task, max(left, 1), "s", f"{told(event)} while task {task!r} runs there")
+        self.living[vm.type.name, vm.market] -= 1
+        self.living_by_market[vm.market] -= 1
+        vm.terminate(now)
+
+    # ------------------------------------------------------------------- tasks
+
+    def _task(self, event: Event) -> TaskBook | None:
+        name = event["task"]
+        book = self.tasks.get(name)
+        if book is None:
+            self._find("task-once", name, 1, "tasks", f"{told(event)}: task {name!r} is not in the instance")
+        elif book.finished:
+            self._find("task-once", name, 1, "tasks", f"{told(event)}: task {name!r} has finished before")
+            return None
+        return book
+
+    def _begin(self, event: Event, vm: VmBook, book: TaskBook, work: Work | None) -> None:
+        """Put a task on a core, for the work that is left of it; None if it cannot run there."""
+        name, stated, now = event["task"], event["duration_s"], event["t"]
+        if work is None:
+            message = f"{told(event)}: task {name!r} cannot run on {vm.type.name}"
+            self._find("placement", name, 1, "tasks", message)
+            work = Work(Fraction(stated), 0, stated, _FULL_SPEED)
+        elif stated != work.duration_s:
+            message = f"{told(event)} for {stated} s, it takes {work.duration_s} s there"
+            self._find("run-time", name, abs(stated - work.duration_s), "s", message)
+        need_kb = self.facts.memory_kb(name)
+        vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, event.get("mode") != "baseline", need_kb), now)
+        book.running_on = vm.name
+        if vm.used_kb > vm.type.memory_kb:
+            self._check_memory(event, vm)
+
+    def _check_memory(self, event: Event, vm: VmBook) -> None:
+        """What runs from now on fits together; a task that is due now has its memory until now."""
+        uptime = vm.uptime_s(event["t"])
+        used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
+        if used_kb > vm.type.memory_kb:
+            over = (used_kb - vm.type.memory_kb) / 1024
+            need, size = used_kb / 1024, vm.type.memory_kb / 1024
+            message = f"{told(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
+            self._find("memory", vm.name, over, "MB", message)
+
+    def _check_core(self, event: Event, vm: VmBook, n_cores: int) -> None:
+        core = event["core"]
+        if core >= n_cores:
+            over = core - n_cores + 1
+            message = f"{told(event)} on core {core}; {vm.name} has cores 0 to {n_cores - 1}"
+            self._find("placement", event["task"], over, "cores", message)
+        other = vm.cores.get(core)
+        if other is not None:
+            left = max(vm.runs[other].due_uptime_s - vm.uptime_s(event["t"]), 1)
+            message = f"{told(event)} on core {core} of {vm.name}, which task {other!r} has for {left} s more"
+            self._find("core", vm.name, left, "s", message)
+
+    def _check_mode(self, event: Event, vm: VmBook, task: str, mode: str | None) -> None:
+        if mode is None and vm.type.credits is not None:
+            self._find("placement", task, 1, "tasks", f"{told(event)} in no mode; {vm.type.name} is burstable")
+        elif mode is not None and vm.type.credits is None:
+            self._find("placement", task, 1, "tasks", f"{told(event)} in {mode} mode; {vm.type.name} is not burstable")
+
+    def _check_saved(self, event: Event, book: TaskBook) -> None:
+        if not (event.get("saved") or book.saved):
+            return
+        stated = exact(event.get("saved") or 0)
+        off = abs(stated - book.saved)
+        if off > _SAVED_TOLERANCE:
+            name = event["task"]
+            message = f"{told(event)} with {float(stated):.9g} of task {name!r} saved; it is {float(book.saved):.9g}"
+            self._find("saved", name, off, "of the task", message)
+
+    def _check_same_core(self, event: Event, run: RunBook) -> None:
+        """A task leaves the core that it is on."""
+        core = event["core"]
+        if run.core != core:
+            message = f"{told(event)} on core {core}, but it runs on core {run.core}"
+            self._find("placement", run.task, abs(run.core - core), "cores", message)
+
+    def _end_run(self, event: Event, vm: VmBook, book: TaskBook) -> RunBook | None:
+        """Take a task that finishes off its core; None if it does not run there."""
+        name, now = event["task"], event["t"]
+        if book.running_on != vm.name:
+            where = "does not run" if book.running_on is None else f"runs on {book.running_on}"
+            self._find("task-once", name, 1, "tasks", f"{told(event)} on {vm.name}, but it {where}")
+            if book.running_on is not None:
+                self._drop_run(name, book)
+            return None
+        self._in_state(event, vm, "up")
+        run = vm.runs[name]
+        self._check_same_core(event, run)
+        off = vm.uptime_s(now) - run.due_uptime_s
+        if off:
+            when = "late" if off > 0 else "early"
+            message = f"{told(event)}, {abs(off)} s too {when}: it takes {run.work.duration_s} s"
+            self._find("run-time", name, abs(off), "s", message)
+        vm.leave(name, now)
+        book.running_on = None
+        return run
+
+    def _count_finish(self, book: TaskBook, now: int, deadline_s: int) -> None:
+        """Note that a task has finished, and by how much it is late."""
+        book.finished = True
+        book.late_by_s = max(now - deadline_s, 0)
+        figures = self.figures
+        figures.finished += 1
+        figures.late_tasks += book.late_by_s > 0
+        figures.late_s += book.late_by_s
+        figures.last_finish_s = max(figures.last_finish_s, now)
+
+    def _drop_run(self, name: str, book: TaskBook) -> None:
+        """End the run of a task wherever it is."""
+        if book.running_on is not None:
+            self.vms[book.running_on].leave(name, self.now_s)
+            book.running_on = None
+
+    # --------------------------------------------------------------------- end
+
+    def _end(self) -> tuple[Fraction, dict[str, float]]:
+        """Close the books of the VMs and of the tasks."""
+        end, figures, billing = self.trace.end["t"], self.figures, self.run["billing"]
+        over = figures.last_finish_s if figures.finished == figures.n_tasks else end
+        rate = exact(billing["hibernated_usd_per_gb_hour"]) / 3600
+        total, costs = Fraction(0), {}
+        for vm in self.vms.values():
+            if vm.state != "terminated":
+                amount = max(end - over, 1)
+                self._find("bill", vm.name, amount, "s", f"{vm.name} is never terminated")
+            self._close(vm)
+            if vm.state != "terminated":
+                vm.terminate(max(end, self.now_s))
+            if vm.lacking > _CREDIT_TOLERANCE:
+                lacking = float(vm.lacking)
+                message = (
+                    f"{vm.name} lacks {lacking:.6f} credits for its tasks at full speed, the first by "
+                    f"{vm.lacking_at_s} s"
+                )
+                self._find("credits", vm.name, lacking, "credits", message)
+            figures.idle_s += vm.idle_s
+            figures.blocks[vm.type.name] += vm.blocks(billing)
+            cost = vm.cost_usd(billing, rate)
+            total += cost
+            costs[vm.name] = float(cost)
+        self._check_unfinished()
+        return total, costs
+
+    def _check_unfinished(self) -> None:
+        listed = Counter(self.trace.end["unfinished"])
+        for name, book in self.tasks.items():
+            if not book.finished and name not in listed:
+                message = f"task {name!r} is lost: it has not finished and is not listed as unfinished"
+                self._find("task-once", name, 1, "tasks", message)
+        for name, count in listed.items():
+            known = self.tasks.get(name)
+            if known is None:
+                message = f"task {name!r}, listed as unfinished, is not in the instance"
+                self._find("task-once", name, 1, "tasks", message)
+            elif known.finished:
+                self._find("task-once", name, 1, "tasks", f"task {name!r} has finished, but is listed as unfinished")
+            if count > 1:
+                message = f"task {name!r} is listed as unfinished {count} times"
+                self._find("task-once", name, count - 1, "tasks", message)
+
+
+def told(event: Event) -> str:
+    """Name an event in messages."""
+    kind, moment = event["event"], f"{event['t']} s"
+    if kind in ("migrate", "steal"):
+        return f"{kind} of {event['task']!r} from {event['from']} to {event['to']} at {moment}"
+    if kind == "submit":
+        return f"submit of {event['job']!r} at {moment}"
+    if "task" in event:
+        return f"{kind} of {event['task']!r} on {event['vm']} at {moment}"
+    return f"{kind} of {event['vm']} at {moment}" if event.get("vm") is not None else f"{kind} at {moment}"

@@ -1,0 +1,1 @@
+"""Charts of plans of bags, of their replays, fronts and convergence."""

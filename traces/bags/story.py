@@ -1,0 +1,451 @@
+"""The story of a replay: what happened, in lines that a person reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from ...core.wording import (
+    MOST_NAMED,
+    counted,
+    counted_list,
+    listed,
+    moments_text,
+    percent,
+    prefix_and_number,
+    shortened,
+)
+from ..trace import Trace
+from ..vm_history import History, Move, Run, awake
+
+Event = Mapping[str, Any]
+
+
+class _Teller:
+    """Follows which task is where while it tells."""
+
+    def __init__(self, trace: Trace, history: History) -> None:
+        self.trace, self.history = trace, history
+        self.running: Counter[str] = Counter()
+        self.waiting: Counter[str] = Counter(history.first_vm.values())
+        self.started: set[str] = set()
+        self.restarted: set[str] = set()  # tasks that ran until the migration of this moment
+        self.loads: dict[str, tuple[int, int]] = {}  # of VMs that hibernate or resume at this moment
+        self.vm_of = dict(history.first_vm)
+        self.done = 0
+        self.unplaced = history.instance.n_tasks - len(history.first_vm)
+        self.down_since: dict[str, int] = {}
+        self.trigger_s: dict[str, int] = {}
+        self.moves = iter(history.moves)
+        self.lines: list[str] = []
+        self.last_end_s: dict[str, int] = {}
+        for run in history.runs:
+            self.last_end_s[run.vm] = max(self.last_end_s.get(run.vm, 0), run.end_s)
+
+    def story(self) -> list[str]:
+        instance = self.history.instance
+        deadline_s = instance.deadline_s
+        self.lines = [self._heading()]
+        passed = False
+        for time_s, group in groupby(self.trace.events, key=lambda event: event["t"]):
+            if not passed and time_s > deadline_s:
+                self._tell_deadline()
+                passed = True
+            self._moment(time_s, list(group))
+        if not passed and self.trace.end["t"] > deadline_s:
+            self._tell_deadline()
+        return self.lines + self._outcome()
+
+    def _tell(self, time_s: int, text: str) -> None:
+        self.lines.append(f"{time_s:>9,} s  {text}")
+
+    def _tell_deadline(self) -> None:
+        left = self.history.instance.n_tasks - self.done
+        if left:
+            self._tell(self.history.instance.deadline_s, f"the deadline: {counted(left, 'task')} still to finish")
+
+    def _heading(self) -> str:
+        instance, run = self.history.instance, self.trace.run
+        day = run["timeline"]["name"] + ("" if run["hibernation"] else ", nothing hibernates")
+        limits = f"deadline {instance.deadline_s:,} s"
+        if instance.d_spot_s is not None:
+            limits = f"D_spot {instance.d_spot_s:,} s, {limits}"
+        return (
+            f"{shortened(instance.name, 60)}, policy {run['policy']}, day {run['day']} ({shortened(day, 60)}): "
+            f"{counted(instance.n_tasks, 'task')}, {limits}"
+        )
+
+    # ------------------------------------------------------------- the moments
+
+    def _moment(self, time_s: int, events: list[Event]) -> None:
+        """Tell what happens at one moment: what comes from outside, what the policy makes of it, what ends."""
+        kinds: dict[str, list[Event]] = {}
+        moves: list[Move] = []
+        self.loads, self.restarted = {}, set()
+        for event in events:
+            kinds.setdefault(event["event"], []).append(event)
+            self._follow(event, moves)
+        migrated = [move for move in moves if move.kind != "steal"]
+        stolen = [move for move in moves if move.kind == "steal"]
+        told_launches = {move.target for move in migrated if move.kind == "new"}
+        launches = [event for event in kinds.get("launch", []) if event["vm"] not in told_launches]
+        if launches:
+            self._tell_launches(time_s, launches)
+        if kinds.get("resume"):
+            self._tell_resumes(time_s, _names(kinds["resume"]))
+        if kinds.get("hibernate"):
+            self._tell_hibernations(time_s, _names(kinds["hibernate"]), kinds.get("trigger-set", []))
+        self._tell_new_triggers(time_s, kinds.get("trigger-set", []), kinds.get("hibernate", []))
+        self._tell_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
+        self._tell_steals(time_s, stolen, kinds)
+        self._tell_ends(time_s, kinds)
+
+    def _follow(self, event: Event, moves: list[Move]) -> None:
+        """Keep count of what runs and waits where; note the load of a VM when it hibernates or resumes."""
+        kind = event["event"]
+        if kind == "finish":
+            self.running[event["vm"]] -= 1
+            self.started.discard(event["task"])
+            self.done += 1
+        elif kind == "start":
+            self.running[event["vm"]] += 1
+            self.waiting[event["vm"]] -= 1
+            self.started.add(event["task"])
+        elif kind in ("hibernate", "resume"):
+            self.loads[event["vm"]] = (self.running[event["vm"]], self.waiting[event["vm"]])
+        elif kind in ("migrate", "steal"):
+            move = next(self.moves)
+            moves.append(move)
+            if move.task in self.started:
+                self.running[move.source] -= 1
+                self.started.discard(move.task)
+                self.restarted.add(move.task)
+            else:
+                self.waiting[move.source] -= 1
+            self.waiting[move.target] += 1
+            self.vm_of[move.task] = move.target
+
+    def _tell_launches(self, time_s: int, launches: Sequence[Event]) -> None:
+        mix = Counter((event["type"], event["market"]) for event in launches)
+        what = ", ".join(f"{number} {vm_type} {market}" for (vm_type, market), number in mix.items())
+        readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, time_s}
+        ready = f", ready at {moments_text(readies)}" if readies else ""
+        self._tell(time_s, f"{counted(len(launches), 'VM')} rented: {what}{ready}")
+
+    def _tell_resumes(self, time_s: int, vms: list[str]) -> None:
+        for vm_type, group in self._by_type(vms).items():
+            downs = {time_s - self.down_since[vm] for vm in group}
+            for vm in group:
+                self.trigger_s.pop(vm, None)
+            after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
+            self._tell(time_s, f"{vm_type} resumes{after}: {self._vms_text(group)}")
+            for vm in group:
+                del self.down_since[vm]
+
+    def _tell_hibernations(self, time_s: int, vms: list[str], triggers: Sequence[Event]) -> None:
+        set_now = {event["vm"]: event["at_s"] for event in triggers}
+        for vm_type, group in self._by_type(vms).items():
+            self.down_since |= dict.fromkeys(group, time_s)
+            moments = {vm: set_now[vm] for vm in group if vm in set_now}
+            self.trigger_s |= moments
+            progress = f"{self.done:,} of {counted(self.history.instance.n_tasks, 'task')} done"
+            trigger = f"; {_trigger_text(moments, len(group))}" if moments else ""
+            self._tell(time_s, f"{vm_type} hibernates: {self._vms_text(group)}{trigger} ({progress})")
+
+    def _tell_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
+        """Tell the trigger times that are set again, for VMs that hibernate already."""
+        now = set(_names(hibernations))
+        changes: dict[tuple[int | None, int], list[str]] = {}
+        for event in triggers:
+            vm, before = event["vm"], self.trigger_s.get(event["vm"])
+            if vm in now or before == event["at_s"]:
+                continue
+            self.trigger_s[vm] = event["at_s"]
+            changes.setdefault((before, event["at_s"]), []).append(vm)
+        for (before, at_s), vms in changes.items():
+            earlier = "" if before is None else f" (was {before:,} s)"
+            self._tell(time_s, f"{listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
+
+    def _tell_migrations(
+        self, time_s: int, migrated: list[Move], triggers: Sequence[Event], stranded: Sequence[Event]
+    ) -> None:
+        stay = {event["vm"]: event["tasks"] for event in stranded}
+        reached = set(_names(triggers))
+        sources = dict.fromkeys([*_names(triggers), *(move.source for move in migrated), *stay])
+        by_source: dict[str, list[Move]] = {vm: [] for vm in sources}
+        for move in migrated:
+            by_source[move.source].append(move)
+        for vm, moves in by_source.items():
+            says = []
+            if moves:
+                says.append(f"{counted(len(moves), 'task')} migrated{self._targets_text(moves)}")
+            if stay.get(vm):
+                stays = "stays" if stay[vm] == 1 else "stay"
+                says.append(f"no place for {counted(stay[vm], 'task')}, which {stays} on it")
+            if not says:
+                says.append("no task to move")
+            start = f"{vm}: migration trigger reached; " if vm in reached else f"{vm}: "
+            self._tell(time_s, start + "; ".join(says))
+
+    def _targets_text(self, moves: list[Move]) -> str:
+        """Say where tasks go, and what is special about some."""
+        kinds: dict[str, str] = {}
+        numbers: Counter[str] = Counter()
+        for move in moves:
+            kinds.setdefault(move.target, move.kind)
+            numbers[move.target] += 1
+        alike: dict[tuple[int, str], list[str]] = {}
+        for vm, number in numbers.items():
+            alike.setdefault((number, kinds[vm]), []).append(vm)
+        targets = [
+            f"{number}{' each' if len(vms) > 1 else ''} to {kind} {listed(vms, 'VM')}"
+            for (number, kind), vms in alike.items()
+        ]
+        one = len(numbers) == 1
+        where = f" to {kinds[moves[0].target]} {moves[0].target}" if one else f": {', '.join(targets)}"
+        notes = []
+        kept = [move.saved for move in moves if move.saved]
+        if kept:
+            goes = "goes on from its checkpoint" if len(kept) == 1 else "go on from their checkpoints"
+            span = percent(min(kept))
+            if len({percent(saved) for saved in kept}) > 1:
+                span = f"{span.removesuffix(' %')} to {percent(max(kept))}"
+            notes.append(f"{len(kept)} {goes} at {span}")
+        restarted = sum(move.task in self.restarted and not move.saved for move in moves)
+        if restarted:
+            notes.append(f"{restarted} {'starts' if restarted == 1 else 'start'} again from nothing")
+        baseline = sum(self._runs_at_baseline(move) for move in moves)
+        if baseline:
+            notes.append(f"{baseline} in baseline mode")
+        late = sum(move.late for move in moves)
+        if late:
+            notes.append(f"{late} can no longer meet the deadline")
+        if len(moves) == 1:
+            notes = [note.removeprefix("1 ") for note in notes]
+        return where + (f" ({'; '.join(notes)})" if notes else "")
+
+    def _runs_at_baseline(self, move: Move) -> bool:
+        return move.next_run is not None and self.history.runs[move.next_run].baseline
+
+    def _tell_steals(self, time_s: int, stolen: list[Move], kinds: Mapping[str, list[Event]]) -> None:
+        thieves: dict[str, list[Move]] = {}
+        for move in stolen:
+            thieves.setdefault(move.target, []).append(move)
+        cycle_ended = set(_names(kinds.get("cycle-end", [])))
+        for vm, moves in thieves.items():
+            victims = Counter(move.source for move in moves)
+            sources = listed([_from_text(victim, number, len(victims)) for victim, number in victims.items()], "VM")
+            baseline = sum(self._runs_at_baseline(move) for move in moves)
+            mode = " (in baseline mode)" if baseline == len(moves) else ""
+            when = "idle at the end of its cycle" if vm in cycle_ended else "idle"
+            self._tell(time_s, f"{vm} {when}: steals {counted(len(moves), 'task')} from {sources}{mode}")
+        gone = set(_names(kinds.get("terminate", [])))
+        vain = [event["vm"] for event in kinds.get("steal-attempt", []) if not event["stolen"]]
+        vain = [vm for vm in dict.fromkeys(vain) if vm not in gone and vm not in thieves]
+        if vain:
+            finds = "finds" if len(vain) == 1 else "find"
+            self._tell(time_s, f"{listed(vain, 'VM')} idle: {finds} nothing to steal")
+
+    def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+        gone = sorted(_names(kinds.get("terminate", [])), key=prefix_and_number)
+        if not gone:
+            return
+        if time_s == self.trace.end["t"]:
+            self._tell(time_s, f"the bag ends; {counted(len(gone), 'VM')} terminated: {listed(gone, 'VM')}")
+            return
+        cycle_ended = set(_names(kinds.get("cycle-end", [])))
+        for at_cycle in (True, False):
+            group = [vm for vm in gone if (vm in cycle_ended) == at_cycle]
+            if not group:
+                continue
+            cycles = "its cycle" if len(group) == 1 else "their cycles"
+            end = f" at the end of {cycles}" if at_cycle else ""
+            idle = self._idle_text(group, time_s)
+            self._tell(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
+
+    def _idle_text(self, vms: list[str], time_s: int) -> str:
+        """Say how long VMs were idle since their last task, and what that cost."""
+        seconds, usd = 0, 0.0
+        for vm in vms:
+            idle, paid = self._idle_s(vm, time_s)
+            seconds += idle
+            usd += paid * self.history.offer_of(vm).price_usd_per_s
+        if not seconds:
+            return ""
+        together = "" if len(vms) == 1 else " together"
+        return f" (idle for {seconds:,} s{together}, ${usd:.4f})"
+
+    def _idle_s(self, vm: str, time_s: int) -> tuple[int, int]:
+        """Seconds that a VM was idle and awake since its last task, and how many of these are paid."""
+        life = self.history.vms[vm]
+        ready_s = life.ready_s if life.ready_s is not None else time_s
+        since = max(self.last_end_s.get(vm, 0), ready_s)
+        idle = sum(end - start for start, end in awake(life, since, time_s))
+        if self.trace.run["billing"]["first_hour_free"] and life.hibernated:
+            first = life.hibernated[0][0]
+            if first - ready_s <= 3600:
+                return idle, sum(end - start for start, end in awake(life, max(since, first), time_s))
+        return idle, idle
+
+    # ------------------------------------------------------------ who is where
+
+    def _by_type(self, vms: list[str]) -> dict[str, list[str]]:
+        groups: dict[str, list[str]] = {}
+        for vm in vms:
+            groups.setdefault(self.history.vms[vm].vm_type, []).append(vm)
+        return groups
+
+    def _vms_text(self, vms: list[str]) -> str:
+        """Say which VMs, and what they have to do."""
+        if len(vms) == 1:
+            return f"{vms[0]} {self._load_text(vms)}"
+        groups: dict[str, list[str]] = {}
+        for vm in vms:
+            groups.setdefault(self._load_text([vm]), []).append(vm)
+        if len(groups) == 1:
+            load = next(iter(groups))
+            return f"{counted(len(vms), 'VM')} ({listed(vms, 'VM')}), {'all' if load == 'idle' else 'each'} {load}"
+        if len(groups) > MOST_NAMED:
+            return f"{counted(len(vms), 'VM')}, together {self._load_text(vms)}"
+        parts = [
+            f"{listed(group, 'VM')} {'each ' if len(group) > 1 and load != 'idle' else ''}{load}"
+            for load, group in groups.items()
+        ]
+        return f"{counted(len(vms), 'VM')} ({'; '.join(parts)})"
+
+    def _load_text(self, vms: list[str]) -> str:
+        running = sum(self.loads[vm][0] for vm in vms)
+        waiting = sum(self.loads[vm][1] for vm in vms)
+        # Tasks that never start nor move stand in no event: they may wait on any VM that hibernates to the end.
+        more = self.unplaced and any(self._hibernates_to_the_end(vm) for vm in vms)
+        loads = [f"{counted(running, 'task')} running"] if running else []
+        if waiting:
+            loads.append(f"{waiting:,} waiting" if loads else f"{counted(waiting, 'task')} waiting")
+        if more:
+            loads.append("others that never start")
+        return f"with {' and '.join(loads)}" if loads else "idle"
+
+    def _hibernates_to_the_end(self, vm: str) -> bool:
+        life = self.history.vms[vm]
+        return bool(life.hibernated) and life.hibernated[-1][1] == self.trace.end["t"]
+
+    # -------------------------------------------------------------- the ending
+
+    def _outcome(self) -> list[str]:
+        trace, end = self.trace, self.trace.end
+        instance = self.history.instance
+        if end["unfinished"]:
+            done = f"{end['finished']:,} of {counted(instance.n_tasks, 'task')} finished by {end['t']:,} s"
+        else:
+            done = f"{counted(instance.n_tasks, 'task')} finished by {end['makespan_s']:,} s"
+        lines = [f"In the end: {done}, for ${end['cost_usd']:.4f}; {deadline_text(trace, self.history)}."]
+        more = f", {counted(end['on_demand_started'], 'VM')} started during the day" if end["on_demand_started"] else ""
+        saved = f"; checkpoints saved {end['cpu_time_saved_s']:,.0f} s of work" if end["recoveries"] else ""
+        lines.append(f"Over the day: {counts_text(trace)}{more}{saved}.")
+        return lines + self._late_lines() + self._unfinished_lines()
+
+    def _late_lines(self) -> list[str]:
+        deadline_s = self.history.instance.deadline_s
+        known = {move.task: move for move in self.history.moves if move.late}
+        moved = {move.task: move for move in self.history.moves}
+        by_reason: dict[str, list[str]] = {}
+        late = [run for run in self.history.runs if run.ending == "finished" and run.end_s > deadline_s]
+        for run in sorted(late, key=lambda run: -run.end_s):
+            move = known.get(run.task)
+            if move is not None and move.time_s <= run.start_s:
+                reason = f"no VM could finish in time when {move.source} was emptied at {move.time_s:,} s"
+            else:
+                reason = self._delay_text(run, moved.get(run.task))
+            by_reason.setdefault(reason, []).append(f"{run.task} by {run.end_s - deadline_s:,} s")
+        return [f"Late: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
+
+    def _delay_text(self, run: Run, move: Move | None) -> str:
+        """Say what held up a task that was not known to be late."""
+        down = self.history.vms[run.vm].hibernated
+        during = sum(up - since for since, up in down if run.start_s <= since and up <= run.end_s)
+        if during:
+            return f"{run.vm} hibernated for {during:,} s while it ran"
+        if move is not None:
+            came = "stolen by" if move.kind == "steal" else "migrated to"
+            return f"{came} {run.vm} at {move.time_s:,} s, where it started at {run.start_s:,} s"
+        before = sum(up - since for since, up in down if up <= run.start_s)
+        if before:
+            return f"{run.vm} had hibernated for {before:,} s before it started"
+        return f"it started on {run.vm} only at {run.start_s:,} s"
+
+    def _unfinished_lines(self) -> list[str]:
+        unfinished: Sequence[str] = self.trace.end["unfinished"]
+        stranded = {event["vm"]: event["t"] for event in self.trace.events if event["event"] == "stranded"}
+        by_reason: dict[str, list[str]] = {}
+        for task in unfinished:
+            vm = self.vm_of.get(task)
+            if vm is None:
+                down = [vm for vm in self.history.vms if self._hibernates_to_the_end(vm)]
+                where = f"; hibernated to the end: {listed(down, 'VM')}" if down else ""
+                reason = f"never started{where}"
+            elif self._hibernates_to_the_end(vm):
+                reason = f"{vm} hibernates from {self.history.vms[vm].hibernated[-1][0]:,} s to the end"
+                if vm in stranded:
+                    reason += f", and at {stranded[vm]:,} s there was no place elsewhere"
+            else:
+                reason = f"left on {vm}"
+            by_reason.setdefault(reason, []).append(task)
+        return [f"Unfinished: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
+
+
+def _names(events: Iterable[Event]) -> list[str]:
+    return [event["vm"] for event in events]
+
+
+def _from_text(vm: str, number: int, victims: int) -> str:
+    return vm if victims == 1 else f"{vm} ({number})"
+
+
+def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
+    """Say when which trigger is due."""
+    by_moment: dict[int, list[str]] = {}
+    for vm, at_s in moments.items():
+        by_moment.setdefault(at_s, []).append(vm)
+    distinct = sorted(by_moment)
+    if len(distinct) == 1:
+        whose = "" if len(moments) == n_vms else f" of {listed(list(moments), 'VM')}"
+        return f"migration trigger{whose} at {distinct[0]:,} s"
+    if len(distinct) <= MOST_NAMED:
+        parts = [f"at {at_s:,} s ({listed(by_moment[at_s], 'VM')})" for at_s in distinct]
+        return f"migration triggers {', '.join(parts)}"
+    return f"migration triggers from {distinct[0]:,} to {distinct[-1]:,} s"
+
+
+def counts_text(trace: Trace) -> str:
+    """Say how often what happened."""
+    end = trace.end
+    kinds = end["migrations"]
+    moved = sum(kinds.values())
+    words = {"idle": "to VMs idle until then", "busy": "to busy VMs", "new": "starting a new VM"}
+    where = ", ".join(f"{kinds[kind]:,} {text}" for kind, text in words.items() if kinds[kind])
+    steals = counted(end["steals"], "steal") + (f" of {counted(end['tasks_stolen'], 'task')}" if end["steals"] else "")
+    return ", ".join(
+        [
+            counted(end["hibernations"], "hibernation"),
+            counted(end["resumes"], "resume"),
+            counted(moved, "migration") + (f" ({where})" if moved else ""),
+            steals,
+            f"{end['recoveries']:,} {'recovery' if end['recoveries'] == 1 else 'recoveries'}",
+            counted(end["checkpoints"], "checkpoint"),
+        ]
+    )
+
+
+def deadline_text(trace: Trace, history: History) -> str:
+    """Say whether the deadline was met, and by how much."""
+    end, deadline_s = trace.end, history.instance.deadline_s
+    missed = []
+    if end["unfinished"]:
+        missed.append(f"{counted(len(end['unfinished']), 'task')} unfinished")
+    if end["late_tasks"]:
+        missed.append(f"{counted(end['late_tasks'], 'task')} late")
+    if missed:
+        return f"deadline missed ({', '.join(missed)})"
+    return f"deadline met ({deadline_s - end['makespan_s']:,} s to spare)"

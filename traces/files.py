@@ -1,0 +1,274 @@
+"""Traces of replays as files: JSON lines, ``spotbag.trace/1``; see *Trace of a replay* in ``docs/formats.md``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from ..core.errors import InputError, Issue, SpotbagError
+from ..core.json_documents import check_format, parse_json
+from ..core.records import Record, field_issues
+from ..core.text_files import read_text, source_name, write_text
+from ..instances.instance import Instance
+from ..instances.platforms.platform_files import platform_of_document
+from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
+from .trace import Trace, _of_platform
+from .vm_records import EVENT_RECORDS, EndRecord, EventRecord, HeaderRecord, RunRecord
+
+TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
+_MOST_ISSUES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models of the records of a replay."""
+
+    run: type[Record]
+    events: Mapping[str, type[EventRecord]]
+    end: type[Record]
+
+
+_OF_INSTANCES = _Models(RunRecord, EVENT_RECORDS, EndRecord)
+_OF_PLATFORMS = _Models(PlatformRunRecord, PLATFORM_EVENT_RECORDS, PlatformEndRecord)
+_BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
+"""What may stand before a record."""
+
+
+def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
+    """Yield the lines of a trace file, without line ends.
+
+    Parameters
+    ----------
+    traces : iterable of Trace
+        At least one; all of the same instance or platform.
+
+    Raises
+    ------
+    SpotbagError
+        If there is no trace, or the instances differ: a file holds the replays of one instance.
+    """
+    from importlib.metadata import version
+
+    instance: dict[str, Any] | None = None
+    for trace in traces:
+        if instance is None:
+            instance = trace.instance
+            yield _line(
+                {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
+            )
+        elif trace.instance is not instance and trace.instance != instance:
+            kind = "platform" if trace.of_platform else "instance"
+            raise SpotbagError(
+                f"a trace file holds replays of one {kind}; {trace.instance.get('name')!r} is another one than "
+                f"{instance.get('name')!r}, or changed (write it to a file of its own)"
+            )
+        yield _line(trace.run)
+        yield from map(_line, trace.events)
+        yield _line(trace.end)
+    if instance is None:
+        raise SpotbagError("no trace to write: a trace file holds at least one replay")
+
+
+def write_traces(path: str | os.PathLike[str], traces: Iterable[Trace]) -> None:
+    """Write traces to a file, at once.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    traces : iterable of Trace
+        At least one; all of the same instance.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written, there is no trace, or the traces are of different instances.
+    """
+    write_text(path, "\n".join(trace_lines(traces)) + "\n")
+
+
+def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
+    """Read a trace file, or standard input for ``-``.
+
+    Every record is checked on its own, and that the records stand in order; whether what they tell can be true is
+    the auditor's business.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or with the lines that are wrong.
+    """
+    source = source_name(path)
+    return parse_traces(read_text(path), source)
+
+
+def parse_traces(text: str, source: str) -> list[Trace]:
+    """Read traces from the text of a file.
+
+    Parameters
+    ----------
+    text : str
+        JSON lines.
+    source : str
+        Its name in messages.
+
+    Raises
+    ------
+    InputError
+        With the lines that are wrong.
+    """
+    traces: list[Trace] = []
+    instance: dict[str, Any] = {}
+    run: dict[str, Any] = {}
+    events: list[dict[str, Any]] = []
+    issues: list[Issue] = []
+    models = _OF_INSTANCES
+    before = ""
+    number = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = _parsed(line, number, source)
+            kind = _kind(record, before, number, source)
+        except InputError:
+            if not before:
+                _refuse_another_document(text, source)
+            raise
+        if kind == "header":
+            instance = _instance(record, source)
+            models = _models(instance)
+        else:
+            issues += _issues(record, kind, number, models)
+            if len(issues) >= _MOST_ISSUES:
+                break
+        if kind == "run":
+            run, events = record, []
+        elif kind == "event":
+            events.append(record)
+        elif kind == "end":
+            traces.append(Trace(instance, run, events, record))
+        before = kind
+    if issues:
+        raise InputError(source, issues)
+    if before != "end":
+        raise InputError(source, [Issue(f"line {number}", f"the file ends after a {before!r} record; it is cut short")])
+    return traces
+
+
+def check_records(trace: Trace) -> None:
+    """Refuse a trace made in memory whose records are not those of the format; the instance is not looked at.
+
+    Raises
+    ------
+    InputError
+        With the records that are wrong, by the number of the line they would have in a file of their own.
+    """
+    models = _models(trace.instance)
+    issues = _issues(trace.run, "run", 2, models)
+    for number, event in enumerate(trace.events, 3):
+        issues += _issues(event, "event", number, models)
+        if len(issues) >= _MOST_ISSUES:
+            break
+    issues += _issues(trace.end, "end", 3 + len(trace.events), models)
+    if issues:
+        raise InputError("trace", issues)
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _parsed(line: str, number: int, source: str) -> dict[str, Any]:
+    try:
+        return parse_json(line, source)
+    except InputError as error:
+        issues = [Issue(f"line {number}", str(issue).replace("in line 1, ", "in ")) for issue in error.issues]
+        raise InputError(source, issues) from None
+
+
+def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> str:
+    """Say what a record is; refuse one that cannot stand here."""
+    where, kind = f"line {number}", record.get("record")
+    if not before:
+        if kind != "header":
+            raise InputError(source, [Issue(where, "must be the header of a trace", "record", kind)])
+        check_format(record, TRACE_FORMAT, source)
+        return "header"
+    if not isinstance(kind, str) or kind not in _BEFORE:
+        raise InputError(source, [Issue(where, f"must be one of {', '.join(_BEFORE)}", "record", kind)])
+    if before not in _BEFORE[kind]:
+        raise InputError(source, [Issue(where, f"a {kind!r} record cannot follow a {before!r} record")])
+    return kind
+
+
+def _refuse_another_document(text: str, source: str) -> None:
+    """Refuse a text that is one document of another format, in one line or in many, and say what takes it."""
+    try:
+        document = parse_json(text, source)
+    except InputError:
+        return
+    if "format" in document:
+        check_format(document, TRACE_FORMAT, source)
+
+
+def _models(document: Mapping[str, Any]) -> _Models:
+    return _OF_PLATFORMS if _of_platform(document) else _OF_INSTANCES
+
+
+def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
+    issues = _record_issues(HeaderRecord, header, 1)
+    if issues:
+        raise InputError(source, issues)
+    document: dict[str, Any] = header["instance"]
+    if _of_platform(document):
+        platform = platform_of_document(document, f"{source}: platform of the header")
+        if not platform.jobs:
+            raise InputError(source, [Issue("platform of the header", "is missing; a replay has jobs", "jobs")])
+        return document
+    check_format(document, "spotbag.instance/1", f"{source}: instance of the header")
+    instance = Instance.from_document(document, f"{source}: instance of the header")
+    if instance.d_spot_s is None:
+        raise InputError(source, [Issue("instance of the header", "is missing; a replay knows it", "d_spot_s")])
+    return document
+
+
+def _issues(record: dict[str, Any], kind: str, number: int, models: _Models) -> list[Issue]:
+    """Say what is wrong with the fields of a record."""
+    if kind != "event":
+        return _record_issues(models.run if kind == "run" else models.end, record, number)
+    name = record.get("event")
+    if not isinstance(name, str) or name not in models.events:
+        known = ", ".join(models.events)
+        rule = "is missing" if name is None else f"is not known (known: {known})"
+        return [Issue(f"line {number}", rule, "event", Issue.NOTHING if name is None else name)]
+    return _record_issues(models.events[name], record, number)
+
+
+def _record_issues(model: type[Record], record: dict[str, Any], number: int) -> list[Issue]:
+    try:
+        model.model_validate(record)
+    except ValidationError as error:
+        place = f"line {number}"
+        found = field_issues(error, model, record)
+        # In files the key is "from", which no attribute can be called.
+        return [Issue(place, issue.rule.replace("from_vm", "from"), issue.path, issue.value) for issue in found]
+    return []
+
+
+__all__ = [
+    "EVENT_RECORDS",
+    "PLATFORM_EVENT_RECORDS",
+    "TRACE_FORMAT",
+    "Trace",
+    "check_records",
+    "parse_traces",
+    "read_traces",
+    "trace_lines",
+    "write_traces",
+]

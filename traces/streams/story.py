@@ -1,0 +1,222 @@
+"""The story of a replay of a job stream: arrivals, queues, suspensions, deadlines of jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ...core.errors import SpotbagError
+from ...core.wording import counted, counted_list, listed, moments_text, prefix_and_number, shortened
+from ..trace import Trace
+from ..vm_history import History, Run, read_history
+
+Event = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Job:
+    """A job, and how far it has come."""
+
+    id: str
+    application: str
+    deadline_s: int
+    tasks: list[str]
+    done: int = 0
+    passed: bool = False
+
+    @property
+    def left(self) -> int:
+        """Tasks that have not finished."""
+        return len(self.tasks) - self.done
+
+
+def tell_job_story(trace: Trace) -> list[str]:
+    """Tell a replay of a job stream in order of time; see `spotbag.traces.stories.tell_story`."""
+    return _Teller(trace, read_history(trace)).story()
+
+
+class _Teller:
+    """Follows jobs and tasks while it tells."""
+
+    def __init__(self, trace: Trace, history: History) -> None:
+        self.trace, self.history = trace, history
+        self.lines: list[str] = []
+        self.jobs: dict[str, _Job] = {}
+        names = list(history.instance.task_index)
+        place = 0
+        for job in trace.run["jobs"]:
+            tasks = names[place : place + job["n_tasks"]]
+            place += len(tasks)
+            self.jobs[job["id"]] = _Job(job["id"], job["application"], job["deadline_s"], tasks)
+        self.job_of = {task: job for job in self.jobs.values() for task in job.tasks}
+        self.deadlines = sorted(self.jobs.values(), key=lambda job: job.deadline_s)
+        self.runs_ended: dict[tuple[str, int], Run] = {(run.task, run.end_s): run for run in history.runs}
+        self.busy_until_s: dict[str, int] = {}
+        self.returned_s: dict[str, tuple[int, str]] = {}
+
+    def story(self) -> list[str]:
+        self.lines = [self._heading()]
+        for time_s, group in groupby(self.trace.events, key=lambda event: event["t"]):
+            self._tell_deadlines(time_s)
+            self._moment(time_s, list(group))
+        self._tell_deadlines(self.trace.end["t"])
+        return self.lines + self._outcome()
+
+    def _tell(self, time_s: int, text: str) -> None:
+        self.lines.append(f"{time_s:>9,} s  {text}")
+
+    def _heading(self) -> str:
+        run, instance = self.trace.run, self.history.instance
+        return (
+            f"{shortened(instance.name, 60)}, policy {run['policy']}, day {run['day']}: "
+            f"{counted(len(self.jobs), 'job')}, {counted(instance.n_tasks, 'task')}, last deadline "
+            f"{self.deadlines[-1].deadline_s:,} s"
+        )
+
+    def _tell_deadlines(self, before_s: int) -> None:
+        """Tell the deadlines before a time of jobs that are not done."""
+        while self.deadlines and self.deadlines[0].deadline_s < before_s:
+            job = self.deadlines.pop(0)
+            if job.left:
+                self._tell(job.deadline_s, f"the deadline of {job.id}: {counted(job.left, 'task')} still to finish")
+
+    # ------------------------------------------------------------- the moments
+
+    def _moment(self, time_s: int, events: Sequence[Event]) -> None:
+        """Tell what happens at one moment: what comes from outside, what the policy makes of it, what ends."""
+        kinds: dict[str, list[Event]] = {}
+        for event in events:
+            kinds.setdefault(event["event"], []).append(event)
+        self._tell_finishes(time_s, kinds.get("finish", []))
+        for event in kinds.get("submit", []):
+            job = self._job(event)
+            what = f"{counted(len(job.tasks), 'task')} of {shortened(job.application, 40)}"
+            self._tell(time_s, f"{job.id} arrives: {what}, due by {job.deadline_s:,} s")
+        if "wake" in kinds and kinds.keys() & {"launch", "assign", "return", "suspend", "terminate"}:
+            self._tell(time_s, "the policy is woken, as it had asked")
+        self._tell_launches(time_s, kinds.get("launch", []))
+        for event in kinds.get("suspend", []):
+            run = self.runs_ended.get((event["task"], time_s))
+            ran = "" if run is None else f" after {time_s - run.start_s:,} s"
+            self._tell(time_s, f"{event['vm']} suspends {event['task']}{ran}")
+            self.busy_until_s[event["vm"]] = time_s
+        self._tell_returns(time_s, kinds.get("return", []))
+        self._tell_assignments(time_s, kinds.get("assign", []))
+        self._tell_ends(time_s, kinds)
+
+    def _job(self, event: Event) -> _Job:
+        job = self.jobs.get(event["job"])
+        if job is None:
+            raise SpotbagError(
+                f"the run of the trace has no job {event['job']!r}, which arrives at {event['t']} s; "
+                "'spotbag audit' says more"
+            )
+        return job
+
+    def _tell_finishes(self, time_s: int, finishes: Sequence[Event]) -> None:
+        for event in finishes:
+            self.busy_until_s[event["vm"]] = time_s
+            job = self.job_of.get(event["task"])
+            if job is None:
+                continue
+            job.done += 1
+            if not job.left:
+                early = job.deadline_s - time_s
+                when = f"{early:,} s before its deadline" if early >= 0 else f"{-early:,} s after its deadline"
+                self._tell(time_s, f"{job.id} is done, {when}")
+
+    def _tell_launches(self, time_s: int, launches: Sequence[Event]) -> None:
+        if not launches:
+            return
+        mix = Counter(event["type"] for event in launches)
+        what = ", ".join(f"{number} {vm_type}" for vm_type, number in mix.items())
+        readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, time_s}
+        ready = f", ready at {moments_text(readies)}" if readies else ""
+        names = listed([event["vm"] for event in launches], "VM")
+        self._tell(time_s, f"{counted(len(launches), 'VM')} rented: {what} ({names}){ready}")
+
+    def _tell_returns(self, time_s: int, returns: Sequence[Event]) -> None:
+        if returns:
+            self.returned_s |= {event["task"]: (time_s, event["vm"]) for event in returns}
+            sources = Counter(event["vm"] for event in returns)
+            parts = [f"{counted(number, 'task')} from {vm}" for vm, number in sources.items()]
+            self._tell(time_s, f"back to the pool: {listed(parts, 'VM')}")
+
+    def _tell_assignments(self, time_s: int, assignments: Sequence[Event]) -> None:
+        if assignments:
+            targets = Counter((event["vm"], event.get("position") is not None) for event in assignments)
+            parts = [
+                f"{counted(number, 'task')} to {'the front of ' * early}{vm}" for (vm, early), number in targets.items()
+            ]
+            self._tell(time_s, f"assigned: {listed(parts, 'VM')}")
+
+    def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+        gone = sorted([event["vm"] for event in kinds.get("terminate", [])], key=prefix_and_number)
+        if not gone:
+            return
+        names = listed(gone, "VM")
+        if time_s == self.trace.end["t"]:
+            over = "the run ends" if self.trace.end["unfinished"] else "all jobs are done"
+            self._tell(time_s, f"{over}; {counted(len(gone), 'VM')} terminated: {names}")
+            return
+        cycle_ended = {event["vm"] for event in kinds.get("cycle-end", [])}
+        cycles = "its cycle" if len(gone) == 1 else "their cycles"
+        end = f" at the end of {cycles}" if cycle_ended.issuperset(gone) else ""
+        idle = sum(self._idle_s(vm, time_s) for vm in gone)
+        together = "" if len(gone) == 1 else " together"
+        self._tell(time_s, f"{names} terminated{end}" + (f" (idle for {idle:,} s{together})" if idle else ""))
+
+    def _idle_s(self, vm: str, time_s: int) -> int:
+        """Seconds since a VM that ends ran something, or was ready."""
+        ready_s = self.history.vms[vm].ready_s
+        return 0 if ready_s is None else time_s - max(self.busy_until_s.get(vm, 0), ready_s)
+
+    # -------------------------------------------------------------- the ending
+
+    def _outcome(self) -> list[str]:
+        end, n_tasks = self.trace.end, self.history.instance.n_tasks
+        if end["unfinished"]:
+            done = f"{end['finished']:,} of {counted(n_tasks, 'task')} finished by {end['t']:,} s"
+        else:
+            done = f"{counted(n_tasks, 'task')} finished by {end['makespan_s']:,} s"
+        missed = [f"{counted(len(end['unfinished']), 'task')} unfinished"] if end["unfinished"] else []
+        if end["late_tasks"]:
+            missed.append(f"{counted(end['late_tasks'], 'task')} late")
+        verdict = f"deadlines missed ({', '.join(missed)})" if missed else "all deadlines met"
+        counts = [f"{counted(len(self.history.vms), 'VM')} rented"]
+        if end.get("blocks"):
+            blocks = ", ".join(f"{number:,} {vm_type}" for vm_type, number in end["blocks"].items() if number)
+            counts.append(f"{counted(sum(end['blocks'].values()), 'block')} billed ({blocks})")
+        if end.get("idle_s"):
+            counts.append(f"{end['idle_s']:,} s idle")
+        counts.append(counted(end.get("suspensions") or 0, "suspension"))
+        counts.append(f"{counted(end.get('returns') or 0, 'return')} to the pool")
+        return [
+            f"In the end: {done}, for ${end['cost_usd']:.4f}; {verdict}.",
+            f"Over the stream: {', '.join(counts)}.",
+            *self._late_lines(),
+            *self._unfinished_lines(),
+        ]
+
+    def _late_lines(self) -> list[str]:
+        ends = {run.task: run.end_s for run in self.history.runs if run.ending == "finished"}
+        lines = []
+        for job in self.jobs.values():
+            late = [ends[task] - job.deadline_s for task in job.tasks if ends.get(task, 0) > job.deadline_s]
+            if late:
+                of = counted(len(job.tasks), "task")
+                lines.append(f"Late: {job.id}: {len(late):,} of {of}, by up to {max(late):,} s.")
+        return lines
+
+    def _unfinished_lines(self) -> list[str]:
+        by_reason: dict[str, list[str]] = {}
+        for task in self.trace.end["unfinished"]:
+            job = self.job_of.get(task)
+            of = "" if job is None else f" of {job.id}"
+            back = self.returned_s.get(task)
+            reason = "left in the pool" if back is None else f"back in the pool since {back[0]:,} s, from {back[1]}"
+            by_reason.setdefault(f"{of}: {reason}", []).append(task)
+        return [f"Unfinished: {counted_list(tasks)}{reason}." for reason, tasks in by_reason.items()]

@@ -1,0 +1,46 @@
+"""A trace: what happened in a replay, event by event, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..instances.platforms.platform import PLATFORM_FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All that happened in one replay.
+
+    Attributes
+    ----------
+    instance : dict
+        The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
+    run : dict
+        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream. On a
+        platform: policy, seed, rules, whether it displaces.
+    events : list of dict
+        The records ``event``, in the order they happened.
+    end : dict
+        The record ``end``: the figures of the replay.
+    """
+
+    instance: dict[str, Any]
+    run: dict[str, Any]
+    events: list[dict[str, Any]]
+    end: dict[str, Any]
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether it is of a job stream, not of a plan."""
+        return self.run.get("jobs") is not None
+
+    @property
+    def of_platform(self) -> bool:
+        """Whether it is of jobs on a hybrid platform."""
+        return _of_platform(self.instance)
+
+
+def _of_platform(document: Mapping[str, Any]) -> bool:
+    return document.get("format") == PLATFORM_FORMAT

@@ -1,0 +1,295 @@
+"""What each VM and each task went through in a replay, put together from its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..core.errors import SpotbagError, show_value
+from ..instances.entries import Market, RentalOffer
+from ..instances.instance import Instance
+from .trace import Trace
+
+Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
+Span: TypeAlias = tuple[int, int]
+
+
+@dataclass(slots=True)
+class VmLife:
+    """A VM from its request to its end.
+
+    Attributes
+    ----------
+    name, vm_type, market : str
+        What it is.
+    launch_s : int
+        When it was requested.
+    ready_s, end_s : int, optional
+        When it was ready; when it was terminated.
+    hibernated : list of (int, int)
+        From when to when it hibernated.
+    hibernated_since_s : int, optional
+        Since when it hibernates, while the trace is read.
+    """
+
+    name: str
+    vm_type: str
+    market: Market
+    launch_s: int
+    ready_s: int | None = None
+    end_s: int | None = None
+    hibernated: list[Span] = field(default_factory=list)
+    hibernated_since_s: int | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """A task on a core, from its start until it ends there.
+
+    Attributes
+    ----------
+    task, vm, core : str, str and int
+        What runs where.
+    start_s : int
+        When it started.
+    baseline : bool
+        Whether it runs in baseline mode.
+    saved : float
+        Fraction of the task that checkpoints had saved before.
+    end_s : int
+        When it finished, or when the hibernation came that ended it.
+    ending : {"finished", "migrated", "suspended", "unfinished"}
+        How it ended; one that is migrated goes on elsewhere, one that is suspended may go on where it was.
+    saved_after : float
+        Fraction of the task that is saved at its end.
+    """
+
+    task: str
+    vm: str
+    core: int
+    start_s: int
+    baseline: bool
+    saved: float
+    end_s: int = -1
+    ending: Ending = "unfinished"
+    saved_after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A task that changes its VM.
+
+    Attributes
+    ----------
+    time_s, task, source, target : int and str
+        What goes from where to where, and when.
+    kind : {"idle", "busy", "new", "steal"}
+        State of the target of a migration, or that it was a steal.
+    saved : float
+        Fraction of the task that checkpoints have saved.
+    recovered, late : bool
+        Whether a checkpoint of the run that has just ended counts; whether the task can no longer meet the deadline.
+    next_run : int, optional
+        The task's next run on the target, as an index into `History.runs`; None if it never starts there.
+    """
+
+    time_s: int
+    task: str
+    source: str
+    target: str
+    kind: Literal["idle", "busy", "new", "steal"]
+    saved: float
+    recovered: bool
+    late: bool
+    next_run: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A replay, by VM and task.
+
+    Attributes
+    ----------
+    instance : Instance
+        What was replayed.
+    vms : dict of str to VmLife
+        In order of launch.
+    runs : list of Run
+        In order of start.
+    moves : list of Move
+        In order of time.
+    first_vm : dict of str to str
+        Where each task was at first; those that never started nor moved are missing.
+    """
+
+    instance: Instance
+    vms: dict[str, VmLife]
+    runs: list[Run]
+    moves: list[Move]
+    first_vm: dict[str, str]
+
+    def offer_of(self, vm: str) -> RentalOffer:
+        """Offer of a VM."""
+        life = self.vms[vm]
+        return next(o for o in self.instance.offers if (o.vm_type.name, o.market) == (life.vm_type, life.market))
+
+    def uptime_s(self, vm: str, start_s: int, end_s: int) -> int:
+        """Seconds between two moments that a VM did not hibernate."""
+        return sum(end - start for start, end in awake(self.vms[vm], start_s, end_s))
+
+    def kept_uptime_s(self, run: Run) -> float:
+        """Seconds of uptime of a run whose work counts: all if it finished, up to the last checkpoint if it moved."""
+        if run.ending == "finished":
+            return float(self.uptime_s(run.vm, run.start_s, run.end_s))
+        if run.ending == "unfinished" or run.saved_after <= run.saved:
+            return 0.0
+        group = int(self.instance.task_group[self.instance.task_index[run.task]])
+        offer = self.offer_of(run.vm)
+        interval, dump = float(self.instance.checkpoint_interval_s[group]), float(self.instance.dump_s[group])
+        work = (run.saved_after - run.saved) * float(self.instance.runtime_s[group, offer.type_index])
+        burstable = offer.vm_type.burstable
+        speed = burstable.baseline_fraction if burstable is not None and run.baseline else 1.0
+        return work / interval * (interval + dump) / speed
+
+
+def awake(life: VmLife, start_s: int, end_s: int) -> list[Span]:
+    """Cut the hibernations of a VM out of a stretch of time; empty pieces are left out."""
+    pieces, at = [], start_s
+    for down, up in life.hibernated:
+        if up <= at:
+            continue
+        if down >= end_s:
+            break
+        pieces.append((at, down))
+        at = up
+    pieces.append((at, end_s))
+    return [(start, end) for start, end in pieces if start < end]
+
+
+def read_history(trace: Trace) -> History:
+    """Put the events of a trace together.
+
+    Raises
+    ------
+    SpotbagError
+        If an event names a VM or a task that cannot be meant there; the auditor says more.
+    """
+    return _Reader(trace).history()
+
+
+class _Reader:
+    """Walks through the events once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.instance = Instance.from_document(trace.instance, "instance of the trace")
+        self.vms: dict[str, VmLife] = {}
+        self.runs: list[Run] = []
+        self.moves: list[dict[str, Any]] = []
+        self.first_vm: dict[str, str] = {}
+        self.running: dict[str, int] = {}
+        self.move_of: dict[str, int] = {}
+        self.next_run: dict[int, int] = {}
+
+    def history(self) -> History:
+        for number, event in enumerate(self.trace.events, 1):
+            try:
+                self._take(event)
+            except KeyError as error:
+                raise SpotbagError(
+                    f"event {number} of the trace ({event['event']!r} at {event['t']} s): {show_value(error.args[0])} "
+                    "is not known, or not in a state for that; 'spotbag audit' says more"
+                ) from None
+        end_s = self._last_s()
+        for life in self.vms.values():
+            if life.hibernated_since_s is not None:
+                life.hibernated.append((life.hibernated_since_s, end_s if life.end_s is None else life.end_s))
+        for index in self.running.values():
+            run = self.runs[index]
+            since = self.vms[run.vm].hibernated_since_s
+            run.end_s = end_s if since is None else max(since, run.start_s)
+        moves = [
+            Move(
+                time_s=move["t"],
+                task=move["task"],
+                source=move["from"],
+                target=move["to"],
+                kind=move.get("kind", "steal"),
+                saved=move["fraction"],
+                recovered=move.get("recovered", False),
+                late=move.get("late", False),
+                next_run=self.next_run.get(index),
+            )
+            for index, move in enumerate(self.moves)
+        ]
+        return History(self.instance, self.vms, self.runs, moves, self.first_vm)
+
+    def _last_s(self) -> int:
+        return int(self.trace.end["t"])
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        kind, time_s = event["event"], event["t"]
+        if kind == "launch":
+            self.vms[event["vm"]] = VmLife(event["vm"], event["type"], event["market"], time_s)
+            if not any((o.vm_type.name, o.market) == (event["type"], event["market"]) for o in self.instance.offers):
+                raise KeyError(f"{event['type']} {event['market']}")
+        elif kind == "start":
+            self._start(event)
+        elif kind == "finish":
+            run = self.runs[self.running.pop(event["task"])]
+            run.end_s, run.ending, run.saved_after = time_s, "finished", 1.0
+        elif kind == "suspend":
+            run = self.runs[self.running.pop(event["task"])]
+            run.end_s, run.ending = time_s, "suspended"
+        elif kind in ("migrate", "steal"):
+            self._move(event)
+        elif kind not in ("submit", "wake"):
+            self._change(self.vms[event["vm"]], kind, time_s)
+
+    def _change(self, life: VmLife, kind: str, time_s: int) -> None:
+        if kind == "ready":
+            life.ready_s = time_s
+        elif kind == "hibernate":
+            life.hibernated_since_s = time_s
+        elif kind == "resume":
+            if life.hibernated_since_s is None:
+                raise KeyError(life.name)
+            life.hibernated.append((life.hibernated_since_s, time_s))
+            life.hibernated_since_s = None
+        elif kind == "terminate":
+            life.end_s = time_s
+
+    def _start(self, event: Mapping[str, Any]) -> None:
+        task, vm = event["task"], self.vms[event["vm"]].name
+        if task not in self.instance.task_index or not 0 <= event["core"] < self._vcpus(vm):
+            raise KeyError(task)
+        self.first_vm.setdefault(task, vm)
+        self.running[task] = len(self.runs)
+        if task in self.move_of:
+            self.next_run[self.move_of.pop(task)] = len(self.runs)
+        saved = event.get("saved", 0.0)
+        self.runs.append(Run(task, vm, event["core"], event["t"], event.get("mode") == "baseline", saved))
+
+    def _vcpus(self, vm: str) -> int:
+        name = self.vms[vm].vm_type
+        return next(vm_type.vcpus for vm_type in self.instance.vm_types if vm_type.name == name)
+
+    def _move(self, event: Mapping[str, Any]) -> None:
+        task, source = event["task"], self.vms[event["from"]]
+        if event["to"] not in self.vms:
+            raise KeyError(event["to"])
+        if task not in self.instance.task_index:
+            raise KeyError(task)
+        self.first_vm.setdefault(task, source.name)
+        saved = event.get("saved", 0.0)
+        if event["event"] == "steal" and task in self.move_of:
+            saved = self.moves[self.move_of[task]]["fraction"]  # a steal does not repeat what is saved
+        index = self.running.pop(task, None)
+        if index is not None:
+            run = self.runs[index]
+            if source.hibernated_since_s is None:
+                raise KeyError(source.name)
+            run.end_s, run.ending, run.saved_after = max(source.hibernated_since_s, run.start_s), "migrated", saved
+        self.move_of[task] = len(self.moves)
+        self.moves.append({**event, "fraction": saved})
