@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from ..audits.bags.plan import check
 from ..core.errors import SpotbagError
 from ..core.text_files import write_text
-from ..heuristics.d_spot import with_d_spot
+from ..heuristics.bags.d_spot import with_d_spot
 from ..instances.bags.best_known import (
     BestKnown,
     best_known,
@@ -25,8 +25,8 @@ from ..instances.instance import Instance
 from ..instances.library import library_instance
 from ..schedules.schedule import Schedule
 from ..schedules.schedule_files import read_schedule, write_schedule
-from ..solvers.front_door import solve
-from ..solvers.result import Result
+from ..solvers.bags.result import Result
+from ..solvers.bags.solve import solve
 
 MOST_TASKS_OF_A_PLAN = 1000
 """Plans of larger bags are not kept: the package stays small."""
@@ -86,7 +86,7 @@ def update_best_known(
     version : str
         Version of spotbag, for the entries that change.
     method : str
-        One of `spotbag.solvers.registry.METHODS`.
+        One of `spotbag.solvers.bags.methods.METHODS`.
     time_limit_s : float, optional
         For each instance.
     seed : int

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..heuristics.d_spot import with_d_spot
+from ..heuristics.bags.d_spot import with_d_spot
 from ..instances.instance import Instance
 from ..instances.library import library_instance, library_names
-from ..solvers.front_door import solve
-from ..solvers.result import relative_gap
+from ..solvers.bags.result import relative_gap
+from ..solvers.bags.solve import solve
 from .heuristics import bag, print_table
 
 _SECONDS = 20.0

@@ -19,13 +19,13 @@ from typing import Any, Literal, TypeAlias
 from ..core.errors import ModelRefusal, SpotbagError
 from ..core.json_documents import format_json
 from ..core.processes import in_processes
-from ..heuristics.d_spot import with_d_spot
+from ..heuristics.bags.d_spot import with_d_spot
 from ..instances.bags.best_known import BestKnown
 from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..solvers.front_door import solve
-from ..solvers.registry import find_method
-from ..solvers.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ..solvers.bags.methods import find_method
+from ..solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ..solvers.bags.solve import solve
 
 DEFAULT_METHODS = ("auto", "greedy", "lpt", "ils", "search")
 COMPARISON_FORMAT = "spotbag.comparison/1"
@@ -44,7 +44,7 @@ class Case:
     instance : Instance
         The problem.
     method : str
-        One of `spotbag.solvers.registry.METHODS`.
+        One of `spotbag.solvers.bags.methods.METHODS`.
     seed : int
         Of the random numbers.
     """
@@ -211,7 +211,7 @@ def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds:
     instances : mapping
         Instance by its label.
     methods : sequence of str
-        Of `spotbag.solvers.registry.METHODS`.
+        Of `spotbag.solvers.bags.methods.METHODS`.
     seeds : int
         Seeds 0 to ``seeds - 1``.
 

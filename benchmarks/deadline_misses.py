@@ -13,7 +13,7 @@ from ..instances.bags.scenarios import SCENARIOS, find_scenario
 from ..instances.library import library_instance
 from ..replay.front_door import replay_days, trace_day
 from ..replay.policies import find_policy
-from ..solvers.front_door import solve
+from ..solvers.bags.solve import solve
 from ..traces.bags.lateness import CAUSES, missed_because
 from .heuristics import print_table
 

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..heuristics.d_spot import with_d_spot
-from ..heuristics.iterated_local_search import IlsOptions, LocalSearch
+from ..heuristics.bags.d_spot import with_d_spot
+from ..heuristics.bags.iterated_local_search import IlsOptions, LocalSearch
 from ..instances.bags.generator import generate_instance
 from ..instances.instance import Instance
 from ..instances.library import library_instance, library_names
 from ..schedules.method import Run
 from ..schedules.queues import Queue, queue_times
-from ..solvers.front_door import solve
-from ..solvers.result import Result
+from ..solvers.bags.result import Result
+from ..solvers.bags.solve import solve
 
 
 def bag(n_tasks: int, limit: int, seed: int) -> Instance:

@@ -11,8 +11,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from ..models.instance_count import SizingProblem, TypeChoice, covering_of
-from ..solvers.instance_count import SIZING_METHODS, size_job
+from ..models.streams.sizing import SizingProblem, TypeChoice, covering_of
+from ..solvers.streams.sizing import SIZING_METHODS, size_job
 from .heuristics import print_table
 
 _REPEATS = 9

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from ..instances.streams.draws import draw_jobs
 from ..instances.streams.stream_files import library_job_stream
-from ..models.paid_units import fewest_paid_units
-from ..solvers.paid_units import least_makespan_within
+from ..models.streams.paid_units import fewest_paid_units
+from ..solvers.streams.paid_units import least_makespan_within
 from .heuristics import print_table
 from .published.a2ha_runs import LONG_JOB, SHORT_JOBS, run_times_s
 

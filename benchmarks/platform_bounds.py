@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from ..instances.platforms.job_draws import JobSet
 from ..instances.platforms.platform_files import library_platform
-from ..models.platform_dual import METRICS
+from ..models.platforms.dual import METRICS
 from ..replay.platforms.engine import PlatformReplay
 from ..replay.platforms.front_door import platform_with_jobs
 from ..replay.platforms.policies import platform_policy
-from ..solvers.platform_bound import platform_bound
+from ..solvers.platforms.bound import platform_bound
 from .heuristics import print_table
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ..replay.engine import Replay
 from ..replay.plan import replay_plan
 from ..replay.policies import find_policy
 from ..schedules.schedule import Schedule
-from ..solvers.front_door import solve
+from ..solvers.bags.solve import solve
 from .heuristics import print_table
 
 _TASKS_A_VM = 200

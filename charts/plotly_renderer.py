@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .chart import Frame
-from .matplotlib_renderer import (
-    STRIPE_COLOUR,
-    limits_of,
-    span_s,
-)
+from .matplotlib_renderer import STRIPE_COLOUR, limits_of, span_s
 
 if TYPE_CHECKING:
     pass

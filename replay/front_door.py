@@ -252,7 +252,7 @@ def _batch(
     days: range,
 ) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
-    from .clairvoyant import ClairvoyantBounds
+    from ..solvers.bags.clairvoyant_bound import ClairvoyantBounds
 
     rows: _Rows = []
     prepared = ClairvoyantBounds(instance, billing) if bounds else None

@@ -11,8 +11,7 @@ import numpy as np
 from ..core.errors import SpotbagError
 from ..core.processes import run_interruptibly
 from ..core.quantities import IntArray
-from ..models.integer_costs import integer_costs
-from ..models.integer_program import INFINITE, IntegerProgram
+from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
 from .backend import SolverAnswer, SolverLimits
 
 if TYPE_CHECKING:

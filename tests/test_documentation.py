@@ -11,10 +11,10 @@ import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance_files import parse_instance
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 ROOT = Path(__file__).parent.parent
 

@@ -16,7 +16,7 @@ from tiny_instances import FAMILIES, tiny_instance
 from spotbag.audits.bags.plan import check
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

@@ -15,7 +15,7 @@ from random_platforms import platform_documents
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import format_instance, parse_instance
 from spotbag.instances.library import library_instance
@@ -24,7 +24,7 @@ from spotbag.instances.platforms.platform_files import format_platform, parse_pl
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import format_job_stream, parse_job_stream
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 NASTY = st.one_of(
     st.sampled_from(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from ...core.records import INTEGRAL, Record
-from ...models.paid_units import hosts_by_formula
+from ...models.streams.paid_units import hosts_by_formula
 from .figures import read_figures
 
 PAPER = "A2HA"

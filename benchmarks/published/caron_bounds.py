@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...instances.platforms.job_draws import JobSetKind
 from ...instances.platforms.platform import Platform
 from ...replay.platforms.outcome import PlatformOutcome
-from ...solvers.platform_bound import frontier, platform_bound
+from ...solvers.platforms.bound import frontier, platform_bound
 from .caron_runs import (
     MONEY,
     POLICIES,

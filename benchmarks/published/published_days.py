@@ -9,14 +9,14 @@ from typing import Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
 from ...core.statistics import Estimate, Statistic, mean_of
-from ...heuristics.d_spot import estimate_d_spot
+from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import Scenario, find_scenario
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...replay.front_door import replay_days
 from ...replay.outcome import Outcome
 from ...schedules.schedule import Schedule
-from ...solvers.front_door import solve
+from ...solvers.bags.solve import solve
 from .comparison_rows import PlanUsed
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]

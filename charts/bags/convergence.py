@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.text_files import write_bytes
-from ...solvers.result import Result
+from ...solvers.bags.result import Result
 from ..picture_files import still_format
 
 CONVERGENCE = "the convergence"

@@ -13,7 +13,7 @@ from ...core.wording import counted
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_value, objective_weights
 from ...schedules.schedule import Schedule
-from ...solvers.pareto import FrontPoint, ParetoFront
+from ...solvers.bags.pareto import FrontPoint, ParetoFront
 from ..picture_files import still_format
 
 FRONT = "a front"

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...models.instance_count import SizingProblem, TypeChoice
-from ...solvers.instance_count import size_job
+from ...models.streams.sizing import SizingProblem, TypeChoice
+from ...solvers.streams.sizing import size_job
 
 if TYPE_CHECKING:
     from .engine import JobReplay

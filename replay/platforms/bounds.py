@@ -44,7 +44,7 @@ def run_bounds(platform: Platform, outcome: PlatformOutcome) -> RunBounds:
     outcome : PlatformOutcome
         Of the run.
     """
-    from ...solvers.platform_bound import platform_bound
+    from ...solvers.platforms.bound import platform_bound
 
     return RunBounds(
         cost=platform_bound(platform, "cost", delay_s_at_most=outcome.delay_s).value,

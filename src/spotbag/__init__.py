@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .audits.bags.plan import check
     from .charts.bags.plan import write_gantt
     from .core.errors import InputError, SpotbagError
-    from .heuristics.d_spot import estimate_d_spot
+    from .heuristics.bags.d_spot import estimate_d_spot
     from .instances.bags.generator import generate_instance
     from .instances.bags.scenarios import find_scenario
     from .instances.bags.timeline import Timeline
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .instances.platforms.platform_files import library_platform, read_platform, write_platform
     from .instances.streams.stream import JobStream
     from .instances.streams.stream_files import library_job_stream, read_job_stream, write_job_stream
-    from .models.instance_count import SizingProblem, TypeChoice, problem_of_job
+    from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
     from .replay.front_door import replay_day, replay_days
     from .replay.jobs.front_door import replay_jobs
     from .replay.jobs.policy import JobPolicy
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from .replay.policies.base import Policy
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
-    from .solvers.front_door import solve
-    from .solvers.instance_count import size_job
-    from .solvers.pareto import ParetoFront, pareto_front
-    from .solvers.platform_bound import platform_bound
-    from .solvers.result import Result
+    from .solvers.bags.pareto import ParetoFront, pareto_front
+    from .solvers.bags.result import Result
+    from .solvers.bags.solve import solve
+    from .solvers.platforms.bound import platform_bound
+    from .solvers.streams.sizing import size_job
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _MODULES = {
@@ -53,7 +53,7 @@ _MODULES = {
         "InputError",
         "SpotbagError",
     ),
-    "heuristics.d_spot": ("estimate_d_spot",),
+    "heuristics.bags.d_spot": ("estimate_d_spot",),
     "instances.bags.generator": ("generate_instance",),
     "instances.bags.scenarios": ("find_scenario",),
     "instances.bags.timeline": ("Timeline",),
@@ -88,7 +88,7 @@ _MODULES = {
         "read_job_stream",
         "write_job_stream",
     ),
-    "models.instance_count": (
+    "models.streams.sizing": (
         "SizingProblem",
         "TypeChoice",
         "problem_of_job",
@@ -107,14 +107,14 @@ _MODULES = {
         "read_schedule",
         "write_schedule",
     ),
-    "solvers.front_door": ("solve",),
-    "solvers.instance_count": ("size_job",),
-    "solvers.pareto": (
+    "solvers.bags.pareto": (
         "ParetoFront",
         "pareto_front",
     ),
-    "solvers.platform_bound": ("platform_bound",),
-    "solvers.result": ("Result",),
+    "solvers.bags.result": ("Result",),
+    "solvers.bags.solve": ("solve",),
+    "solvers.platforms.bound": ("platform_bound",),
+    "solvers.streams.sizing": ("size_job",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -41,7 +41,7 @@ from spotbag.benchmarks.published.published_days import (
     with_paper_d_spot,
 )
 from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
-from spotbag.heuristics.d_spot import estimate_d_spot
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.front_door import replay_day
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH

@@ -6,8 +6,8 @@ import pytest
 from command_shell import Shell
 
 from spotbag.instances.library import library_instance
-from spotbag.models.lower_bounds import lower_bounds
-from spotbag.solvers.front_door import solve
+from spotbag.models.bags.lower_bounds import lower_bounds
+from spotbag.solvers.bags.solve import solve
 
 
 def test_the_table_has_every_bound_with_unit_and_meaning(shell: Shell) -> None:

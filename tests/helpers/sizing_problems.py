@@ -6,7 +6,7 @@ import itertools
 import random
 from fractions import Fraction
 
-from spotbag.models.instance_count import SizingProblem, TypeChoice, all_tasks_finish, planning_cost_usd
+from spotbag.models.streams.sizing import SizingProblem, TypeChoice, all_tasks_finish, planning_cost_usd
 
 
 def job(n_tasks: int, available_s: int, *types: tuple[float, object], overhead_s: int = 0) -> SizingProblem:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.heuristics.d_spot import estimate_d_spot, with_d_spot
+from spotbag.heuristics.bags.d_spot import estimate_d_spot, with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 

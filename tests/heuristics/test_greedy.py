@@ -11,13 +11,13 @@ from random_instances import random_instances
 from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
-from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.greedy import GreedyOptions, greedy
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 BOTH = ("spot", "on-demand")
 

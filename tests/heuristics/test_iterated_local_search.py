@@ -11,14 +11,14 @@ import pytest
 from spotbag.audits.bags.plan import check
 from spotbag.charts.bags.convergence import write_convergence
 from spotbag.core.errors import SpotbagError
-from spotbag.heuristics.burst_allocation import burst_allocation
-from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.iterated_local_search import IlsOptions, LocalSearch, iterated_local_search
+from spotbag.heuristics.bags.burst_allocation import burst_allocation
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.iterated_local_search import IlsOptions, LocalSearch, iterated_local_search
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Run
 from spotbag.schedules.queues import Queue, queue_times, queues_of_schedule, schedule_of_queues
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 def burst_instance(**fields: Any) -> Instance:

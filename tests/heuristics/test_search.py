@@ -13,19 +13,19 @@ from random_instances import random_instances
 from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
-from spotbag.heuristics.core_loads import priced_start, start_from_schedule
-from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.identical_tasks import identical_tasks_plan
-from spotbag.heuristics.lpt import LptOptions, lpt
-from spotbag.heuristics.search import SearchOptions, search
-from spotbag.heuristics.timeline_kernel import list_schedule_end
+from spotbag.heuristics.bags.core_loads import priced_start, start_from_schedule
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
+from spotbag.heuristics.bags.lpt import LptOptions, lpt
+from spotbag.heuristics.bags.search import SearchOptions, search
+from spotbag.heuristics.bags.timeline_kernel import list_schedule_end
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.divisible_bound import divisible_bound
+from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.timing import VmTimeline
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 TINY = [name for name in library_names() if name.startswith("tiny/") and name != "tiny/credits"]
 
@@ -61,7 +61,7 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
 
 
 def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
-    from spotbag.heuristics.annealing_kernel import anneal
+    from spotbag.heuristics.bags.annealing_kernel import anneal
 
     instance = with_d_spot(generate_instance(20, seed=4, runtime_s="uniform:60:600"))
     bound = divisible_bound(instance)
@@ -80,7 +80,7 @@ def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_value_that_is_kept_up_move_by_move_is_the_value_of_the_state(seed: int) -> None:
-    from spotbag.heuristics.annealing_kernel import anneal
+    from spotbag.heuristics.bags.annealing_kernel import anneal
 
     instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9))
     state = priced_start(instance, divisible_bound(instance), 1)

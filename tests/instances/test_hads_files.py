@@ -13,7 +13,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.hads_files import hads_files, read_hads_files, write_hads_files
 from spotbag.instances.library import library_instance
 from spotbag.schedules.hads_map import read_hads_map, write_hads_map
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 def job(**changes: Any) -> dict[str, Any]:

@@ -14,15 +14,15 @@ from random_instances import random_instances
 from second_by_second import brute_force_objective
 
 from spotbag.core.errors import SpotbagError
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.divisible_bound import divisible_bound
-from spotbag.models.kelley import maximise_concave
-from spotbag.models.makespan_bounds import makespan_lower_bound_s, usable_cores
+from spotbag.models.bags.divisible_bound import divisible_bound
+from spotbag.models.bags.kelley import maximise_concave
+from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import HeuristicOutcome
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 def instance(runtimes: list[int], vcpus: int = 2, limit: int = 1, **fields: Any) -> Instance:
@@ -214,9 +214,9 @@ def _bound_full_vms(data: st.DataObject) -> None:
 
 
 def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spotbag.heuristics.greedy import greedy
-    from spotbag.solvers import registry
-    from spotbag.solvers.registry import METHODS
+    from spotbag.heuristics.bags.greedy import greedy
+    from spotbag.solvers.bags import methods as registry
+    from spotbag.solvers.bags.methods import METHODS
 
     def too_sure(problem: Instance, *_: object) -> HeuristicOutcome:
         return HeuristicOutcome(greedy(problem).schedule, bound=1e9)

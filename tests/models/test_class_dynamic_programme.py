@@ -13,14 +13,14 @@ from tiny_core_instances import all_outcomes, few_classes_instance, hand_instanc
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.instances.instance import Instance
-from spotbag.models import class_dynamic_programme
-from spotbag.models.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
-from spotbag.models.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.nested_hall import NestedHallModel
+from spotbag.models.bags import class_dynamic_programme
+from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
+from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
+from spotbag.models.bags.patterns import NestedHallModel
 from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.class_programme_method import ClassProgrammeOptions, class_programme
+from spotbag.solvers.bags.class_programme_method import ClassProgrammeOptions, class_programme
 from spotbag.solvers.highs import solve_with_highs
 
 

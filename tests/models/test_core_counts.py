@@ -12,18 +12,18 @@ from tiny_core_instances import few_classes_instance, hand_instance, tiny_instan
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
-from spotbag.heuristics.d_spot import with_d_spot
-from spotbag.heuristics.lpt import LptOptions, lpt
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.lpt import LptOptions, lpt
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models import core_counts as core_counts_module
-from spotbag.models.class_dynamic_programme import best_plan
-from spotbag.models.core_counts import CoreCountModel
-from spotbag.models.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.nested_hall import NestedHallModel
+from spotbag.models.bags import core_counts as core_counts_module
+from spotbag.models.bags.class_dynamic_programme import best_plan
+from spotbag.models.bags.core_counts import CoreCountModel
+from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
+from spotbag.models.bags.patterns import NestedHallModel
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.core_counts_method import CoreCountOptions, core_counts
+from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sizing_problems import job, random_job
 
 from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.models import instance_count_program
-from spotbag.models.instance_count import (
+from spotbag.models.streams import sizing_program as instance_count_program
+from spotbag.models.streams.sizing import (
     Covering,
     SizingProblem,
     TypeChoice,
@@ -26,8 +26,8 @@ from spotbag.models.instance_count import (
     tasks_finished,
     tasks_per_instance,
 )
-from spotbag.models.instance_count_dynamic_programme import cheapest_counts
-from spotbag.models.instance_count_program import InstanceCountProgram, Objective, next_objective, ranks_at, tightened
+from spotbag.models.streams.sizing_dynamic_programme import cheapest_counts
+from spotbag.models.streams.sizing_program import InstanceCountProgram, Objective, next_objective, ranks_at, tightened
 
 
 def best_cover(covering: Covering) -> tuple[int, ...]:

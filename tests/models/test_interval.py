@@ -13,19 +13,19 @@ from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.configuration_bound import configuration_bound
-from spotbag.models.divisible_bound import divisible_bound
-from spotbag.models.interval import IntervalModel
+from spotbag.models.bags.configuration_bound import configuration_bound
+from spotbag.models.bags.divisible_bound import divisible_bound
+from spotbag.models.bags.interval import IntervalModel
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags.interval_method import IntervalOptions, interval
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_cp_model
-from spotbag.solvers.front_door import solve
-from spotbag.solvers.interval_method import IntervalOptions, interval
 
 NO_FIXING = IntervalOptions(fixing="off")
 
@@ -357,7 +357,7 @@ def test_the_configuration_bound_lies_between_the_divisible_one_and_every_plan(n
 def test_the_heaviest_set_is_that_of_all_subsets(seed: int) -> None:
     from itertools import combinations
 
-    from spotbag.models.simultaneous_tasks import VmRoom
+    from spotbag.models.bags.simultaneous_tasks import VmRoom
 
     draw = random.Random(seed)
     count = draw.randint(1, 8)

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError
-from spotbag.models.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line, serial_line
-from spotbag.models.paid_units_bound import Heaviest, UnitsProblem, refutes, simple_bound_s
+from spotbag.models.streams.paid_units import (
+    Heaviest,
+    HostLine,
+    UnitsProblem,
+    fewest_paid_units,
+    hosts_by_formula,
+    one_host_per_task_line,
+    refutes,
+    serial_line,
+    simple_bound_s,
+)
 
 tiny_bags = st.tuples(st.lists(st.integers(1, 15), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 14))
 

@@ -12,15 +12,15 @@ from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
-from spotbag.heuristics.greedy import greedy
+from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
+from spotbag.models.bags.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
 from spotbag.schedules.method import HeuristicOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
-from spotbag.solvers.time_indexed_method import TimeIndexedOptions, time_indexed
 
 
 def vm_type(name: str, vcpus: int = 1, memory_mb: float = 1000, **prices: tuple[float, int]) -> dict[str, Any]:

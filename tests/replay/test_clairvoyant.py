@@ -14,16 +14,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.burstable_limits import effective_cores
-from spotbag.models.divisible_bound import divisible_bound
-from spotbag.replay.clairvoyant import ClairvoyantBounds, clairvoyant_bound
-from spotbag.solvers.front_door import solve
+from spotbag.models.bags.divisible_bound import divisible_bound
+from spotbag.models.bags.vm_limits import effective_cores
+from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
+from spotbag.solvers.bags.solve import solve
 
 CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 1.0}
 

@@ -13,7 +13,7 @@ from random_instances import instance_documents
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.instance import Instance
 from spotbag.replay.billing import Billing

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.models.platform_dual import METRICS
+from spotbag.models.platforms.dual import METRICS
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.rules import SUFFIXES
-from spotbag.solvers.platform_bound import platform_bound
+from spotbag.solvers.platforms.bound import platform_bound
 
 from ..helpers.random_platforms import random_platforms
 

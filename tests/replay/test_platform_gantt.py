@@ -226,7 +226,7 @@ def test_what_is_no_picture_of_a_platform_is_refused(tmp_path: Path) -> None:
         save_platform_gantt([tiny()], tmp_path / "none" / "p.png")
     with pytest.raises(SpotbagError, match="not one on a hybrid platform, but of a plan; write_replay_gantt"):
         save_platform_gantt([bad_day()], tmp_path / "p.png")
-    with pytest.raises(SpotbagError, match=r"but of a job stream; spotbag\.replay\.jobs\.gantt draws it"):
+    with pytest.raises(SpotbagError, match=r"but of a job stream; spotbag\.charts\.streams\.replay draws it"):
         save_platform_gantt([sampled()], tmp_path / "p.png")
     with pytest.raises(SpotbagError, match="at least one replay"):
         save_platform_gantt([], tmp_path / "p.png")

@@ -15,7 +15,7 @@ from spotbag.core.errors import SpotbagError
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 def two_core_instance(**fields: Any) -> Instance:

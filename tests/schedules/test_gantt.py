@@ -14,7 +14,7 @@ from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from spotbag.schedules.schedule_files import (
     schedule_schema,
     write_schedule,
 )
-from spotbag.solvers.front_door import solve
+from spotbag.solvers.bags.solve import solve
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.solvers.front_door import solve
-from spotbag.solvers.registry import METHODS
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.solve import solve
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

@@ -17,20 +17,20 @@ from tiny_instances import tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.heuristics.d_spot import with_d_spot
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.divisible_bound import divisible_bound
+from spotbag.models.bags.divisible_bound import divisible_bound
+from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
+from spotbag.models.bags.patterns import NestedHallModel
+from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
-from spotbag.models.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.nested_hall import NestedHallModel
-from spotbag.models.task_classes import task_classes
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
-from spotbag.solvers.front_door import solve
 from spotbag.solvers.highs import solve_with_highs
-from spotbag.solvers.registry import METHODS
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
 

@@ -8,10 +8,10 @@ from tiny_instances import tiny_instance
 
 from spotbag.instances.instance import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
-from spotbag.solvers import column_master
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags import column_master
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
-from spotbag.solvers.front_door import solve
 from spotbag.solvers.highs import solve_with_highs
 
 

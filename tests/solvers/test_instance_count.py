@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sizing_problems import best_by_trying_all, job, random_job
 
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.models import instance_count_program
-from spotbag.models.instance_count import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
-from spotbag.solvers.instance_count import SIZING_METHODS, Sizing, SizingMethod, size_job
+from spotbag.models.streams import sizing_program as instance_count_program
+from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
+from spotbag.solvers.streams.sizing import SIZING_METHODS, Sizing, SizingMethod, size_job
 
 
 def both(problem: SizingProblem) -> Sizing:
@@ -277,8 +277,8 @@ def test_counts_that_do_not_finish_all_tasks_are_never_handed_out(
 ) -> None:
     problem = job(50, 600, (0.073, 43), overhead_s=15)  # 13 tasks each: 4 instances
     assert size_job(problem, method).counts == {"a": 4}
-    monkeypatch.setattr("spotbag.solvers.instance_count._solve_program", lambda *_: ((3,), True))
-    monkeypatch.setattr("spotbag.models.instance_count_dynamic_programme.cheapest_counts", lambda *_: (3,))
+    monkeypatch.setattr("spotbag.solvers.streams.sizing._solve_program", lambda *_: ((3,), True))
+    monkeypatch.setattr("spotbag.models.streams.sizing_dynamic_programme.cheapest_counts", lambda *_: (3,))
     with pytest.raises(SpotbagError, match=f"method {method} leaves tasks that do not finish"):
         size_job(problem, method)
 

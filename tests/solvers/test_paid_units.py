@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from spotbag.benchmarks.paid_units import bags
 from spotbag.core.errors import InputError
-from spotbag.heuristics.paid_units import packed_by, paid_units_of, wall_s_of
-from spotbag.models.paid_units import fewest_paid_units, one_host_per_task_line, serial_line
-from spotbag.models.paid_units_bound import UnitsProblem
-from spotbag.solvers import paid_units
-from spotbag.solvers.paid_units import LeastMakespan, least_makespan_within, least_units_by
-from spotbag.solvers.paid_units_columns import SharedHosts
+from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
+from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
+from spotbag.solvers.streams import paid_units
+from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
+from spotbag.solvers.streams.paid_units_columns import SharedHosts
 
 FAR = 1e9
 """A moment that is not reached."""

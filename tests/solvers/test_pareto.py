@@ -18,11 +18,11 @@ from spotbag.charts.bags.front import best_point, write_pareto
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
-from spotbag.models.class_dynamic_programme import ClassProgramme
-from spotbag.solvers.front_door import solve
-from spotbag.solvers.front_facts import FrontFacts, Gap
-from spotbag.solvers.front_oracles import Answer, OutOfTime, SolveOracle
-from spotbag.solvers.pareto import FrontPoint, ParetoFront
+from spotbag.models.bags.class_dynamic_programme import ClassProgramme
+from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
+from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
+from spotbag.solvers.bags.pareto_oracles import Answer, OutOfTime, SolveOracle
+from spotbag.solvers.bags.solve import solve
 
 
 def values(front: ParetoFront) -> list[tuple[int, float]]:

@@ -14,9 +14,9 @@ from tiny_platforms import Metrics, all_metrics, choices, platform, schedule_met
 
 from spotbag.core.errors import InputError
 from spotbag.instances.platforms.platform import Platform
-from spotbag.models.platform_dual import METRICS, Metric, Prices, dual_value
-from spotbag.models.platform_fluid import platform_fluid
-from spotbag.solvers.platform_bound import PlatformBound, frontier, platform_bound
+from spotbag.models.platforms.dual import METRICS, Metric, Prices, dual_value
+from spotbag.models.platforms.fluid import platform_fluid
+from spotbag.solvers.platforms.bound import PlatformBound, frontier, platform_bound
 
 FREE = {"kind": "dedicated", "processors": 2}
 PAID = {"kind": "allocated", "cost_per_processor_minute": 1, "availability": ({"from_s": 0, "processors": 2},)}

@@ -13,10 +13,10 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.method import HeuristicOutcome
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers import registry
-from spotbag.solvers.front_door import solve
-from spotbag.solvers.registry import METHODS
-from spotbag.solvers.result import relative_gap
+from spotbag.solvers.bags import methods as registry
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.result import relative_gap
+from spotbag.solvers.bags.solve import solve
 
 
 @pytest.mark.parametrize("name", library_names())

@@ -86,7 +86,7 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     from .. import __version__
     from ..benchmarks.best_known import update_best_known
     from ..core.errors import InputError, Issue, SpotbagError
-    from ..solvers.registry import find_method
+    from ..solvers.bags.methods import find_method
 
     find_method(method)
     if not time_limit > 0:
@@ -147,7 +147,7 @@ def _cells(entry: BestKnown) -> list[str]:
 
 
 def _gap(entry: BestKnown) -> float:
-    from ..solvers.result import relative_gap
+    from ..solvers.bags.result import relative_gap
 
     gap = relative_gap(entry.value, entry.bound)
     assert gap is not None, "an entry has value and bound"

@@ -27,7 +27,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..models.lower_bounds import LowerBound
+    from ..models.bags.lower_bounds import LowerBound
 
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 
@@ -46,9 +46,9 @@ def bound_command(
 
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
-    from ..heuristics.d_spot import d_spot_warning, with_d_spot
-    from ..models.infeasibility import explain_infeasibility
-    from ..models.lower_bounds import lower_bounds
+    from ..heuristics.bags.d_spot import d_spot_warning, with_d_spot
+    from ..models.bags.infeasibility import explain_infeasibility
+    from ..models.bags.lower_bounds import lower_bounds
 
     given = change_instance(
         load_instance(instance),

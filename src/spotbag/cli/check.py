@@ -42,7 +42,7 @@ def check_command(
     """
     from ..audits.bags.plan import check
     from ..core.wording import counted
-    from ..heuristics.d_spot import with_d_spot
+    from ..heuristics.bags.d_spot import with_d_spot
     from ..schedules.schedule_files import read_schedule_document
 
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)

@@ -9,7 +9,7 @@ EXAMPLE = "Example:  spotbag methods"
 
 def methods_command(as_json: JsonOption = False) -> None:
     """List the methods of 'solve', what each can do, and their options."""
-    from ..solvers.registry import METHODS, describe_options
+    from ..solvers.bags.methods import METHODS, describe_options
 
     if as_json:
         print_json(

@@ -31,7 +31,7 @@ from .common import (
 if TYPE_CHECKING:
     from ..instances.instance import Instance
     from ..schedules.schedule import Schedule
-    from ..solvers.pareto import FrontPoint, ParetoFront
+    from ..solvers.bags.pareto import FrontPoint, ParetoFront
 
 EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.png --out front.csv"
 
@@ -73,7 +73,7 @@ def pareto_command(
     """
     from ..charts.bags.front import FRONT, write_pareto
     from ..charts.picture_files import still_format
-    from ..solvers.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
+    from ..solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
 
     if plot is not None:
         still_format(plot, FRONT)
@@ -157,7 +157,7 @@ def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | Non
 
 def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[str, Schedule]:
     """Plan by each heuristic under the instance's own objective, those that find a plan."""
-    from ..solvers.front_door import solve
+    from ..solvers.bags.solve import solve
 
     plans = {}
     for method in _HEURISTICS:

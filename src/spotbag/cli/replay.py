@@ -194,7 +194,7 @@ def _plan(
     problem: Instance, plan: str | None, method: str | None, time_limit: float | None
 ) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    from ..solvers.front_door import solve
+    from ..solvers.bags.solve import solve
 
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {plan}"
@@ -212,7 +212,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
     from ..audits.bags.plan import check
     from ..core.errors import SpotbagError
     from ..core.text_files import source_name
-    from ..heuristics.d_spot import with_d_spot
+    from ..heuristics.bags.d_spot import with_d_spot
     from ..schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)

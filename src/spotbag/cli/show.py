@@ -89,7 +89,7 @@ def _load(what: str) -> Instance | ScheduleDocument:
 
 def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:
     """Derive a plan from its instance: the one named, or a library instance of that name."""
-    from ..heuristics.d_spot import with_d_spot
+    from ..heuristics.bags.d_spot import with_d_spot
     from ..instances.library import library_names
     from ..schedules.schedule_files import schedule_of_document
 
@@ -108,7 +108,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
     from ..core.errors import SpotbagError
-    from ..heuristics.d_spot import with_d_spot
+    from ..heuristics.bags.d_spot import with_d_spot
 
     counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)

@@ -32,7 +32,7 @@ from .common import (
 
 if TYPE_CHECKING:
     from ..schedules.schedule import Schedule
-    from ..solvers.result import Result
+    from ..solvers.bags.result import Result
 
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
 
@@ -79,9 +79,9 @@ def solve_command(
     from ..charts.bags.convergence import CONVERGENCE, write_convergence
     from ..charts.bags.plan import write_gantt
     from ..charts.picture_files import picture_format, still_format
-    from ..heuristics.d_spot import with_d_spot
+    from ..heuristics.bags.d_spot import with_d_spot
     from ..schedules.schedule_files import read_schedule, write_schedule
-    from ..solvers.front_door import solve
+    from ..solvers.bags.solve import solve
 
     if gantt is not None:
         picture_format(gantt)
@@ -148,7 +148,7 @@ def _bound(result: Result) -> str:
 
 def _print_result(result: Result, estimated: bool) -> None:
     from ..core.wording import counted
-    from ..solvers.result import STATUS_MEANINGS
+    from ..solvers.bags.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
     if schedule is None:

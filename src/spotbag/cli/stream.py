@@ -207,8 +207,8 @@ def _check_options(stream: str | None, run_times: str | None, runs: int | None, 
 
 def _warn_of_hopeless_jobs(stream: JobStream) -> None:
     """Say which jobs no VM finishes in time on average, however many are rented."""
-    from ..models.instance_count import problem_of_job
-    from ..solvers.instance_count import size_job
+    from ..models.streams.sizing import problem_of_job
+    from ..solvers.streams.sizing import size_job
 
     for job in stream.jobs_by_submission:
         sizing = size_job(problem_of_job(stream, job), method="dynamic-programme")

@@ -1,0 +1,107 @@
+"""D_spot: how late spot VMs may run so that a hibernated VM's tasks can still be done elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...core.errors import input_error
+from ...instances.durations import NEVER
+from ...instances.instance import Instance
+from ...schedules.timing import VmTimeline
+
+
+def with_d_spot(instance: Instance) -> Instance:
+    """Return the instance with ``d_spot_s`` set: as given, else estimated if spot VMs can be rented.
+
+    Raises
+    ------
+    InputError
+        If it must be estimated and cannot be; see `estimate_d_spot`.
+    """
+    spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
+    if instance.d_spot_s is not None or not spot:
+        return instance
+    return instance.replace(d_spot_s=estimate_d_spot(instance))
+
+
+def d_spot_warning(given: Instance, resolved: Instance) -> str:
+    """Say so if an estimated D_spot shuts out all spot VMs; empty otherwise.
+
+    Parameters
+    ----------
+    given, resolved : Instance
+        Before and after `with_d_spot`.
+    """
+    if given.d_spot_s is not None or resolved.d_spot_s is None:
+        return ""
+    spot = [offer.index for offer in resolved.offers if offer.market == "spot" and offer.limit]
+    shortest = int(resolved.duration_s[:, spot].min()) + resolved.boot_overhead_s
+    if shortest <= resolved.d_spot_s:
+        return ""
+    return (
+        f"D_spot is estimated at {resolved.d_spot_s} s, too early for any task on a spot VM, so none is used. "
+        "The estimate keeps enough time to do the longest tasks again on demand; give d_spot_s (--d-spot) "
+        "if you accept less, or raise limits.max_on_demand"
+    )
+
+
+def estimate_d_spot(instance: Instance) -> int:
+    """Estimate D_spot (HADS Algorithm 1, compute_Dspot).
+
+    The tasks are spread over as many on-demand VMs as may run at once: ``n = ceil(|B| / max_on_demand)`` each (line
+    1). The n longest (line 2) on the slowest VM (line 3) take ``mkp_w`` (line 7), and
+    ``D_spot = max(D - (mkp_w + alpha), 0)`` (line 8), with alpha the migration overhead.
+
+    Returns
+    -------
+    int
+        D_spot in seconds from the start of the application.
+
+    Raises
+    ------
+    InputError
+        If there is no on-demand offer, or a limit of none: there is nowhere to migrate to; give ``d_spot_s`` then.
+
+    Notes
+    -----
+    The paper does not say which VM is the slowest and how the makespan is got. Here: the type on which its own n
+    longest tasks take longest, by list scheduling, longest task first, on all cores and with its memory. Burstable
+    types do not count; they are no target of the paper's migrations (unless there are no others, at the baseline).
+    Without ``limits.max_on_demand``, the limits of the on-demand offers together stand for it. Tasks run without
+    checkpoints on the VMs they would be migrated to. ``markets`` does not matter: it restricts the plan, not what may
+    rescue it.
+    """
+    regular = [offer for offer in instance.offers if not offer.burstable]
+    cap = instance.limits.max_on_demand
+    if cap is None:
+        cap = sum(vm_type.offers["on-demand"].limit for vm_type in instance.vm_types if "on-demand" in vm_type.offers)
+    if cap == 0 or not any(offer.market == "on-demand" for offer in instance.offers):
+        raise input_error(
+            instance.name, "D_spot cannot be estimated: no on-demand VM may be rented to migrate to; give d_spot_s"
+        )
+    longest = math.ceil(instance.n_tasks / cap)
+    types = {offer.type_index for offer in regular} or {offer.type_index for offer in instance.offers}
+    worst = max(_makespan_of_longest(instance, type_index, longest) for type_index in types)
+    return max(instance.deadline_s - (worst + instance.migration_overhead_s), 0)
+
+
+def _makespan_of_longest(instance: Instance, type_index: int, count: int) -> int:
+    """Makespan of the longest tasks of a VM type on one VM of it, longest first."""
+    vm_type = instance.vm_types[type_index]
+    runtime = instance.runtime_s[:, type_index].astype(float)
+    if vm_type.burstable is not None:
+        runtime = np.ceil(runtime / vm_type.burstable.baseline_fraction)
+    able = np.flatnonzero(instance.runtime_s[:, type_index] < NEVER)
+    by_length = able[np.argsort(-runtime[able], kind="stable")]
+    groups = np.repeat(by_length, instance.group_size[by_length])[:count]
+    offer = next(offer for offer in instance.offers if offer.type_index == type_index)
+    memory_kb = None if instance.memory_never_binds[type_index] else offer.memory_kb
+    timeline = VmTimeline(vm_type.vcpus, memory_kb)
+    for group in groups.tolist():
+        need_kb, seconds = int(instance.memory_kb[group]), int(runtime[group])
+        start = timeline.earliest_start_s(need_kb, seconds)
+        assert start is not None, "a task with a run time on a type fits its memory"
+        timeline.append(start, need_kb, seconds)
+    return timeline.end_s

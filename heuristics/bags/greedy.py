@@ -1,0 +1,263 @@
+"""The primary scheduling heuristic of HADS: greedy, in three phases (Algorithms 2 and 3)."""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from ...core.wording import counted
+from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.method import HeuristicOutcome
+from ...schedules.schedule import Schedule
+from ...schedules.timing import VmTimeline
+from .weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyOptions:
+    """Where the paper is silent or its authors' program differs.
+
+    Attributes
+    ----------
+    phase1_order : {"price", "makespan"}
+        Order in which phase 1 tries the selected VMs: by price as in Algorithm 2, line 6, or by their current end as
+        in the authors' program. Ties go to the VM selected first.
+    phase2_draws : int, optional
+        Draws of the weighted round robin for a new spot VM; as many as there are spot types if absent (the authors'
+        program). Line 20 of Algorithm 2 makes 1. A draw of a type whose limit is reached counts.
+    type_limit : {"market", "shared"}
+        Whether the limit of a VM type holds in each market, or for both together as in the authors' program.
+    overhead_test : {"checkpoints", "paper"}
+        What Algorithm 3 adds to a task on a spot VM when it tests the limit: the checkpoints that will be taken, or
+        ``e * ovh`` (line 2), which is at least as much.
+    """
+
+    phase1_order: Literal["price", "makespan"] = "price"
+    phase2_draws: int | None = None
+    type_limit: Literal["market", "shared"] = "market"
+    overhead_test: Literal["checkpoints", "paper"] = "checkpoints"
+
+
+def greedy(instance: Instance, options: GreedyOptions | None = None) -> HeuristicOutcome:
+    """Plan by the primary scheduling heuristic of HADS (Algorithm 2).
+
+    Tasks are taken by descending memory (line 2, stable). Each goes to a VM selected before (phase 1, lines 5-17),
+    else to a new spot VM by weighted round robin (phase 2, lines 18-28), else to the cheapest new on-demand VM
+    (phase 3, lines 29-35). Burstable types are not used; HADS does not know them.
+
+    Parameters
+    ----------
+    instance : Instance
+        With ``d_spot_s`` set if spot VMs are offered.
+    options : GreedyOptions, optional
+        Variants.
+
+    Returns
+    -------
+    HeuristicOutcome
+        The plan, or why there is none. That the heuristic finds none does not prove that there is none.
+
+    Notes
+    -----
+    A task ends strictly before the limit, as printed (Algorithm 3, line 4). Phase 3 as printed takes the cheapest
+    on-demand VM without a test; here, the cheapest on which the task meets the deadline and the memory.
+    """
+    fleet = _Fleet(instance, options or GreedyOptions())
+    burstable = sorted({offer.vm_type.name for offer in instance.offers if offer.burstable and offer.limit})
+    warnings = (f"the greedy does not use burstable VM types: {', '.join(burstable)}",) if burstable else ()
+    order = np.argsort(-instance.memory_kb[instance.task_group], kind="stable")
+    groups = instance.task_group[order].tolist()
+    for task, group in zip(order.tolist(), groups, strict=True):
+        placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
+        if not placed and not fleet.place_on_demand(task, group):
+            return HeuristicOutcome(None, fleet.explain(task, group), warnings)
+    return HeuristicOutcome(fleet.schedule(), warnings=warnings)
+
+
+class _Fleet:
+    """The selected VMs and the plan so far.
+
+    Phase 1 tests all of them at once on arrays; only where memory may bind is a VM then looked at more closely.
+    """
+
+    def __init__(self, instance: Instance, options: GreedyOptions) -> None:
+        self.instance = instance
+        self.options = options
+        offers = [offer for offer in instance.offers if not offer.burstable]
+        self.spot = [offer for offer in offers if offer.market == "spot" and offer.limit]
+        self.on_demand = sorted(
+            (offer for offer in offers if offer.market == "on-demand" and offer.limit),
+            key=lambda offer: offer.price_usd_per_hour,
+        )
+        # The round robin's state lives on from task to task.
+        weights = offer_weights(offer_ranks(instance, self.spot)) if self.spot else []
+        self.draws_per_cycle = sum(weights)
+        self.draws = (self.spot[position] for position in interleaved_round_robin(weights)) if weights else iter(())
+        self.duration_s = instance.duration_s[:, :, FULL_SPEED]
+        self.tested_s = self._tested_durations()
+        self.rented: Counter[int] = Counter()
+        self.timelines: list[VmTimeline] = []
+        self.vm_offer: list[int] = []
+        self.by_price: list[tuple[float, int]] = []
+        # For each VM: when its first core is free, its offer, its limit. Grown by doubling.
+        self.free_s = np.zeros(16, dtype=np.int64)
+        self.end_s = np.zeros(16, dtype=np.int64)
+        self.offer = np.zeros(16, dtype=np.int64)
+        self.limit_s = np.zeros(16, dtype=np.int64)
+        self.price_order = np.zeros(0, dtype=np.int64)
+        n_tasks = instance.n_tasks
+        self.task_vm = np.zeros(n_tasks, dtype=np.int64)
+        self.task_core = np.zeros(n_tasks, dtype=np.int64)
+        self.task_start_s = np.zeros(n_tasks, dtype=np.int64)
+
+    def _tested_durations(self) -> np.typing.NDArray[np.int64]:
+        """Durations that Algorithm 3 tests with, shape (n_groups, n_offers)."""
+        checkpoints = self.instance.checkpoint
+        if self.options.overhead_test == "checkpoints" or checkpoints is None:
+            return self.duration_s
+        tested = self.duration_s.copy()
+        for offer in self.spot:
+            runtime = self.instance.runtime_s[:, offer.type_index]
+            with_overhead = np.ceil(runtime.astype(float) * (1 + checkpoints.overhead_fraction) * (1 - 1e-12))
+            tested[:, offer.index] = np.where(runtime < NEVER, with_overhead, NEVER)
+        return tested
+
+    # ----------------------------------------------------------------- phases
+
+    def place_on_selected(self, task: int, group: int) -> bool:
+        """Phase 1: the first VM selected before that takes the task in time."""
+        count = len(self.vm_offer)
+        fits = self.free_s[:count] + self.tested_s[group][self.offer[:count]] < self.limit_s[:count]
+        if self.options.phase1_order == "price":
+            order = self.price_order
+        else:
+            order = np.argsort(self.end_s[:count], kind="stable")
+        candidates = order[fits[order]]
+        if not len(candidates):
+            return False
+        return any(self._try(int(vm), task, group) for vm in candidates)
+
+    def place_on_spot(self, task: int, group: int) -> bool:
+        """Phase 2: a new spot VM of the type that the weighted round robin draws."""
+        cap = self.instance.limits.max_spot
+        if cap is not None and sum(self.rented[offer.index] for offer in self.spot) >= cap:
+            return False
+        tries = len(self.spot) if self.options.phase2_draws is None else self.options.phase2_draws
+        tries = min(tries, self.draws_per_cycle)  # then every type has been drawn
+        return any(self._rent(offer, task, group) for offer in islice(self.draws, tries))
+
+    def place_on_demand(self, task: int, group: int) -> bool:
+        """Phase 3: the cheapest new on-demand VM."""
+        cap = self.instance.limits.max_on_demand
+        if cap is not None and sum(self.rented[offer.index] for offer in self.on_demand) >= cap:
+            return False
+        return any(self._rent(offer, task, group) for offer in self.on_demand)
+
+    def _rent(self, offer: RentalOffer, task: int, group: int) -> bool:
+        """Rent a VM for a task, if the limit of its type allows it and the task ends in time on it."""
+        rented = self.rented[offer.index]
+        if self.options.type_limit == "shared":
+            rented = sum(
+                self.rented[other.index] for other in self.instance.offers if other.type_index == offer.type_index
+            )
+        ready = self.instance.boot_overhead_s
+        if rented >= offer.limit or ready + self.tested_s[group, offer.index] >= self._limit_s(offer):
+            return False
+        self.rented[offer.index] += 1
+        vm = self._add_vm(offer)
+        return self._try(vm, task, group)
+
+    # ------------------------------------------------------------------ state
+
+    def _limit_s(self, offer: RentalOffer) -> int:
+        return self.instance.time_limit_s(offer.market)
+
+    def _add_vm(self, offer: RentalOffer) -> int:
+        vm = len(self.vm_offer)
+        if vm == len(self.free_s):
+            for name in ("free_s", "end_s", "offer", "limit_s"):
+                array = getattr(self, name)
+                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
+        memory_kb = None if self.instance.memory_never_binds[offer.type_index] else offer.memory_kb
+        ready = self.instance.boot_overhead_s
+        self.timelines.append(VmTimeline(offer.vcpus, memory_kb, ready))
+        self.vm_offer.append(offer.index)
+        self.free_s[vm] = self.end_s[vm] = ready
+        self.offer[vm] = offer.index
+        self.limit_s[vm] = self._limit_s(offer)
+        insort(self.by_price, (offer.price_usd_per_hour, vm))
+        self.price_order = np.array([index for _, index in self.by_price], dtype=np.int64)
+        return vm
+
+    def _try(self, vm: int, task: int, group: int) -> bool:
+        """Append a task to a VM if it ends before the VM's limit (Algorithm 3)."""
+        timeline = self.timelines[vm]
+        need_kb = int(self.instance.memory_kb[group])
+        duration = int(self.duration_s[group, self.vm_offer[vm]])
+        start = timeline.earliest_start_s(need_kb, duration)
+        if start is None or start + int(self.tested_s[group, self.vm_offer[vm]]) >= self.limit_s[vm]:
+            return False
+        self.task_vm[task] = vm
+        self.task_core[task] = timeline.append(start, need_kb, duration)
+        self.task_start_s[task] = start
+        self.free_s[vm] = timeline.earliest_core_s
+        self.end_s[vm] = timeline.end_s
+        return True
+
+    def schedule(self) -> Schedule:
+        """Return the plan."""
+        no_baseline = np.zeros(self.instance.n_tasks, dtype=bool)
+        vm_offer = np.array(self.vm_offer, dtype=np.int64)
+        return Schedule(self.instance, vm_offer, self.task_vm, self.task_core, self.task_start_s, no_baseline)
+
+    def explain(self, task: int, group: int) -> str:
+        """Say why a task found no place: which limit stands in the way, by how much."""
+        name = self.instance.task_ids[task]
+        reasons = []
+        best_late = math.inf
+        for vm, timeline in enumerate(self.timelines):
+            offer = self.vm_offer[vm]
+            tested = int(self.tested_s[group, offer])
+            start = timeline.earliest_start_s(int(self.instance.memory_kb[group]), tested) if tested < NEVER else None
+            if start is not None:
+                best_late = min(best_late, start + tested - int(self.limit_s[vm]))
+        if best_late < math.inf:
+            late = counted(int(best_late) + 1, "second")  # the limit itself is too late
+            reasons.append(f"on the VMs rented it would end {late} too late, at best")
+        reasons += [reason for offer in [*self.spot, *self.on_demand] if (reason := self._obstacle(offer, group))]
+        if not self.spot and not self.on_demand:
+            reasons.append("no regular (non-burstable) VM type is offered in the markets allowed")
+        left_out = [offer for offer in self.instance.offers if offer.burstable and offer.limit]
+        reasons += [f"{offer}: burstable, which the greedy does not use" for offer in left_out]
+        head = f"task {name!r} finds no place, with {counted(len(self.timelines), 'VM')} in use:"
+        return "\n".join([head, *(f"  {reason}" for reason in reasons)])
+
+    def _obstacle(self, offer: RentalOffer, group: int) -> str:
+        """Why no new VM of an offer takes a task; empty if one does."""
+        cap = self.instance.limits.of(offer.market)
+        in_market = sum(self.rented[other.index] for other in self.instance.offers if other.market == offer.market)
+        end = self.instance.boot_overhead_s + int(self.tested_s[group, offer.index])
+        limit = self._limit_s(offer)
+        if end >= NEVER:
+            need_mb = self.instance.tasks[group].memory_mb
+            if self.instance.memory_kb[group] > offer.memory_kb:
+                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.vm_type.memory_mb:g} MB"
+            return f"{offer}: it has no run time there"
+        if end >= limit:
+            what = "D_spot" if offer.market == "spot" else "the deadline"
+            return f"{offer}: a new VM would end it at {end} s, not before {what} ({limit} s)"
+        if self.rented[offer.index] >= offer.limit:
+            return f"{offer}: {counted(offer.limit, 'VM')} rented, the limit"
+        if cap is not None and in_market >= cap:
+            return f"{offer}: {counted(cap, offer.market + ' VM')} rented, the limit of the market"
+        if self.options.type_limit == "shared":
+            return f"{offer}: the limit of {counted(offer.limit, 'VM')}, shared by both markets, is reached"
+        return ""

@@ -1,0 +1,249 @@
+"""The iterated local search of Burst-HADS: its primary scheduling, as published (Algorithms 1 to 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ...core.quantities import IntArray
+from ...instances.durations import FULL_SPEED
+from ...instances.instance import Instance
+from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.queues import Queue, schedule_of_queues
+from ...schedules.schedule import Schedule
+from .burst_allocation import burst_allocation
+from .greedy import greedy
+
+_MOVES_PER_CALL = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class IlsOptions:
+    """Parameters of the iterated local search, with the paper's values (section IV).
+
+    Attributes
+    ----------
+    max_iteration : int
+        Iterations of the outer loop.
+    max_attempt : int
+        Attempts of a local search.
+    swap_rate : float
+        Moves of an attempt, as a fraction of the tasks.
+    max_failed : int
+        Iterations without a better plan after which D_spot is relaxed.
+    relax_rate : float
+        By which D_spot grows then, in each iteration.
+    burst_rate : float
+        Burstable VMs for each VM used.
+    scales : {"instance", "paper"}
+        Scales of cost and makespan in the fitness: the instance's, or the cost of the initial plan and D_spot.
+    """
+
+    max_iteration: int = 200
+    max_attempt: int = 50
+    swap_rate: float = 0.10
+    max_failed: int = 20
+    relax_rate: float = 0.25
+    burst_rate: float = 0.2
+    scales: Literal["instance", "paper"] = "instance"
+
+
+def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the primary task scheduling of Burst-HADS (Algorithm 1).
+
+    Part 1 is an iterated local search over spot VMs (lines 2-24), part 2 adds burstable VMs (lines 25-27).
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : IlsOptions
+        Parameters.
+    run : Run
+        Seed, time limit, progress.
+
+    Returns
+    -------
+    HeuristicOutcome
+        The plan, and how the search converged.
+
+    Notes
+    -----
+    Departures, each where it happens: the relaxed D_spot is used in the local search and in the acceptance (as printed,
+    lines 18-19 use D_spot, and relaxing has no effect), at most up to the deadline; the best plan under the true D_spot
+    is kept beside the best relaxed one, part 2 is applied to both, and the better plan is returned (the initial one if
+    part 2 finds no place in either). An attempt makes at least one move. Tasks keep the order of their ids on a VM.
+    If the bag does not fit on spot VMs alone, the initial plan takes on-demand VMs where that market is allowed.
+    """
+    initial, warnings, explanation = _initial_solution(instance)
+    if initial is None:
+        return HeuristicOutcome(None, explanation, warnings)
+    search = LocalSearch(instance, initial, options, run)
+    trace, interrupted = [], False
+    try:
+        search.local_search()  # line 4
+        last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
+        while i < options.max_iteration and not run.out_of_time():  # line 9
+            search.select_random_spot_vm()  # lines 11-13
+            if i - last_best > options.max_failed:  # lines 14-15
+                search.relax_d_spot()  # line 16
+            search.local_search()  # line 18
+            if search.accept():  # lines 19-20
+                last_best = i  # line 21
+            i += 1  # line 23
+            trace.append(TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s))
+            run.report(trace[-1], options.max_iteration)
+    except KeyboardInterrupt:
+        interrupted = True
+    plans = [burst_allocation(instance, queues, options.burst_rate) for queues in search.best_plans()]  # lines 25-27
+    schedules = [schedule_of_queues(instance, queues) for queues in plans if queues is not None]
+    if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
+        schedules = [initial]
+    best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
+    return HeuristicOutcome(best, warnings=warnings, trace=tuple(trace), interrupted=interrupted)
+
+
+def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, ...], str]:
+    """Algorithm 2: the first two phases of the HADS greedy, on spot VMs; with the third if that is not enough."""
+    spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
+    if spot:
+        outcome = greedy(instance.replace(markets=["spot"]))
+        if outcome.schedule is not None:
+            return replace(outcome.schedule, instance=instance), (), ""
+        if "on-demand" not in instance.markets:
+            return None, (), f"the bag does not fit on spot VMs alone: {outcome.explanation}"
+    outcome = greedy(instance)
+    text = "the bag does not fit on spot VMs alone; on-demand VMs are used as well"
+    return outcome.schedule, (text,) if spot else (), outcome.explanation
+
+
+class LocalSearch:
+    """The plan S, the VMs selected and those left, and the best plans."""
+
+    def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, run: Run) -> None:
+        self.instance, self.options, self.run = instance, options, run
+        self.ready = instance.boot_overhead_s
+        n_tasks = instance.n_tasks
+        # The VMs of the plan, then all other spot VMs (M^s).
+        vm_offer = initial.vm_offer.tolist()
+        for offer in instance.offers:
+            if offer.market == "spot" and not offer.burstable:
+                most = min(offer.limit, n_tasks, vm_offer.count(offer.index) + options.max_iteration)
+                vm_offer += [offer.index] * (most - vm_offer.count(offer.index))
+        self.offers = [instance.offers[index] for index in vm_offer]
+        self.left = list(range(len(initial.vm_offer), len(vm_offer)))
+        self.selected = np.arange(len(vm_offer), dtype=np.int64)
+        self.n_selected = len(initial.vm_offer)
+        self.vm_column = np.array(vm_offer, dtype=np.int64)
+        self.vm_vcpus = np.array([offer.vcpus for offer in self.offers], dtype=np.int64)
+        binds = ~instance.memory_never_binds
+        sizes = [offer.memory_kb if binds[offer.type_index] else -1 for offer in self.offers]
+        self.vm_size_kb = np.array(sizes, dtype=np.int64)
+        self.durations = np.ascontiguousarray(instance.duration_s[:, :, FULL_SPEED][instance.task_group].T)
+        self.memory_kb = instance.memory_kb[instance.task_group]
+        self.relaxed_d_spot_s = instance.d_spot_s
+        weight = instance.objective.cost_weight
+        cost_scale, time_scale = instance.cost_scale_usd, instance.makespan_scale_s
+        if options.scales == "paper":
+            cost_scale, time_scale = initial.cost_usd, float(instance.d_spot_s or instance.deadline_s)
+        prices = np.array([offer.price_usd_per_s for offer in self.offers])
+        self.vm_price = prices * (weight / cost_scale)
+        self.time_weight = (1 - weight) / time_scale
+        self.random = np.random.default_rng(run.seed)
+        self.random_state = np.array([run.seed % 2147483646 + 1], dtype=np.int64)
+        self.task_vm = initial.task_vm.copy()
+        self.current = self.best = self.true_best = math.inf
+        self.best_task_vm, self.true_task_vm = self.task_vm.copy(), self.task_vm.copy()
+        self.vm_tasks = np.zeros((len(vm_offer), n_tasks), dtype=np.int64)
+        self.vm_count = np.zeros(len(vm_offer), dtype=np.int64)
+        self.vm_end = np.zeros(len(vm_offer), dtype=np.int64)
+        self._lay_out()
+        if self._in_time(instance.d_spot_s):
+            self.current = self.best = self.true_best = self._fitness()
+
+    def _limits(self, d_spot_s: int | None) -> IntArray:
+        """Latest end of each VM from ready, for a D_spot."""
+        deadline = self.instance.deadline_s
+        spot = deadline if d_spot_s is None else min(d_spot_s, deadline)
+        ends = [spot if offer.market == "spot" else deadline for offer in self.offers]
+        return np.array(ends, dtype=np.int64) - self.ready
+
+    def _lay_out(self) -> None:
+        """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
+        from .timeline_kernel import list_schedule_end
+
+        self.vm_count[:] = 0
+        for task, vm in enumerate(self.task_vm.tolist()):
+            self.vm_tasks[vm, self.vm_count[vm]] = task
+            self.vm_count[vm] += 1
+        work = np.empty((4, max(self.instance.n_tasks, int(self.vm_vcpus.max()))), dtype=np.int64)
+        for vm in range(len(self.vm_end)):
+            self.vm_end[vm] = list_schedule_end(
+                self.vm_tasks[vm], self.vm_count[vm], self.durations[self.vm_column[vm]], self.memory_kb,
+                self.vm_vcpus[vm], self.vm_size_kb[vm], work[0], work[1], work[2], work[3],
+            )  # fmt: skip
+
+    def _in_time(self, d_spot_s: int | None) -> bool:
+        return bool((self.vm_end <= self._limits(d_spot_s)).all())
+
+    def _fitness(self) -> float:
+        """Equation 8 for a plan in time."""
+        return float((self.vm_price * self.vm_end).sum() + self.time_weight * self.vm_end.max())
+
+    def local_search(self) -> None:
+        """Algorithm 3 from S; S becomes the best plan met (lines 4 and 18)."""
+        from .local_search_kernel import local_search
+
+        best_task_vm = self.task_vm.copy()
+        begin = self._fitness() if self._in_time(self.relaxed_d_spot_s) else math.inf
+        moves = max(int(self.options.swap_rate * self.instance.n_tasks + 1e-9), 1)
+        limits, relaxed_limits = self._limits(self.instance.d_spot_s), self._limits(self.relaxed_d_spot_s)
+        self.current, left = begin, self.options.max_attempt
+        slice_of_attempts = max(_MOVES_PER_CALL // moves, 1)
+        while left > 0 and not self.run.out_of_time():
+            self.current, self.true_best = local_search(
+                self.durations, self.memory_kb, self.vm_column, self.vm_vcpus, self.vm_size_kb, self.vm_price, limits,
+                relaxed_limits, self.time_weight, self.selected, self.n_selected, self.task_vm, self.vm_tasks,
+                self.vm_count, self.vm_end, self.random_state, min(slice_of_attempts, left), moves, best_task_vm,
+                self.current, self.true_task_vm, self.true_best,
+            )  # fmt: skip
+            left -= slice_of_attempts
+        self.task_vm[:] = best_task_vm
+        self._lay_out()
+
+    def select_random_spot_vm(self) -> None:
+        """First perturbation: one more spot VM, as long as there are any (lines 11-13)."""
+        cap = self.instance.limits.max_spot
+        rented = sum(self.offers[vm].market == "spot" for vm in self.selected[: self.n_selected].tolist())
+        if not self.left or (cap is not None and rented >= cap):
+            return
+        vm = self.left.pop(int(self.random.integers(len(self.left))))
+        self.selected[self.n_selected] = vm
+        self.n_selected += 1
+
+    def relax_d_spot(self) -> None:
+        """Second perturbation: relax D_spot, at most up to the deadline (line 16)."""
+        if self.relaxed_d_spot_s is not None:
+            relaxed = self.relaxed_d_spot_s + int(self.options.relax_rate * self.relaxed_d_spot_s)
+            self.relaxed_d_spot_s = min(relaxed, self.instance.deadline_s)
+
+    def accept(self) -> bool:
+        """Keep S if it is the best under the relaxed D_spot (lines 19-22)."""
+        if self.current < self.best - 1e-12:
+            self.best = self.current
+            self.best_task_vm[:] = self.task_vm
+            return True
+        return False
+
+    def best_plans(self) -> list[list[Queue]]:
+        """Return the queues of the best plan under the true D_spot and under the relaxed one."""
+        return [self._queues(self.true_task_vm), self._queues(self.best_task_vm)]
+
+    def _queues(self, task_vm: IntArray) -> list[Queue]:
+        queues = [Queue(offer, []) for offer in self.offers]
+        for task, vm in enumerate(task_vm.tolist()):
+            queues[vm].tasks.append(task)
+        return [queue for queue in queues if queue.tasks]

@@ -1,0 +1,185 @@
+"""Longest task first over the best VM counts: the honest baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import IntArray
+from ...instances.durations import NEVER
+from ...instances.instance import Instance
+from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.schedule import Schedule
+from ...schedules.timing import VmTimeline
+
+_MOST_TRIALS = 400
+_WORK = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LptOptions:
+    """Options of longest task first.
+
+    Attributes
+    ----------
+    trials : int, optional
+        Combinations of VM counts tried at most; by the number of tasks if absent.
+    """
+
+    trials: int | None = None
+
+
+def lpt(instance: Instance, options: LptOptions, run: Run) -> HeuristicOutcome:
+    """Plan by longest task first, for the VM counts that come out best.
+
+    For given counts, tasks go longest first to the VM on which they end first, within its time limit and memory;
+    burstable VMs run them in baseline mode. The counts start from all VMs that can be rented and change by steps, as
+    long as the objective falls.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : LptOptions
+        Effort.
+    run : Run
+        Time limit.
+    """
+    longest_first = _Lpt(instance)
+    counts = longest_first.most()
+    trials = options.trials or max(2, min(_MOST_TRIALS, _WORK // (instance.n_tasks * (sum(counts) + 50))))
+    best: Schedule | None = None
+    seen: set[tuple[int, ...]] = set()
+    improved = True
+    while improved:
+        improved = False
+        for candidate in longest_first.neighbours(counts, first=best is None):
+            if candidate in seen:
+                continue
+            if len(seen) >= trials or (best is not None and run.out_of_time()):
+                return HeuristicOutcome(best)
+            seen.add(candidate)
+            try:
+                schedule = longest_first.plan(candidate)
+            except KeyboardInterrupt:
+                return HeuristicOutcome(best, "interrupted before there was a plan", interrupted=True)
+            if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):
+                best, counts, improved = schedule, candidate, True
+                break
+    if best is None:
+        counts_text = ", ".join(f"{count} {offer}" for count, offer in zip(counts, longest_first.offers, strict=True))
+        return HeuristicOutcome(None, f"longest task first ends too late, even on {counts_text or 'no VM at all'}")
+    return HeuristicOutcome(best)
+
+
+class _Lpt:
+    """Longest task first for given VM counts."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.ready = instance.boot_overhead_s
+        self.offers = [offer for offer in instance.offers if offer.limit]
+        indices = [offer.index for offer in self.offers]
+        self.durations = instance.sustained_s[:, indices]
+        shortest = self.durations.min(axis=1)
+        self.order = np.argsort(-shortest[instance.task_group], kind="stable")
+        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers])
+
+    def most(self) -> tuple[int, ...]:
+        """All VMs that can be rented, the larger offers of a limited market first."""
+        counts = [min(offer.limit, -(-self.instance.n_tasks // offer.vcpus)) for offer in self.offers]
+        for market in self.instance.markets:
+            cap = self.instance.limits.of(market)
+            members = [k for k, offer in enumerate(self.offers) if offer.market == market]
+            if cap is not None:
+                for k in sorted(members, key=lambda k: -self.offers[k].vcpus):
+                    counts[k] = min(counts[k], cap)
+                    cap -= counts[k]
+        return tuple(counts)
+
+    def neighbours(self, counts: tuple[int, ...], first: bool) -> Iterator[tuple[int, ...]]:
+        """Counts that differ in one offer, by large steps first; the counts themselves to begin with."""
+        if first:
+            yield counts
+        for k, count in enumerate(counts):
+            most = min(self.offers[k].limit, self.instance.n_tasks)
+            steps = sorted({0, count // 2, count - 1, count + 1, min(2 * count, most)} - {count})
+            for changed in steps:
+                candidate = (*counts[:k], changed, *counts[k + 1 :])
+                if 0 <= changed <= most and any(candidate) and self._within_market(candidate, k):
+                    yield candidate
+        for k in range(len(counts)):  # exchanges of a VM for one of another offer
+            for other in range(len(counts)):
+                if k != other and counts[k] > 0 and counts[other] < self.offers[other].limit:
+                    candidate_list = list(counts)
+                    candidate_list[k] -= 1
+                    candidate_list[other] += 1
+                    if self._within_market(tuple(candidate_list), other):
+                        yield tuple(candidate_list)
+
+    def _within_market(self, counts: tuple[int, ...], changed: int) -> bool:
+        market = self.offers[changed].market
+        cap = self.instance.limits.of(market)
+        rented = sum(count for count, offer in zip(counts, self.offers, strict=True) if offer.market == market)
+        return cap is None or rented <= cap
+
+    def plan(self, counts: tuple[int, ...]) -> Schedule | None:
+        """Plan on these VMs; None if a task finds no place in time."""
+        column = np.repeat(np.arange(len(self.offers)), counts)
+        free = np.full(len(column), self.ready, dtype=np.int64)
+        limits = self.limits_s[column]
+        timelines = [self._timeline(k) for k in column.tolist()]
+        memory_free = [not self._binds(k) for k in column.tolist()]
+        instance = self.instance
+        groups = instance.task_group
+        task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+        for task in self.order.tolist():
+            group = groups[task]
+            durations = self.durations[group][column]
+            ends = free + durations
+            need_kb = int(instance.memory_kb[group])
+            vm = self._first_to_end(ends, limits, durations, timelines, memory_free, need_kb)
+            if vm < 0:
+                return None
+            seconds = int(durations[vm])
+            start = timelines[vm].earliest_start_s(need_kb, seconds)
+            assert start is not None
+            task_vm[task] = vm
+            task_core[task] = timelines[vm].append(start, need_kb, seconds)
+            start_s[task] = start
+            free[vm] = timelines[vm].earliest_core_s
+        used, renumbered = np.unique(task_vm, return_inverse=True)
+        offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
+        baseline = instance.offer_is_burstable[offers][renumbered]
+        return Schedule(instance, offers, renumbered, task_core, start_s, baseline)
+
+    @staticmethod
+    def _first_to_end(
+        ends: IntArray,
+        limits: IntArray,
+        durations: IntArray,
+        timelines: list[VmTimeline],
+        memory_free: list[bool],
+        need_kb: int,
+    ) -> int:
+        """VM on which a task ends first and in time; -1 if there is none."""
+        best, best_end = -1, NEVER
+        for vm in np.argsort(ends, kind="stable").tolist():
+            if ends[vm] >= best_end or ends[vm] > limits.max():
+                break
+            if memory_free[vm]:
+                end = int(ends[vm])
+            else:
+                start = timelines[vm].earliest_start_s(need_kb, int(durations[vm]))
+                end = NEVER if start is None else start + int(durations[vm])
+            if end <= limits[vm] and end < best_end:
+                best, best_end = vm, end
+        return best
+
+    def _binds(self, k: int) -> bool:
+        return not self.instance.memory_never_binds[self.offers[k].type_index]
+
+    def _timeline(self, k: int) -> VmTimeline:
+        return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready)

@@ -1,0 +1,219 @@
+"""Our search: simulated annealing from the prices of the divisible bound, with a certificate of how far it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...models.bags.task_classes import memory_is_free
+from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.schedule import Schedule
+from .assignments import assignments_of
+from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .greedy import greedy
+from .identical_tasks import identical_tasks_plan
+from .lpt import LptOptions, lpt
+
+_PLAIN_TASKS = 25
+_PLAIN_MOVES = 3_000
+_ROUNDS = 20
+_MOVES_PER_ROUND = 500_000
+_FEW_TASKS = 400
+_FEW_THOUSAND_TASKS = 3_000
+_SNAPSHOT_TASKS = 2_000
+_COLDEST = 0.003
+
+_MOST_ASSIGNED_TASKS = 5_000
+_ASSIGNED_WORK = 100_000_000
+_ASSIGNMENT_PLAN = (2.0, 30.0, 100.0, 10.0, 1.0)
+
+# Runs of the annealing: from the best plan so far or from the prices of the bound, and the first temperature in seconds
+# (of makespan and of all VMs' mean price).
+_FEW_TASKS_PLAN = ((False, 2.0), (True, 2.0), (False, 20.0), (True, 20.0), (True, 100.0), (True, 5.0), (True, 0.5))
+_MANY_TASKS_PLAN = ((False, 0.15),)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Options of the search.
+
+    Attributes
+    ----------
+    moves : int, optional
+        Moves tried; by the number of tasks if absent.
+    """
+
+    moves: int | None = None
+
+
+def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOutcome:
+    """Plan by simulated annealing, and bound the optimum from below.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : SearchOptions
+        Effort.
+    run : Run
+        Seed, time limit, progress.
+
+    Returns
+    -------
+    HeuristicOutcome
+        The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
+        memory may bind or there are at most 3,000 tasks.
+    """
+    bound = divisible_bound(instance)
+    found = _Found(run, bound.objective)
+    memory_free = memory_is_free(instance)
+    try:
+        if instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free:
+            found.take_outcome(greedy(instance))
+            found.take_outcome(lpt(instance, LptOptions(), run))
+        if found.interrupted or bound.objective == np.inf:
+            pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
+        elif memory_free:
+            found.take(identical_tasks_plan(instance))
+            _search_core_loads(instance, bound, options, found)
+        else:
+            _search_assignments(instance, options, found)
+        if found.best is None:  # a large bag, and a deadline that the annealing did not meet
+            found.take_outcome(lpt(instance, LptOptions(), run))
+            found.take_outcome(greedy(instance))
+    except KeyboardInterrupt:
+        found.interrupted = True
+    if found.best is None:
+        proved = "no plan exists: even divisible tasks do not fit the limits" if bound.objective == np.inf else ""
+        return HeuristicOutcome(None, proved or greedy(instance).explanation, bound=bound.objective)
+    return HeuristicOutcome(found.best, bound=bound.objective, trace=tuple(found.trace), interrupted=found.interrupted)
+
+
+class _Found:
+    """The best plan so far, and how the search came there."""
+
+    def __init__(self, run: Run, bound: float) -> None:
+        self.run = run
+        self.best = run.initial
+        self.trace: list[TracePoint] = []
+        self.interrupted = False
+        self.bound = bound
+
+    @property
+    def objective(self) -> float:
+        """Objective of the best plan; infinite without one."""
+        return np.inf if self.best is None else self.best.objective
+
+    def take(self, schedule: Schedule | None) -> None:
+        """Keep a plan if it is the best."""
+        if schedule is not None and schedule.objective < self.objective - 1e-12:
+            self.best = schedule
+
+    def take_outcome(self, outcome: HeuristicOutcome) -> None:
+        """Keep the plan of another heuristic if it is the best."""
+        self.take(outcome.schedule)
+        self.interrupted = self.interrupted or outcome.interrupted
+
+    def step(self, iteration: int, planned: int, current: float, best: float) -> None:
+        """Note and report where the search stands."""
+        self.trace.append(TracePoint(iteration, current, min(best, self.objective), bound=self.bound))
+        self.run.report(self.trace[-1], planned)
+
+
+def _search_core_loads(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: _Found) -> None:
+    """Anneal core loads from the prices of the bound and from the best plans so far, in turn."""
+    few = instance.n_tasks <= _FEW_TASKS
+    plan = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
+    spare = 1 if instance.n_tasks < 20_000 else 0
+    for number, (from_best, hottest) in enumerate(plan):
+        state: CoreLoads | None
+        if from_best and found.best is not None:
+            state = start_from_schedule(instance, found.best, bound.offers, spare)
+        else:
+            state = priced_start(instance, bound, spare)
+        if state is None:
+            return
+        _anneal(state, options, found, number, len(plan), hottest)
+
+
+def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int, of: int, hottest: float) -> None:
+    """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
+    from .annealing_kernel import anneal
+
+    run, n_tasks = found.run, state.instance.n_tasks
+    plain = n_tasks <= _PLAIN_TASKS and options.moves is None
+    kernel = getattr(anneal, "py_func", anneal) if plain else anneal
+    moves = _PLAIN_MOVES if plain else options.moves or _default_moves(n_tasks)
+    rounds, each = _rounds(moves // of, _MOVES_PER_ROUND)
+    unit = state.time_weight + float(state.vm_price.mean())
+    cooling = (_COLDEST / hottest) ** (1 / rounds)
+    random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
+    best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
+    best = np.inf
+    try:
+        for round_number in range(rounds + 1):
+            state.regroup()
+            value = state.value()
+            if value < best - 1e-12 and state.feasible():
+                best = value
+                best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
+            found.step((number * rounds + round_number) * each, moves, value, best)
+            if round_number == rounds or (run.out_of_time() and min(best, found.objective) < np.inf):
+                break
+            value, best = kernel(
+                state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
+                state.time_weight, state.penalty, 1e-3 * unit / max(int(state.vm_end.max()), 1), state.core_tasks,
+                state.core_count, state.load, state.vm_end, random_state, each, unit * hottest * cooling**round_number,
+                unit * hottest * cooling ** (round_number + 1), n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count,
+                value, best,
+            )  # fmt: skip
+    finally:  # also when interrupted
+        if best < found.objective:
+            state.restore(best_tasks, best_count)
+            state.regroup()
+            if state.feasible():
+                found.take(state.schedule())
+
+
+def _search_assignments(instance: Instance, options: SearchOptions, found: _Found) -> None:
+    """Anneal the tasks of each VM and their order, from the best plan so far, for memory that may bind."""
+    from .assignment_kernel import anneal_assignments
+
+    if found.best is None or instance.n_tasks > _MOST_ASSIGNED_TASKS:
+        return
+    moves = options.moves or max(_ASSIGNED_WORK // max(instance.n_tasks, 10), 20_000)
+    rounds, each = _rounds(moves // len(_ASSIGNMENT_PLAN), max(_ASSIGNED_WORK // 100 // instance.n_tasks, 1))
+    for number, hottest in enumerate(_ASSIGNMENT_PLAN):
+        state = assignments_of(found.best, spare_vms=2)
+        unit = state.time_weight + float(state.vm_price.mean())
+        cooling = (_COLDEST / hottest) ** (1 / rounds)
+        random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
+        best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
+        value = best = state.value()
+        try:
+            for round_number in range(rounds):
+                found.step((number * rounds + round_number) * each, moves, value, found.objective)
+                if found.run.out_of_time():
+                    return
+                value, best = anneal_assignments(
+                    state.durations, state.memory_kb, state.vm_offer, state.vm_vcpus, state.vm_size_kb, state.vm_price,
+                    state.vm_limit, state.time_weight, state.penalty, state.vm_tasks, state.vm_count, state.vm_end,
+                    random_state, each, unit * hottest * cooling**round_number,
+                    unit * hottest * cooling ** (round_number + 1), best_tasks, best_count, value, best,
+                )  # fmt: skip
+        finally:  # also when interrupted
+            found.take(state.schedule(best_tasks, best_count))
+
+
+def _rounds(moves: int, most_moves: int) -> tuple[int, int]:
+    """Number of rounds, and moves of each: few enough that the clock and the user are heard between them."""
+    rounds = max(_ROUNDS, -(-moves // most_moves))
+    return rounds, max(moves // rounds, 1)
+
+
+def _default_moves(n_tasks: int) -> int:
+    """Moves that take well under a second up to 10,000 tasks."""
+    return 6_000_000 if n_tasks <= _FEW_TASKS else 8_000_000 if n_tasks <= _FEW_THOUSAND_TASKS else 1_300_000

@@ -1,0 +1,164 @@
+"""Core patterns: what one core of a VM runs, counted by class; and plans made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.quantities import IntArray
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .task_classes import TaskClasses, usable_offers
+
+BurstableMode: TypeAlias = Literal["refuse", "baseline"]
+"""What a model without CPU credits does with burstable offers: refuse them, or run all tasks there at the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferPatterns:
+    """Patterns of one offer, by load.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        The offer.
+    counts : array of int, shape (n_patterns, n_classes)
+        Tasks of each class on the core.
+    load_s : array of int, shape (n_patterns,)
+        Seconds that they take, ascending.
+    """
+
+    offer: RentalOffer
+    counts: IntArray
+    load_s: IntArray
+
+
+def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model: str) -> None:
+    """Refuse an instance whose memory may bind: order and loads of cores alone do not make a plan there."""
+    binding = sorted({offer.vm_type.name for offer in offers if not instance.memory_never_binds[offer.type_index]})
+    if binding:
+        raise ModelRefusal(
+            f"{model} knows core loads only, and the memory of {', '.join(binding)} can bind: its largest tasks, one "
+            f"on each core, need more than it has; 'interval' and 'columns' take memory into account"
+        )
+
+
+def offers_without_credits(
+    instance: Instance, burstable: BurstableMode, without_offers: frozenset[int], model: str
+) -> list[RentalOffer]:
+    """List the usable offers of a model that knows no CPU credits, less those that the caller has proved useless.
+
+    Raises
+    ------
+    ModelRefusal
+        If one of them is burstable and ``burstable`` is "refuse".
+    """
+    offers = [offer for offer in usable_offers(instance) if offer.index not in without_offers]
+    refused = sorted({offer.vm_type.name for offer in offers if offer.burstable})
+    if refused and burstable == "refuse":
+        raise ModelRefusal(
+            f"{model} knows no CPU credits, and {', '.join(refused)} can be rented; with all tasks there in baseline "
+            f"mode its optimum is one among such plans only"
+        )
+    return offers
+
+
+def enumerate_patterns(
+    seconds: IntArray, size: IntArray, most_s: int, offer: RentalOffer, most_patterns: int, model: str
+) -> OfferPatterns:
+    """List all patterns of an offer up to a load, the empty one left out.
+
+    Parameters
+    ----------
+    seconds, size : array of int, shape (n_classes,)
+        Duration on the offer and number of tasks of each class.
+    most_s : int
+        Longest load.
+    offer : RentalOffer
+        The offer.
+    most_patterns : int
+        What is too many.
+    model : str
+        Name of the model in the message.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are more than ``most_patterns``.
+    """
+    counts = np.zeros((1, len(size)), dtype=np.int64)
+    loads = np.zeros(1, dtype=np.int64)
+    for index in np.argsort(-seconds, kind="stable").tolist():
+        each = int(seconds[index])
+        if each >= NEVER or each > most_s:
+            continue
+        layers, layer_loads = [counts], [loads]
+        for _ in range(int(size[index])):
+            fits = layer_loads[-1] + each <= most_s
+            if not fits.any():
+                break
+            more = layers[-1][fits].copy()
+            more[:, index] += 1
+            layers.append(more)
+            layer_loads.append(layer_loads[-1][fits] + each)
+            if sum(map(len, layers)) > most_patterns:
+                raise ModelRefusal(
+                    f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
+                    f"tasks on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
+                )
+        counts, loads = np.concatenate(layers), np.concatenate(layer_loads)
+    order = np.argsort(loads, kind="stable")[1:]
+    return OfferPatterns(offer, counts[order], loads[order])
+
+
+def schedule_of_cores(
+    instance: Instance, classes: TaskClasses, cores: Sequence[tuple[RentalOffer, IntArray, int]]
+) -> Schedule:
+    """Make the plan of cores: sorted by load, the cores of an offer are dealt out to its VMs.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    classes : TaskClasses
+        Its classes.
+    cores : sequence of (offer, counts, load)
+        Of each core that is used. Counts beyond the tasks that are left are dropped, from the last core on.
+
+    Notes
+    -----
+    Dealt out by load, the k-th core goes to VM ceil(k / cores of a VM): the ends of the VMs, sorted, are then the least
+    possible for these loads. Tasks on burstable VMs run in baseline mode.
+    """
+    left = [mine.tolist() for mine in classes.tasks]
+    kept: dict[int, list[tuple[int, list[int]]]] = {}
+    for offer, counts, _ in sorted(cores, key=lambda core: (core[0].index, -core[2])):
+        mine = []
+        for index in np.flatnonzero(counts).tolist():
+            taken = min(int(counts[index]), len(left[index]))
+            mine += left[index][:taken]
+            del left[index][:taken]
+        if mine:
+            seconds = int(instance.sustained_s[instance.task_group[mine], offer.index].sum())
+            kept.setdefault(offer.index, []).append((seconds, mine))
+    if any(left):
+        raise ValueError("the cores do not run all tasks")
+    vm_offer: list[int] = []
+    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+    for index, loaded in sorted(kept.items()):
+        vcpus = instance.offers[index].vcpus
+        for position, (_, mine) in enumerate(sorted(loaded, key=lambda core: -core[0])):
+            if position % vcpus == 0:
+                vm_offer.append(index)
+            now = instance.boot_overhead_s
+            for task in mine:
+                task_vm[task], task_core[task], start_s[task] = len(vm_offer) - 1, position % vcpus, now
+                now += int(instance.sustained_s[instance.task_group[task], index])
+    offers = np.array(vm_offer, dtype=np.int64)
+    return Schedule(instance, offers, task_vm, task_core, start_s, instance.offer_is_burstable[offers][task_vm])

@@ -1,0 +1,705 @@
+"""The CP-SAT interval model: each task an optional interval on each VM, cores and memory cumulative.
+
+It is exact for every offer. VMs are individual, times count from the moment they are ready:
+
+    present_ivm                    task i runs on VM v, in mode m (full speed, or baseline on a burstable VM)
+    start_i, paid_v, last          start of a task, seconds that a VM is paid, end of the last task
+    min sum_v cost_v paid_v + cost_of_time last
+
+VMs on which no two tasks can ever run together need no intervals: the order of their tasks is free, and they are paid
+for the sum. On burstable VMs whose credits matter the starts are indexed by second, and the balance is followed from
+second to second: it can pay to wait until credits are earned, and the model does so where it pays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.quantities import BoolArray, IntArray
+from ...core.wording import counted
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
+from ...instances.entries import Market, RentalOffer
+from ...instances.instance import Instance
+from ...schedules.evaluation import objective_weights
+from ...schedules.schedule import Schedule
+from ..integer_program import integer_costs
+from .configuration_bound import ConfigurationBound, vm_room
+from .cpu_credits import CreditRole, CreditRules, credit_role, credit_rules, full_speed_possible
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+MAX_PLACES = 40_000
+"""Most pairs of a task and a VM (and mode) that the model takes."""
+
+MAX_CREDIT_STARTS = 400_000
+"""Most starts by second on burstable VMs whose credits have to be planned."""
+
+_DOMAIN_OVER_OBJECTIVE = 2**10
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSwitches:
+    """What can be left out of the model without making it wrong; to compare.
+
+    Attributes
+    ----------
+    energy_cuts : bool
+        Seconds of cores, of memory, and of tasks that cannot run together.
+    symmetry : bool
+        Identical VMs by their end, identical tasks by VM and start, spot before on-demand.
+    fixing : bool
+        With a start and a bound, leave out what no better plan does.
+    """
+
+    energy_cuts: bool = True
+    symmetry: bool = True
+    fixing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Vm:
+    """A VM that can be rented.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        What it is.
+    number : int
+        Among the VMs of its offer.
+    limit_s : int
+        Seconds from ready until it must end.
+    paid_s : IntVar
+        Seconds it is paid.
+    one_at_a_time : bool
+        No two tasks can run together: their order is free.
+    credits : CreditRole
+        What credits mean on it.
+    """
+
+    offer: RentalOffer
+    number: int
+    limit_s: int
+    paid_s: cp_model.IntVar
+    one_at_a_time: bool
+    credits: CreditRole
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A task on a VM in a mode: where it would run, for how long, and whether it does."""
+
+    task: int
+    vm: int
+    mode: int
+    seconds: int
+    present: cp_model.IntVar
+
+
+@dataclass(slots=True)
+class _CreditAccount:
+    """Variables of a burstable VM, second by second; kept to give them hints."""
+
+    rules: CreditRules
+    starts: dict[tuple[int, int], list[cp_model.IntVar]] = field(default_factory=dict)
+    running: dict[int, list[cp_model.IntVar]] = field(default_factory=dict)
+    balance: list[cp_model.IntVar] = field(default_factory=list)
+    dry: list[cp_model.IntVar] = field(default_factory=list)
+
+
+class IntervalModel:
+    """The model of an instance; see the module.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set if spot VMs are offered.
+    bound : ConfigurationBound, optional
+        Lower bounds of objective and makespan, and cuts.
+    start : Schedule, optional
+        A feasible plan: the model looks for nothing worse, and starts from it.
+    without_offers : frozenset of int
+        Offers left out. The bound of the model holds for the instance only if no better plan uses them.
+    switches : IntervalSwitches
+        What is in the model.
+
+    Attributes
+    ----------
+    model : CpModel
+        The native model.
+    factor, constant : float
+        The objective is that of the model divided by the factor, plus the constant.
+    placeless : int or None
+        A task that has no place on any VM: the model is infeasible.
+    hinted : bool
+        Whether the start could be expressed.
+
+    Raises
+    ------
+    ModelRefusal
+        If it would be too large.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        bound: ConfigurationBound | None = None,
+        start: Schedule | None = None,
+        without_offers: frozenset[int] = frozenset(),
+        switches: IntervalSwitches | None = None,
+    ) -> None:
+        from ortools.sat.python import cp_model
+
+        self.instance = instance
+        self.bound = bound
+        self.start = start
+        self.switches = switches or IntervalSwitches()
+        self.ready = instance.boot_overhead_s
+        self.last_s = _latest_makespan_s(instance, bound, start, self.switches) - self.ready
+        self.usable = _usable(instance, bound, start, without_offers, self.switches, self.last_s)
+        self.roles = self._credit_roles()
+        self.modes = _modes(instance, self.usable, self.roles, self._limits_s())
+        _refuse_too_many_places(instance, self._vm_counts(), self.modes)
+        self._refuse_too_many_credit_starts()
+        self.model = cp_model.CpModel()
+        self._add_variables()
+        self._add_constraints()
+        self._add_objective()
+        self.hinted = start is not None and self._add_hint(start)
+
+    # ------------------------------------------------------------------ sizes
+
+    def _limits_s(self) -> IntArray:
+        """Seconds from ready until the VMs of each offer must end, shape (n_offers,)."""
+        limits = [self.instance.time_limit_s(offer.market) - self.ready for offer in self.instance.offers]
+        return np.maximum(np.minimum(np.array(limits, dtype=np.int64), self.last_s), 0)
+
+    def _credit_roles(self) -> list[CreditRole]:
+        limits = self._limits_s()
+        return [
+            credit_role(self.instance, offer, self.usable[:, offer.index], int(limits[offer.index]))
+            for offer in self.instance.offers
+        ]
+
+    def _vm_counts(self) -> list[int]:
+        """VMs of each offer in the model: no more than there are tasks for them."""
+        tasks = (self.instance.group_size[:, None] * self.usable).sum(axis=0).tolist()
+        return [min(offer.limit, count) for offer, count in zip(self.instance.offers, tasks, strict=True)]
+
+    def _refuse_too_many_credit_starts(self) -> None:
+        """Refuse burstable VMs whose starts by second would be too many."""
+        limits, counts = self._limits_s(), self._vm_counts()
+        starts, names = 0, []
+        for offer in self.instance.offers:
+            if self.roles[offer.index] == "to be planned" and counts[offer.index]:
+                seconds = self.instance.duration_s[:, offer.index]
+                each = np.where(self.modes[:, offer.index], limits[offer.index] - np.minimum(seconds, NEVER) + 1, 0)
+                starts += counts[offer.index] * int((each.sum(axis=1) * self.instance.group_size).sum())
+                names.append(f"{counted(counts[offer.index], 'VM')} of {offer} over {limits[offer.index]} s")
+        if starts > MAX_CREDIT_STARTS:
+            raise ModelRefusal(
+                f"the interval model plans CPU credits second by second, and would need {starts:,} starts "
+                f"({', '.join(names)}; {counted(self.instance.n_tasks, 'task')}); its limit is {MAX_CREDIT_STARTS:,}. "
+                "A good plan to start from shortens the time; or leave the burstable types out, or give them neither "
+                "credits_per_hour nor initial_credits, so that they run at the baseline only"
+            )
+
+    # -------------------------------------------------------------- variables
+
+    def _add_variables(self) -> None:
+        """VMs, places, starts and the end of the last task."""
+        instance, model = self.instance, self.model
+        limits, counts = self._limits_s(), self._vm_counts()
+        least = 0 if self.bound is None else self.bound.makespan_s - self.ready
+        # An empty window has no domain: the model is then infeasible by a clause.
+        self.last = model.new_int_var(min(max(least, 0), self.last_s), max(self.last_s, 0), "last")
+        self.vms: list[_Vm] = []
+        self.places: list[_Place] = []
+        self.by_task: list[list[_Place]] = [[] for _ in range(instance.n_tasks)]
+        for offer in instance.offers:
+            usable = self.usable[:, offer.index]
+            role = self.roles[offer.index]
+            alone = role != "to be planned" and vm_room(instance, offer.index, usable).one_at_a_time()
+            for number in range(counts[offer.index]):
+                limit = int(limits[offer.index])
+                paid = model.new_int_var(0, limit, f"paid_{offer.index}_{number}")
+                self.vms.append(_Vm(offer, number, limit, paid, alone, role))
+                self._add_places(len(self.vms) - 1)
+        self.by_vm: list[list[_Place]] = [[] for _ in self.vms]
+        for place in self.places:
+            self.by_task[place.task].append(place)
+            self.by_vm[place.vm].append(place)
+        self.starts = [self._new_start(task) for task in range(instance.n_tasks)]
+        self.accounts: dict[int, _CreditAccount] = {}
+
+    def _add_places(self, vm: int) -> None:
+        """Whether each task runs on a VM, in each mode it can."""
+        offer = self.vms[vm].offer
+        for task, group in enumerate(self.instance.task_group.tolist()):
+            for mode in (FULL_SPEED, BASELINE):
+                if self.modes[group, offer.index, mode]:
+                    seconds = int(self.instance.duration_s[group, offer.index, mode])
+                    present = self.model.new_bool_var(f"present_{task}_{vm}_{mode}")
+                    self.places.append(_Place(task, vm, mode, seconds, present))
+
+    def _new_start(self, task: int) -> cp_model.IntVar:
+        """Start of a task; 0 where the order is free."""
+        latest = max((self._latest_start(place) for place in self.by_task[task]), default=0)
+        return self.model.new_int_var(0, latest, f"start_{task}")
+
+    def _latest_start(self, place: _Place) -> int:
+        vm = self.vms[place.vm]
+        return 0 if vm.one_at_a_time else vm.limit_s - place.seconds
+
+    # ------------------------------------------------------------ constraints
+
+    def _add_constraints(self) -> None:
+        self.each_task_runs_once()
+        self.vms_are_paid_until_their_last_task()
+        self.cores_and_memory_suffice()
+        self.credits_suffice()
+        self.markets_are_limited()
+        if self.switches.energy_cuts:
+            self.energy_fits_the_paid_time()
+            self.cores_hold_few_long_tasks()
+        if self.switches.symmetry:
+            self.identical_vms_are_ordered()
+            self.identical_tasks_are_ordered()
+            self.dearer_twins_come_last()
+
+    def each_task_runs_once(self) -> None:
+        """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""
+        self.placeless: int | None = None
+        for task, places in enumerate(self.by_task):
+            if places:
+                self.model.add_exactly_one(place.present for place in places)
+            else:
+                self.placeless = task
+                self.model.add_bool_or([])
+
+    def vms_are_paid_until_their_last_task(self) -> None:
+        """VMs end after their tasks, and the last task after all (Burst-HADS eq. 5 and 6)."""
+        for vm in self.vms:
+            self.model.add(self.last >= vm.paid_s)
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.one_at_a_time:
+                self.model.add(vm.paid_s >= _sum(places, lambda place: place.seconds))
+        for start, places in zip(self.starts, self.by_task, strict=True):
+            for place in places:
+                vm = self.vms[place.vm]
+                if not vm.one_at_a_time:
+                    self.model.add(vm.paid_s >= start + place.seconds).only_enforce_if(place.present)
+            # The same for the linear relaxation.
+            self.model.add(start <= _sum(places, self._latest_start))
+            self.model.add(self.last >= start + _sum(places, lambda place: place.seconds))
+
+    def cores_and_memory_suffice(self) -> None:
+        """At each instant no more tasks than cores, and no more memory than there is (Burst-HADS eq. 2 and 3)."""
+        free = self.instance.memory_never_binds
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.one_at_a_time or not places:
+                continue
+            intervals = [
+                self.model.new_optional_fixed_size_interval_var(
+                    self.starts[place.task], place.seconds, place.present, f"run_{place.task}_{place.vm}_{place.mode}"
+                )
+                for place in places
+            ]
+            if vm.offer.vcpus == 1:
+                self.model.add_no_overlap(intervals)
+                continue
+            if len({place.task for place in places}) > vm.offer.vcpus:
+                self.model.add_cumulative(intervals, [1] * len(intervals), vm.offer.vcpus)
+            if not free[vm.offer.type_index]:
+                needs = [self._need_kb(place) for place in places]
+                self.model.add_cumulative(intervals, needs, vm.offer.memory_kb)
+                large = [k for k, need in enumerate(needs) if 2 * need > vm.offer.memory_kb]
+                if len({places[k].task for k in large}) > 1:  # own: no two of these at a time
+                    self.model.add_no_overlap([intervals[k] for k in large])
+
+    def credits_suffice(self) -> None:
+        """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
+        for index, vm in enumerate(self.vms):
+            if vm.credits == "to be planned" and self.by_vm[index]:
+                self.accounts[index] = self._credit_account(index)
+
+    def _credit_account(self, index: int) -> _CreditAccount:
+        """Add starts by second, tasks running in each mode, and the balance."""
+        model, vm = self.model, self.vms[index]
+        account = _CreditAccount(credit_rules(vm.offer, vm.limit_s))
+        rules = account.rules
+        begun: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(vm.limit_s)] for m in (0, 1)}
+        ended: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(vm.limit_s)] for m in (0, 1)}
+        for place in self.by_vm[index]:
+            moments = range(vm.limit_s - place.seconds + 1)
+            literals = [model.new_bool_var(f"start_{place.task}_{index}_{place.mode}_{t}") for t in moments]
+            account.starts[place.task, place.mode] = literals
+            model.add(sum(literals) == place.present)
+            when = sum(t * literal for t, literal in enumerate(literals))
+            model.add(self.starts[place.task] == when).only_enforce_if(place.present)
+            for t, literal in enumerate(literals):
+                begun[place.mode][t].append(literal)
+                if t + place.seconds < vm.limit_s:
+                    ended[place.mode][t + place.seconds].append(literal)
+        for mode in (FULL_SPEED, BASELINE):
+            account.running[mode] = [
+                model.new_int_var(0, vm.offer.vcpus, f"running_{index}_{mode}_{t}") for t in range(vm.limit_s)
+            ]
+            before: cp_model.IntVar | int = 0
+            for t, running in enumerate(account.running[mode]):
+                model.add(running == before + sum(begun[mode][t]) - sum(ended[mode][t]))
+                before = running
+        account.balance = [
+            model.new_int_var(0, rules.most if t else rules.initial, f"balance_{index}_{t}")
+            for t in range(vm.limit_s + 1)
+        ]
+        for t in range(vm.limit_s):
+            full, slow = account.running[FULL_SPEED][t], account.running[BASELINE][t]
+            left = account.balance[t] + rules.earned - rules.full * full - rules.baseline * slow
+            if vm.offer.vcpus * rules.baseline > rules.earned:
+                # Tasks at the baseline may spend what is not there; then no task is at full speed.
+                dry = model.new_bool_var(f"dry_{index}_{t}")
+                account.dry.append(dry)
+                model.add(full == 0).only_enforce_if(dry)
+                model.add(account.balance[t + 1] == 0).only_enforce_if(dry)
+                model.add(account.balance[t + 1] <= left).only_enforce_if(~dry)
+            else:
+                model.add(account.balance[t + 1] <= left)
+        spent = _sum([p for p in self.by_vm[index] if p.mode == FULL_SPEED], lambda place: place.seconds)
+        model.add(rules.full * spent <= rules.initial + rules.earned * vm.paid_s)
+        return account
+
+    def markets_are_limited(self) -> None:
+        """No more VMs of a market than the instance allows."""
+        for market in self.instance.markets:
+            cap = self.instance.limits.of(market)
+            members = [index for index, vm in enumerate(self.vms) if vm.offer.market == market]
+            if cap is None or cap >= len(members):
+                continue
+            used = {index: self.model.new_bool_var(f"used_{index}") for index in members}
+            for index, literal in used.items():
+                for place in self.by_vm[index]:
+                    self.model.add_implication(place.present, literal)
+                self.model.add(self.vms[index].paid_s == 0).only_enforce_if(~literal)
+            self.model.add(sum(used.values()) <= cap)
+            # The same in seconds, for the linear relaxation.
+            self.model.add(sum(self.vms[index].paid_s for index in members) <= cap * self.last)
+
+    # ------------------------------------------------- cuts and symmetry (own)
+
+    def energy_fits_the_paid_time(self) -> None:
+        """Core seconds, memory seconds and weighted seconds of the tasks of a VM within those that are paid."""
+        free = self.instance.memory_never_binds
+        groups = self.instance.task_group
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.one_at_a_time:
+                continue
+            self.model.add(vm.offer.vcpus * vm.paid_s >= _sum(places, lambda place: place.seconds))
+            if not free[vm.offer.type_index]:
+                used = _sum(places, lambda place: self._need_kb(place) * place.seconds)
+                self.model.add(vm.offer.memory_kb * vm.paid_s >= used)
+            weightings = () if self.bound is None else self.bound.weightings.get(vm.offer.index, ())
+            for cut in weightings:
+                weights = cut.weights[groups].tolist()
+                weighted = _weighted(places, [weights[place.task] * place.seconds for place in places])
+                self.model.add(cut.capacity * vm.paid_s >= weighted)
+
+    def cores_hold_few_long_tasks(self) -> None:
+        """A VM is paid for its longest task, and in the time that is left a core takes one long task (own).
+
+        For every length h up to half of the time H of a VM, tasks longer than H - h fill a core, and of those of at
+        least h and above a third of H, a core takes two: the threshold functions of Martello and Toth, over time.
+        """
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.one_at_a_time or vm.credits == "to be planned":
+                continue
+            for place in places:
+                self.model.add(vm.paid_s >= place.seconds * place.present)
+            lengths = {place.seconds for place in places if 3 * place.seconds > vm.limit_s >= 2 * place.seconds}
+            for shortest in sorted({*lengths, vm.limit_s // 2 + 1}):
+                halves = [
+                    (2 if place.seconds > vm.limit_s - shortest else 1, place)
+                    for place in places
+                    if place.seconds >= shortest
+                ]
+                if 2 * shortest > vm.limit_s:
+                    halves = [(2, place) for _, place in halves]
+                if sum(half for half, _ in halves) > 2 * vm.offer.vcpus:
+                    self.model.add(sum(half * place.present for half, place in halves) <= 2 * vm.offer.vcpus)
+
+    def identical_vms_are_ordered(self) -> None:
+        """VMs of the same offer by falling end."""
+        for before, after in zip(self.vms, self.vms[1:], strict=False):
+            if before.offer is after.offer:
+                self.model.add(before.paid_s >= after.paid_s)
+
+    def identical_tasks_are_ordered(self) -> None:
+        """Tasks of a group by VM, then by start."""
+        step = self.last_s + 1
+        for before, after in zip(range(self.instance.n_tasks), range(1, self.instance.n_tasks), strict=False):
+            if self.instance.task_group[before] == self.instance.task_group[after]:
+                keys = [
+                    self.starts[task] + _sum(self.by_task[task], lambda place: step * place.vm)
+                    for task in (before, after)
+                ]
+                self.model.add(keys[0] <= keys[1])
+
+    def dearer_twins_come_last(self) -> None:
+        """Of two offers that differ in price only, the dearer one is used when the cheaper one is used up.
+
+        Only if both may run the same tasks as fast and as late, and no market is limited: then tasks can change over.
+        """
+        if any(self.instance.limits.of(m) is not None and self._market_may_bind(m) for m in self.instance.markets):
+            return
+        for cheap, dear in self._twins():
+            cheap_vms = [vm for vm in self.vms if vm.offer.index == cheap]
+            dear_vms = [vm for vm in self.vms if vm.offer.index == dear]
+            if cheap_vms and dear_vms and len(cheap_vms) == self.instance.offers[cheap].limit:
+                self.model.add(cheap_vms[-1].paid_s >= dear_vms[0].paid_s)
+
+    def _market_may_bind(self, market: Market) -> bool:
+        cap = self.instance.limits.of(market)
+        return cap is not None and cap < sum(vm.offer.market == market for vm in self.vms)
+
+    def _twins(self) -> list[tuple[int, int]]:
+        """Pairs of offers, the cheaper one first, that differ in price only."""
+        limits, durations = self._limits_s(), self.instance.duration_s
+        return [
+            (cheap.index, dear.index)
+            for cheap in self.instance.offers
+            for dear in self.instance.offers
+            if cheap.type_index == dear.type_index
+            and (cheap.price_usd_per_hour, cheap.index) < (dear.price_usd_per_hour, dear.index)
+            and limits[cheap.index] == limits[dear.index]
+            and (durations[:, cheap.index] == durations[:, dear.index]).all()
+            and (self.usable[:, cheap.index] >= self.usable[:, dear.index]).all()
+        ]
+
+    # -------------------------------------------------------------- objective
+
+    def _add_objective(self) -> None:
+        """Cost and makespan (Burst-HADS eq. 1), between the bound and the start."""
+        cost_weight, time_weight = objective_weights(self.instance)
+        prices = [cost_weight * vm.offer.price_usd_per_s for vm in self.vms]
+        self.constant = time_weight * self.ready
+        variables = [self.last, *(vm.paid_s for vm in self.vms)]
+        most = [max(self.last_s, 0), *(vm.limit_s for vm in self.vms)]
+        whole = sum(cost * high for cost, high in zip([time_weight, *prices], most, strict=True))
+        known = whole if self.start is None else self.start.objective - self.constant
+        costs, self.factor = integer_costs([time_weight, *prices], max(known, whole / _DOMAIN_OVER_OBJECTIVE))
+        objective = sum(cost * variable for cost, variable in zip(costs, variables, strict=True))
+        self.model.minimize(objective)
+        # Each cost was rounded down by less than 1: that much less the integer objective may be.
+        lost = sum(most)
+        if self.bound is not None and math.isfinite(self.bound.objective):
+            least = math.floor((self.bound.objective - self.constant) * self.factor * (1 - 1e-9)) - lost
+            if least > 0:
+                self.model.add(objective >= least)
+        if self.start is not None:
+            highest = math.ceil((self.start.objective - self.constant) * self.factor * (1 + 1e-9)) + 1
+            self.model.add(objective <= max(highest, 0))
+
+    # ------------------------------------------------------------------- hint
+
+    def _add_hint(self, start: Schedule) -> bool:
+        """Hint at a plan, its VMs and identical tasks put in the order of the model; whether it could be."""
+        slots = self._slots_of(start)
+        if slots is None:
+            return False
+        chosen = self._places_of(start, slots)
+        if chosen is None:
+            return False
+        paid = [0] * len(self.vms)
+        for place, begin in chosen.values():
+            if self.vms[place.vm].one_at_a_time:
+                paid[place.vm] += place.seconds
+            else:
+                paid[place.vm] = max(paid[place.vm], begin + place.seconds)
+        for vm, seconds in zip(self.vms, paid, strict=True):
+            self.model.add_hint(vm.paid_s, seconds)
+        self.model.add_hint(self.last, max(paid))
+        taken = {id(place) for place, _ in chosen.values()}
+        for place in self.places:
+            self.model.add_hint(place.present, id(place) in taken)
+        for task, (_, begin) in chosen.items():
+            self.model.add_hint(self.starts[task], begin)
+        for vm_index, account in self.accounts.items():
+            here = [(place, begin) for place, begin in chosen.values() if place.vm == vm_index]
+            self._hint_credits(self.vms[vm_index].limit_s, account, here)
+        return True
+
+    def _slots_of(self, start: Schedule) -> list[int] | None:
+        """VM of the model for each VM of a plan: those of an offer by falling end; None if there are too few."""
+        rooms: dict[int, list[int]] = defaultdict(list)
+        for index, vm in enumerate(self.vms):
+            rooms[vm.offer.index].append(index)
+        slots = [-1] * len(start.vm_offer)
+        used = set(start.task_vm.tolist())
+        for vm in np.argsort(-start.vm_end_s, kind="stable").tolist():
+            if vm in used:
+                room = rooms[int(start.vm_offer[vm])]
+                if not room:
+                    return None
+                slots[vm] = room.pop(0)
+        return slots
+
+    def _places_of(self, start: Schedule, slots: list[int]) -> dict[int, tuple[_Place, int]] | None:
+        """Place and start of each task, identical tasks in the order of the model; None if one is not in it."""
+        lookup = {(place.task, place.vm, place.mode): place for place in self.places}
+        rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for task, group in enumerate(self.instance.task_group.tolist()):
+            vm = slots[int(start.task_vm[task])]
+            begin = 0 if self.vms[vm].one_at_a_time else int(start.task_start_s[task]) - self.ready
+            rows[group].append((vm, begin, int(start.task_baseline[task])))
+        for row in rows.values():
+            row.sort(reverse=True)
+        chosen = {}
+        for task, group in enumerate(self.instance.task_group.tolist()):
+            vm, begin, mode = rows[group].pop()
+            # Where only one mode is in the model, it is no slower.
+            place = lookup.get((task, vm, mode)) or lookup.get((task, vm, 1 - mode))
+            if place is None:
+                return None
+            chosen[task] = place, begin
+        return chosen
+
+    def _hint_credits(self, limit_s: int, account: _CreditAccount, here: list[tuple[_Place, int]]) -> None:
+        """Hint at the starts by second, the tasks running and the balance."""
+        begins = {(place.task, place.mode): begin for place, begin in here}
+        for key, literals in account.starts.items():
+            for t, literal in enumerate(literals):
+                self.model.add_hint(literal, begins.get(key) == t)
+        rules = account.rules
+        balance = rules.initial
+        self.model.add_hint(account.balance[0], balance)
+        for t in range(limit_s):
+            running = [0, 0]
+            for place, begin in here:
+                running[place.mode] += begin <= t < begin + place.seconds
+            for mode in (FULL_SPEED, BASELINE):
+                self.model.add_hint(account.running[mode][t], running[mode])
+            balance += rules.earned - rules.full * running[FULL_SPEED] - rules.baseline * running[BASELINE]
+            if account.dry:
+                self.model.add_hint(account.dry[t], balance < 0)
+            balance = min(max(balance, 0), rules.most)
+            self.model.add_hint(account.balance[t + 1], balance)
+
+    # -------------------------------------------------------------- read-back
+
+    def schedule(self, value: Callable[[cp_model.IntVar], int]) -> Schedule:
+        """Make the plan of a solution: cores are given out greedily by start, which is enough for intervals."""
+        instance = self.instance
+        task_vm, core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+        baseline = np.zeros(instance.n_tasks, dtype=bool)
+        vm_offer: list[int] = []
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            here = [place for place in places if value(place.present)]
+            if not here:
+                continue
+            begins = self._begins(vm, here, value)
+            free = [0] * vm.offer.vcpus
+            for begin, place in sorted(zip(begins, here, strict=True), key=lambda pair: (pair[0], pair[1].task)):
+                chosen = next(k for k, time in enumerate(free) if time <= begin)
+                free[chosen] = begin + place.seconds
+                task_vm[place.task], core[place.task] = len(vm_offer), chosen
+                start_s[place.task] = begin + self.ready
+                baseline[place.task] = place.mode == BASELINE
+            vm_offer.append(vm.offer.index)
+        return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, core, start_s, baseline)
+
+    def _begins(self, vm: _Vm, here: list[_Place], value: Callable[[cp_model.IntVar], int]) -> list[int]:
+        """Starts of the tasks of a VM; one after the other where no two can run together."""
+        if vm.one_at_a_time:
+            return [sum(place.seconds for place in here[:k]) for k in range(len(here))]
+        return [value(self.starts[place.task]) for place in here]
+
+    def _need_kb(self, place: _Place) -> int:
+        return int(self.instance.memory_kb[self.instance.task_group[place.task]])
+
+
+def refuse_too_many_tasks(instance: Instance) -> None:
+    """Refuse at once a bag of which even one place for each task would be too many.
+
+    Raises
+    ------
+    ModelRefusal
+        With the numbers.
+    """
+    if instance.n_tasks > MAX_PLACES:
+        raise _too_many(instance, f"more than {MAX_PLACES:,} intervals for {counted(instance.n_tasks, 'task')}")
+
+
+def _sum(places: list[_Place], coefficient: Callable[[_Place], int]) -> cp_model.LinearExpr:
+    """Sum of the coefficients of the places that are taken."""
+    return _weighted(places, [coefficient(place) for place in places])
+
+
+def _weighted(places: list[_Place], coefficients: list[int]) -> cp_model.LinearExpr:
+    from ortools.sat.python import cp_model
+
+    return cp_model.LinearExpr.weighted_sum([place.present for place in places], coefficients)
+
+
+def _latest_makespan_s(
+    instance: Instance, bound: ConfigurationBound | None, start: Schedule | None, switches: IntervalSwitches
+) -> int:
+    """Makespan that no plan as good as the start exceeds."""
+    if bound is None or start is None or not switches.fixing:
+        return instance.deadline_s
+    return bound.latest_makespan_s(instance, start.objective)
+
+
+def _usable(
+    instance: Instance,
+    bound: ConfigurationBound | None,
+    start: Schedule | None,
+    without_offers: frozenset[int],
+    switches: IntervalSwitches,
+    last_s: int,
+) -> BoolArray:
+    """Offers on which a task of each group can run in time, and may in a plan as good as the start."""
+    ready = instance.boot_overhead_s
+    shortest = instance.duration_s.min(axis=2)
+    limits = [min(instance.time_limit_s(offer.market) - ready, last_s) for offer in instance.offers]
+    offered = [offer.limit > 0 and offer.index not in without_offers for offer in instance.offers]
+    usable: BoolArray = (shortest <= np.array(limits)) & np.array(offered)
+    if bound is not None and start is not None and switches.fixing:
+        usable &= ~bound.barred(instance, start.objective)
+    return usable
+
+
+def _modes(instance: Instance, usable: BoolArray, roles: list[CreditRole], limits_s: IntArray) -> BoolArray:
+    """Modes worth looking at, shape (n_groups, n_offers, 2): the baseline only where credits may be short."""
+    modes = np.zeros(instance.duration_s.shape, dtype=bool)
+    for offer in instance.offers:
+        in_time = usable[:, offer.index, None] & (instance.duration_s[:, offer.index] <= limits_s[offer.index])
+        role = roles[offer.index]
+        full = np.full(len(usable), role != "never enough")
+        if role == "to be planned":
+            full = full_speed_possible(instance, offer, int(limits_s[offer.index]))
+        modes[:, offer.index, FULL_SPEED] = in_time[:, FULL_SPEED] & full
+        if role in ("never enough", "to be planned"):
+            modes[:, offer.index, BASELINE] = in_time[:, BASELINE]
+    return modes
+
+
+def _refuse_too_many_places(instance: Instance, vm_counts: list[int], modes: BoolArray) -> None:
+    """Refuse an instance with too many pairs of task and VM."""
+    places = int(((modes.sum(axis=2) * instance.group_size[:, None]).sum(axis=0) * np.array(vm_counts)).sum())
+    if places > MAX_PLACES:
+        vms = counted(sum(vm_counts), "VM")
+        raise _too_many(instance, f"{places:,} intervals for {counted(instance.n_tasks, 'task')} on {vms}")
+
+
+def _too_many(instance: Instance, need: str) -> ModelRefusal:
+    return ModelRefusal(
+        f"{instance.name}: the interval model would need {need}; its limit is {MAX_PLACES:,}. Lower the limits of the "
+        "offers or split the bag, or use the search, which also gives a bound"
+    )

@@ -1,0 +1,114 @@
+"""Kelley's cutting planes: the maximum of a concave function of few variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import FloatArray
+
+ROUNDING = 1e-13
+"""What the sum of some hundred thousand rounded products may be off, relative to the size of its terms."""
+
+_NEAR = 0.1
+"""How far from a point near the maximum the search goes, relative to the point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum:
+    """What was found.
+
+    Attributes
+    ----------
+    value, theta : float and array
+        The best point, and the value of the function there less what it may be rounded up.
+    row_weights : array
+        Duals of the rows of the second part in the last master problem.
+    """
+
+    value: float
+    theta: FloatArray
+    row_weights: FloatArray
+
+
+def maximise_concave(
+    tasks: Callable[[FloatArray], tuple[float, FloatArray]],
+    constants: FloatArray,
+    rows: FloatArray,
+    parts: FloatArray,
+    offsets: FloatArray,
+    box: float,
+    max_cuts: int,
+    relative_tolerance: float,
+    around: FloatArray | None = None,
+) -> Maximum:
+    """Maximise ``tasks(theta) + min(constants + rows @ theta)``, for theta in a box and ``parts @ theta >= offsets``.
+
+    Parameters
+    ----------
+    tasks : callable
+        Concave function that returns its value and a supergradient.
+    constants, rows : array
+        The second, piecewise linear part.
+    parts, offsets : array
+        Linear constraints.
+    box : float
+        Upper limit of all variables; the lower one is 0.
+    max_cuts : int
+        Most evaluations of ``tasks``.
+    relative_tolerance : float
+        Stop when the planes leave no more than this to gain.
+    around : array, optional
+        A point near the maximum: the search starts there, and does not go far from it.
+
+    Returns
+    -------
+    Maximum
+        Whatever the planes leave open, its value is one of the function, and so a lower bound of the maximum.
+    """
+    import highspy
+
+    size = rows.shape[1]
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    infinity = highspy.kHighsInf
+    columns = np.arange(size + 2, dtype=np.int32)  # theta, value of the tasks, value of the second part
+    lower, upper = np.zeros(size), np.full(size, box)
+    if around is not None:
+        reach = _NEAR * np.maximum(around, _NEAR * float(around.max(initial=0.0)))
+        lower, upper = np.maximum(around - reach, 0.0), np.minimum(around + reach, box)
+    for low, high in zip(lower.tolist(), upper.tolist(), strict=True):
+        solver.addVar(low, high)
+    solver.addVar(-infinity, infinity)
+    solver.addVar(-infinity, infinity)
+    for index in range(size + 2):
+        solver.changeColCost(index, -1.0 if index >= size else 0.0)
+    for constant, row in zip(constants, rows, strict=True):  # second part - row theta <= constant
+        solver.addRow(-infinity, float(constant), size + 2, columns, np.concatenate([-row, [0.0, 1.0]]))
+    for part, offset in zip(parts, offsets, strict=True):
+        solver.addRow(float(offset), infinity, size + 2, columns, np.concatenate([part, [0.0, 0.0]]))
+    best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
+    weights = np.zeros(0)
+    theta = np.zeros(size) if around is None else around
+    for _ in range(max_cuts):
+        value, gradient = tasks(theta)
+        # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
+        size_of_terms = abs(value) + float((np.abs(constants) + np.abs(rows) @ theta).max())
+        whole = value + float((constants + rows @ theta).min()) - ROUNDING * size_of_terms
+        if whole > best.value:
+            best = Maximum(whole, theta, weights)
+        # value of the tasks <= value + gradient (theta' - theta)
+        cut = np.concatenate([-gradient, [1.0, 0.0]])
+        solver.addRow(-infinity, value - float(gradient @ theta), size + 2, columns, cut)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            break
+        weights = np.abs(np.array(solver.getSolution().row_dual)[: len(constants)])
+        solution = np.array(solver.getSolution().col_value)
+        if -solver.getObjectiveValue() - best.value <= relative_tolerance * max(abs(best.value), 1e-12):
+            break
+        theta = np.clip(solution[:size], lower, upper)
+    return Maximum(best.value, best.theta, weights)

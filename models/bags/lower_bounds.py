@@ -1,0 +1,124 @@
+"""All lower bounds of an instance side by side, each in its own unit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ...instances.instance import Instance
+from .configuration_bound import configuration_bound
+from .divisible_bound import divisible_bound
+from .makespan_bounds import makespan_lower_bound_s
+from .task_classes import memory_is_free
+
+Unit: TypeAlias = Literal["objective", "$", "s"]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """A proven lower bound.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    value : float
+        In ``unit``; infinite if it proves that no plan exists.
+    unit : {"objective", "$", "s"}
+        Of the instance's objective, of the cost, or of the makespan.
+    meaning : str
+        What it says about all plans.
+    runtime_s : float
+        Time it took.
+    """
+
+    name: str
+    value: float
+    unit: Unit
+    meaning: str
+    runtime_s: float
+
+
+def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
+    """Compute the bounds of the objective, then of the cost alone and of the makespan alone.
+
+    The configuration bound is among them only where the memory of a VM may bind; elsewhere it is the divisible bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    """
+    import highspy  # noqa: F401 (loaded before the clock runs)
+
+    binds = not memory_is_free(instance)
+    cheap, quick = _with_cost_weight(instance, 1.0), _with_cost_weight(instance, 0.0)
+    bounds = [
+        _timed(
+            "divisible bound",
+            "objective",
+            "no plan has a smaller objective, even if tasks could be cut",
+            lambda: divisible_bound(instance).objective,
+        )
+    ]
+    if binds:
+        bounds.append(
+            _timed(
+                "configuration bound",
+                "objective",
+                "likewise, and only tasks that fit a VM together run together",
+                lambda: configuration_bound(instance).objective,
+            )
+        )
+    return (
+        *bounds,
+        _timed(
+            "least cost",
+            "$",
+            "no plan costs less, however long it takes (cost weight 1)",
+            lambda: _strongest(cheap, binds) * instance.cost_scale_usd,
+        ),
+        _timed(
+            "least makespan",
+            "s",
+            "no plan ends sooner, whatever it costs (cost weight 0)",
+            lambda: _whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
+        ),
+        _timed(
+            "combinatorial makespan",
+            "s",
+            "no plan ends sooner: its longest tasks, and how many of them share a core",
+            lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
+        ),
+    )
+
+
+def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) -> LowerBound:
+    begin = time.perf_counter()
+    value = compute()
+    return LowerBound(name, value, unit, meaning, time.perf_counter() - begin)
+
+
+def _with_cost_weight(instance: Instance, weight: float) -> Instance:
+    scales = {"cost_scale_usd": instance.cost_scale_usd, "makespan_scale_s": instance.makespan_scale_s}
+    return instance.replace(objective={"cost_weight": weight, **scales})
+
+
+def _strongest(instance: Instance, binds: bool) -> float:
+    """The bound of an instance that knows most; the configuration bound is never below the divisible one."""
+    return configuration_bound(instance).objective if binds else divisible_bound(instance).objective
+
+
+def _whole_seconds(value_s: float) -> float:
+    """Makespans are whole seconds: the next one, unless only rounding is between."""
+    return value_s if math.isinf(value_s) else float(math.ceil(value_s * (1 - _ROUNDING)))
+
+
+def _within_deadline(value_s: int, instance: Instance) -> float:
+    """A makespan that all plans exceed after the deadline is one that no plan has."""
+    return math.inf if value_s > instance.deadline_s else float(value_s)

@@ -1,0 +1,171 @@
+"""Which tasks can run on a VM together, as weights: the cuts that see more of the memory than its kilobyte-seconds.
+
+If every set of tasks that fits a VM at one instant (by cores and by memory) weighs at most W, then in a VM time of S
+seconds the tasks that it ran, each weighing w for its duration e, have ``sum w e <= W S``. Weights of 1 and W = cores
+say what the cores can do, weights of the memory need and W = memory what the memory can do; both are weak together:
+three tasks of 1.5 GB leave a VM of two cores and 4 GB idle in a way that neither sees. The strongest weights are the
+duals of the fractional cover by such sets (the configuration linear programme of Gilmore and Gomory, 1961; with weights
+that need not come from it, the dual feasible functions of bin packing). Here any weights may be proposed, rounded to
+integers: their W is then worked out exactly, so that the cut holds whatever the weights are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import FloatArray, IntArray
+
+WEIGHT_UNITS = 360
+"""Weights are rounded down to multiples of 1/360 of a VM: all fractions with denominators up to 6 are among them."""
+
+_MAX_ROUNDS = 60
+_MAX_TABLE = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """Weights of the tasks on a VM, and the most that tasks running at the same time weigh.
+
+    Attributes
+    ----------
+    weights : array of int, shape (n_groups,)
+        Of a task of each group; 0 for those that cannot run there.
+    capacity : int
+        Largest weight of a set of tasks that fits the VM at one instant.
+    """
+
+    weights: IntArray
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class VmRoom:
+    """A VM at one instant, and the tasks that could be on it.
+
+    Attributes
+    ----------
+    vcpus, memory_kb : int
+        Of the VM.
+    need_kb, copies : array of int, shape (n_groups,)
+        Memory of a task of each group, and how many of them may be on the VM; 0 copies if they cannot run there.
+    """
+
+    vcpus: int
+    memory_kb: int
+    need_kb: IntArray
+    copies: IntArray
+
+    def one_at_a_time(self) -> bool:
+        """Whether no two tasks can ever run together."""
+        smallest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, 2)))[:2]
+        return self.vcpus == 1 or len(smallest) < 2 or int(smallest.sum()) > self.memory_kb
+
+    def memory_never_binds(self) -> bool:
+        """Whether the largest tasks, one on each core, fit."""
+        largest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, self.vcpus)))[::-1][: self.vcpus]
+        return int(largest.sum()) <= self.memory_kb
+
+    def heaviest_set(self, weights: IntArray) -> IntArray:
+        """Find the tasks that fit together and weigh most, by dynamic programming over number and weight.
+
+        Parameters
+        ----------
+        weights : array of int, shape (n_groups,)
+            Small nonnegative integers.
+
+        Returns
+        -------
+        array of int, shape (n_groups,)
+            How many tasks of each group.
+        """
+        groups = [int(g) for g in np.flatnonzero((self.copies > 0) & (weights > 0))]
+        top = np.sort(np.repeat(weights[groups], np.minimum(self.copies[groups], self.vcpus)))[::-1]
+        most = int(top[: self.vcpus].sum())
+        # least[count, weight]: least memory of so many tasks of that weight together.
+        least = np.full((self.vcpus + 1, most + 1), np.inf)
+        least[0, 0] = 0.0
+        stages: list[tuple[int, IntArray]] = []
+        for group in groups:
+            weight, need = int(weights[group]), float(self.need_kb[group])
+            new, taken = least.copy(), np.zeros(least.shape, dtype=np.int64)
+            for number in range(1, min(int(self.copies[group]), self.vcpus) + 1):
+                if number * weight > most:
+                    break
+                reached = least[:-number, : most + 1 - number * weight] + number * need
+                target = new[number:, number * weight :]
+                better = (reached < target) & (reached <= self.memory_kb)
+                target[better] = reached[better]
+                taken[number:, number * weight :][better] = number
+            stages.append((group, taken))
+            least = new
+        best_weight = int(np.flatnonzero(np.isfinite(least).any(axis=0))[-1])
+        count, weight = int(np.flatnonzero(np.isfinite(least[:, best_weight]))[0]), best_weight
+        result = np.zeros(len(self.copies), dtype=np.int64)
+        for group, taken in reversed(stages):
+            number = int(taken[count, weight])
+            result[group] = number
+            count, weight = count - number, weight - number * int(weights[group])
+        return result
+
+    def weighting(self, weights: IntArray) -> Weighting:
+        """Return these weights with the most that fits of them."""
+        weights = np.where(self.copies > 0, weights, 0)
+        return Weighting(weights, int(weights @ self.heaviest_set(weights)))
+
+    def too_large(self) -> bool:
+        """Whether the dynamic programme would need too much memory."""
+        return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > _MAX_TABLE
+
+    def strongest_weighting(self, work: FloatArray) -> Weighting | None:
+        """Weights of the VM under which some work weighs most.
+
+        The linear programme ``max work @ w, w(set) <= 1 for every set that fits``; the sets are generated.
+
+        Parameters
+        ----------
+        work : array, shape (n_groups,)
+            Seconds of work of each group, in parts of tasks.
+
+        Returns
+        -------
+        Weighting or None
+            None if there is no work, or too much to look at.
+        """
+        import highspy
+
+        groups = np.flatnonzero((work > 1e-9) & (self.copies > 0))
+        if not len(groups) or self.too_large():
+            return None
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        for column, group in enumerate(groups.tolist()):
+            solver.addVar(0.0, 1.0)
+            solver.changeColCost(column, -float(work[group]))
+        columns = np.arange(len(groups), dtype=np.int32)
+        weights = np.zeros(len(work), dtype=np.int64)
+        for _ in range(_MAX_ROUNDS):
+            solver.run()
+            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                return None
+            solution = np.array(solver.getSolution().col_value)
+            weights[groups] = np.floor(np.clip(solution, 0.0, 1.0) * WEIGHT_UNITS + 1e-6).astype(np.int64)
+            heaviest = self.heaviest_set(weights)
+            if int(weights @ heaviest) <= WEIGHT_UNITS:
+                break
+            solver.addRow(-highspy.kHighsInf, 1.0, len(groups), columns, heaviest[groups].astype(float))
+        return self._lifted(weights)
+
+    def _lifted(self, weights: IntArray) -> Weighting:
+        """Give tasks without weight what they can have: as much as the lightest one that needs no more memory."""
+        order = np.argsort(self.need_kb, kind="stable")
+        lifted = weights.copy()
+        highest = 0
+        for group in order.tolist():
+            if self.copies[group] > 0:
+                highest = max(highest, int(weights[group]))
+                lifted[group] = highest
+        plain, more = self.weighting(weights), self.weighting(lifted)
+        return more if more.capacity <= plain.capacity else plain

@@ -1,0 +1,61 @@
+"""Classes of identical tasks: as long on every offer, and as large wherever memory may bind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import IntArray
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class TaskClasses:
+    """The bag by classes.
+
+    Attributes
+    ----------
+    size : array of int, shape (n_classes,)
+        Tasks of each class.
+    group : array of int, shape (n_classes,)
+        A group that stands for the class.
+    tasks : tuple of arrays of int
+        Tasks of each class, as indices into ``instance.task_ids``.
+    """
+
+    size: IntArray
+    group: IntArray
+    tasks: tuple[IntArray, ...]
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+def usable_offers(instance: Instance) -> list[RentalOffer]:
+    """Offers that may be rented and leave time to run anything."""
+    ready = instance.boot_overhead_s
+    return [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
+
+
+def memory_is_free(instance: Instance) -> bool:
+    """Whether memory can bind on no VM that may be rented."""
+    return all(bool(instance.memory_never_binds[offer.type_index]) for offer in usable_offers(instance))
+
+
+def task_classes(instance: Instance) -> TaskClasses:
+    """Collect the identical tasks of an instance with D_spot set, in the order of their first appearance."""
+    offers = usable_offers(instance)
+    parts = [instance.duration_s[:, [offer.index for offer in offers]].reshape(len(instance.tasks), -1)]
+    if not memory_is_free(instance):
+        parts.append(instance.memory_kb[:, None])
+    rows = np.concatenate(parts, axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    class_of_task = rank[inverse.reshape(-1)][instance.task_group]
+    by_class = np.argsort(class_of_task, kind="stable")
+    size = np.bincount(class_of_task, minlength=len(order))
+    return TaskClasses(size, first[order], tuple(np.split(by_class, np.cumsum(size)[:-1])))

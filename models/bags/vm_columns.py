@@ -1,0 +1,282 @@
+"""VM columns: sets of tasks for one VM of an offer, with the least time in which it can run them.
+
+A plan is a choice of columns. Exact for memory that binds and for bags of distinct tasks, as long as there are few
+tasks to a VM. Where memory never binds, a column can also be what a single core runs; the cores of an offer, sorted
+by their ends, are then dealt out to its VMs. Burstable VMs are not columns; they are there as a relaxation
+(`RelaxedTask`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.quantities import FloatArray, IntArray
+from ...instances.durations import FULL_SPEED
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.evaluation import objective_weights
+from ...schedules.schedule import Schedule
+from .divisible_bound import DivisibleBound
+from .task_classes import TaskClasses
+from .vm_columns_kernel import find_columns, least_end, quick_bound
+from .vm_limits import effective_cores, least_work_s
+
+MOST_TASKS_OF_A_VM = 24
+_TRIALS_TO_PLACE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class VmColumn:
+    """What one VM of an offer runs.
+
+    Attributes
+    ----------
+    offer : int
+        Position of the offer among those that the columns are made for.
+    counts : array of int, shape (n_classes,)
+        Tasks of each class.
+    end_s : int
+        Least time they take together, from ready; a lower bound of it if finding it would take too long.
+    exact : bool
+        Whether it is the least time.
+    """
+
+    offer: int
+    counts: IntArray
+    end_s: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundColumns:
+    """Columns with their reduced costs, and whether there are no others below the threshold."""
+
+    columns: list[VmColumn]
+    reduced: FloatArray
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedColumn:
+    """A column with its end as far as it is known, and class and start of each task in an order of starts if exact."""
+
+    column: VmColumn
+    tasks: list[tuple[int, int]]
+
+
+class ColumnFinder:
+    """Finds columns of one offer by their reduced cost.
+
+    Parameters
+    ----------
+    position : int
+        What `VmColumn.offer` says for this offer.
+    instance : Instance
+        With D_spot set.
+    classes : TaskClasses
+        Its classes.
+    offer : RentalOffer
+        Not burstable.
+    bound : DivisibleBound
+        Its prices say how the price of a VM is split between its cores and its memory.
+    by_core : bool
+        Whether a column is a core, not a VM; only where memory never binds.
+
+    Attributes
+    ----------
+    vms, columns_of_vm : int
+        VMs that may be rented, and columns that one holds.
+    rate : float
+        Price of a second of a column, in units of the objective.
+    """
+
+    def __init__(
+        self,
+        position: int,
+        instance: Instance,
+        classes: TaskClasses,
+        offer: RentalOffer,
+        bound: DivisibleBound,
+        by_core: bool,
+    ) -> None:
+        self.columns_of_vm = offer.vcpus if by_core else 1
+        self.cores = offer.vcpus // self.columns_of_vm
+        self.position = position
+        self.offer = offer
+        self.n_classes = len(classes)
+        self.vms = min(offer.limit, instance.n_tasks)
+        self.limit_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+        self.rate = objective_weights(instance)[0] * offer.price_usd_per_s / self.columns_of_vm
+        seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
+        self.able = np.flatnonzero(seconds <= self.limit_s)
+        self.seconds = seconds[self.able]
+        self.size = classes.size[self.able]
+        free = bool(instance.memory_never_binds[offer.type_index])
+        self.memory_kb = (
+            np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
+        )
+        self.room_kb = 1 if free else offer.memory_kb
+        priced = int(np.flatnonzero(bound.offers == offer.index)[0])
+        for_memory = float(bound.memory_price[priced]) * offer.memory_kb
+        whole = for_memory + float(bound.core_price[priced]) * offer.vcpus
+        self._memory_share = for_memory / whole if whole > 0 and not free else 0.0
+
+    def share_s(self) -> FloatArray:
+        """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""
+        by_cores = self.seconds * ((1 - self._memory_share) / self.cores)
+        share: FloatArray = by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
+        return share
+
+    def find(
+        self,
+        duals: FloatArray,
+        fixed: float,
+        most_end_s: int,
+        threshold: float,
+        *,
+        most_columns: int,
+        most_nodes: int,
+        most_trials: int,
+        narrowing: bool,
+    ) -> FoundColumns:
+        """Find columns whose reduced cost is at most a threshold; see `find_columns`.
+
+        Parameters
+        ----------
+        duals : array of float, shape (n_classes,)
+            Price of a task of each class.
+        fixed : float
+            Price of having a VM of the offer.
+        most_end_s : int
+            Latest end, from ready.
+        threshold : float
+            Largest reduced cost.
+        most_columns, most_nodes, most_trials : int
+            Limits of the search: columns, nodes in all, nodes for the least end of one set of tasks.
+        narrowing : bool
+            Keep the best columns only.
+
+        """
+        mine = duals[self.able]
+        surplus = self.rate * self.share_s() - mine
+        order = np.argsort(surplus / self.seconds, kind="stable")
+        counts = np.zeros((most_columns, len(order)), dtype=np.int64)
+        ends = np.zeros(most_columns, dtype=np.int64)
+        reduced = np.zeros(most_columns)
+        exact = np.zeros(most_columns, dtype=bool)
+        most_end = min(most_end_s, self.limit_s)
+        most_tasks = int(min(MOST_TASKS_OF_A_VM, self.size.sum()))
+        if not len(order):
+            return FoundColumns([], reduced[:0], True)
+        # Sets with more tasks than are looked at could exist: then the search is not complete.
+        room_s = self.cores * most_end
+        too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
+        cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
+        found, complete = find_columns(
+            self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order],
+            self.cores, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
+            most_nodes, most_trials, counts, ends, reduced, exact,
+        )  # fmt: skip
+        whole = np.zeros((found, self.n_classes), dtype=np.int64)
+        whole[:, self.able[order]] = counts[:found]
+        rows = zip(whole, ends[:found].tolist(), exact[:found].tolist(), strict=True)
+        made = [VmColumn(self.position, row, end, sure) for row, end, sure in rows]
+        return FoundColumns(made, reduced[:found], complete and not cut)
+
+    def place(self, column: VmColumn, most_trials: int = _TRIALS_TO_PLACE) -> PlacedColumn:
+        """Find the least end of a column, and the starts of its tasks."""
+        counts = column.counts
+        position = {int(index): place for place, index in enumerate(self.able.tolist())}
+        rows = sorted(
+            (
+                (int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g)
+                for g in np.flatnonzero(counts).tolist()
+            ),
+            reverse=True,
+        )
+        tasks = [row for row in rows for _ in range(int(counts[row[2]]))]
+        seconds = np.array([row[0] for row in tasks], dtype=np.int64)
+        memory = np.array([row[1] for row in tasks], dtype=np.int64)
+        same = np.array([k > 0 and tasks[k][:2] == tasks[k - 1][:2] for k in range(len(tasks))])
+        starts = np.zeros(len(tasks), dtype=np.int64)
+        n, cores = len(tasks), self.cores
+        goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
+        below = int(seconds.sum()) + 1
+        end, complete, _ = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
+        placed = sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda row: row[1])
+        return PlacedColumn(replace(column, end_s=max(int(end), column.end_s), exact=bool(complete)), placed)
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedTask:
+    """A task of a class on a burstable offer, by what it takes at least.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        The offer.
+    group_class : int
+        The class.
+    seconds : float
+        Seconds of a VM that it takes up at least.
+    """
+
+    offer: RentalOffer
+    group_class: int
+    seconds: float
+
+
+def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) -> list[RelaxedTask]:
+    """What each class takes of a burstable offer at least: see `divisible_bound.effective_cores`."""
+    full = instance.duration_s[classes.group, offer.index, FULL_SPEED]
+    limit = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+    work = least_work_s(instance, offer)[classes.group]
+    return [
+        RelaxedTask(offer, index, float(work[index]) / effective_cores(offer))
+        for index in np.flatnonzero(full <= limit).tolist()
+    ]
+
+
+def plan_of_columns(
+    instance: Instance, classes: TaskClasses, chosen: Sequence[tuple[ColumnFinder, PlacedColumn]]
+) -> Schedule | None:
+    """Make the plan of columns; None if tasks are missing. Tasks beyond those of a class are dropped."""
+    left = [mine.tolist() for mine in classes.tasks]
+    ready = instance.boot_overhead_s
+    vm_offer: list[int] = []
+    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+    for finder, columns in _by_vm(chosen):
+        free_from = [0] * finder.offer.vcpus
+        used = False
+        for number, column in enumerate(columns):
+            first = number * finder.cores
+            for index, start in column.tasks:
+                if not left[index]:
+                    continue
+                task = left[index].pop(0)
+                core = next(k for k in range(first, first + finder.cores) if free_from[k] <= start)
+                seconds = int(instance.duration_s[classes.group[index], finder.offer.index, FULL_SPEED])
+                free_from[core] = start + seconds
+                task_vm[task], task_core[task], start_s[task] = len(vm_offer), core, ready + start
+                used = True
+        if used:
+            vm_offer.append(finder.offer.index)
+    if any(left):
+        return None
+    baseline = np.zeros(instance.n_tasks, dtype=bool)
+    return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, baseline)
+
+
+def _by_vm(chosen: Sequence[tuple[ColumnFinder, PlacedColumn]]) -> Iterator[tuple[ColumnFinder, list[PlacedColumn]]]:
+    """Deal the columns of each offer out to its VMs, by their ends."""
+    by_offer: dict[int, list[tuple[ColumnFinder, PlacedColumn]]] = {}
+    for finder, column in chosen:
+        by_offer.setdefault(finder.position, []).append((finder, column))
+    for rows in by_offer.values():
+        finder = rows[0][0]
+        columns = sorted((column for _, column in rows), key=lambda placed: -placed.column.end_s)
+        for first in range(0, len(columns), finder.columns_of_vm):
+            yield finder, columns[first : first + finder.columns_of_vm]

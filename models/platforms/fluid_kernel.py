@@ -1,0 +1,135 @@
+"""The inner loop of the bounds of hybrid platforms: where and when each job is cheapest at given prices."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.compiled import compiled
+
+if TYPE_CHECKING:
+    from ...core.quantities import IntArray
+
+IN_THE_CLOUD = -1
+NOWHERE = -2
+
+
+@compiled
+def cheapest_ends(
+    size: IntArray,
+    arrival_s: IntArray,
+    deadline_s: IntArray,
+    latest_s: IntArray,
+    first_slot: IntArray,
+    slot_end_s: IntArray,
+    largest: IntArray,
+    slot_prices: IntArray,
+    least_end_s: IntArray,
+    cost: IntArray,
+    most_size: IntArray,
+    cloud_run_s: IntArray,
+    cloud_cost: int,
+    cloud_most_size: int,
+    second: int,
+    late_second: int,
+    nowhere: int,
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Let every job run wholly on the tier, or in the cloud, and end in the slot, where it costs least.
+
+    To end in a slot, a job fills the cheapest slots up to it, each with no more than the largest cluster has there.
+    With a heap of what it fills, dearest first, the slots are gone through once.
+
+    Parameters
+    ----------
+    size, arrival_s, deadline_s, latest_s, first_slot : array of int, shape (n_jobs,)
+        Of the jobs; none may end after its ``latest_s``.
+    slot_end_s : array of int, shape (n_slots,)
+        When work in a slot ends, at the earliest. The last slot takes everything and has no price.
+    largest, slot_prices : array of int, shape (n_tiers, n_slots - 1)
+        Most processor-minutes that a job can have in a slot, and what one costs there on top.
+    least_end_s : array of int, shape (n_tiers, n_jobs)
+        When a job ends on a tier, at the earliest.
+    cost : array of int, shape (n_tiers,)
+        What a processor-minute costs in all slots.
+    most_size : array of int, shape (n_tiers,)
+        Largest job that may run on a tier.
+    cloud_run_s : array of int, shape (n_jobs,) or (0,)
+        How long jobs run in the cloud; empty if none can.
+    cloud_cost, cloud_most_size : int
+        The same of the cloud.
+    second, late_second : int
+        What a second from arrival to end costs, and one after the deadline.
+    nowhere : int
+        More than any job costs.
+
+    Returns
+    -------
+    least : array of int, shape (n_jobs,)
+        What each job costs; ``nowhere`` if it cannot run.
+    tier, end_s : array of int, shape (n_jobs,)
+        Where, and when it ends; `IN_THE_CLOUD` or `NOWHERE`.
+    used : array of int, shape (n_tiers, n_slots - 1)
+        Processor-minutes that all jobs use.
+    """
+    n_jobs, n_tiers, last = len(size), len(largest), len(slot_end_s) - 1
+    least = np.full(n_jobs, nowhere, np.int64)
+    where = np.full(n_jobs, NOWHERE, np.int64)
+    ends = np.zeros(n_jobs, np.int64)
+    used = np.zeros((n_tiers, last), np.int64)
+    for j in range(n_jobs):
+        best_slot = -1
+        if len(cloud_run_s) and size[j] <= cloud_most_size:
+            end = arrival_s[j] + cloud_run_s[j]
+            if end <= latest_s[j]:
+                value = second * cloud_run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud_cost * size[j]
+                least[j], where[j], ends[j] = value, IN_THE_CLOUD, end
+        for k in range(n_tiers):
+            if size[j] > most_size[k]:
+                continue
+            heap = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
+            filled, paid = np.int64(0), cost[k] * size[j]
+            for slot in range(first_slot[j], last + 1):
+                end = max(slot_end_s[slot], least_end_s[k, j])
+                if end > latest_s[j]:
+                    break
+                time = second * (end - arrival_s[j]) + late_second * max(end - deadline_s[j], 0)
+                if time + cost[k] * size[j] >= least[j]:
+                    break
+                amount = size[j] if slot == last else min(largest[k, slot], size[j])
+                price = np.int64(0) if slot == last else slot_prices[k, slot]
+                if amount == 0 or (filled == size[j] and price >= -heap[0][0]):
+                    continue
+                heappush(heap, (-price, np.int64(slot), amount))
+                filled += amount
+                paid += amount * price
+                while filled > size[j]:
+                    dearest = heappop(heap)
+                    excess = min(filled - size[j], dearest[2])
+                    filled -= excess
+                    paid += excess * dearest[0]
+                    if excess < dearest[2]:
+                        heappush(heap, (dearest[0], dearest[1], dearest[2] - excess))
+                if filled == size[j] and time + paid < least[j]:
+                    least[j], where[j], ends[j] = time + paid, k, end
+                    best_slot = slot
+        if where[j] >= 0:
+            _fill(size[j], first_slot[j], best_slot, largest[where[j]], slot_prices[where[j]], used[where[j]])
+    return least, where, ends, used
+
+
+@compiled
+def _fill(size: int, first: int, final: int, largest: IntArray, prices: IntArray, used: IntArray) -> None:
+    """Add what a job uses that fills the cheapest slots up to the final one."""
+    last = len(prices)
+    if final == last:
+        return  # the last slot is no dearer than any other
+    order = first + np.argsort(prices[first : final + 1], kind="mergesort")
+    left = size
+    for slot in order:
+        amount = min(left, largest[slot])
+        used[slot] += amount
+        left -= amount
+        if left == 0:
+            return

@@ -1,0 +1,271 @@
+"""How many instances of each type finish a job by its deadline at least cost: the equations of Thai et al.
+
+L. Thai, B. Varghese, A. Barker, "Minimising the Execution of Unknown Bag-of-Task Jobs with Deadlines on the Cloud"
+(2015), section 3.1. For a job of n tasks with d seconds left until its deadline, instance types `it` of price
+p_it for a block of Theta seconds, beta seconds to create an instance, and e_it seconds for a task:
+
+    n_it = floor((d - beta) / e_it)                    tasks an instance finishes in time   (eq. 1)
+    sum_it n_it ni_it                                  tasks all instances finish           (eq. 2)
+    n <= sum_it n_it ni_it                             all tasks are done                   (eq. 3)
+    sum_it p_it ni_it                                  price of a block of all instances    (eq. 4)
+    ceil(d / Theta) sum_it p_it ni_it                  cost                                 (eq. 5)
+    min (eq. 5) subject to (eq. 3), ni_it >= 0 whole                                        (eq. 6)
+
+An instance runs one task at a time, whatever its vCPUs. Eq. 5 charges every instance until the deadline, also one that
+is idle before: it is a cost to plan with, and no bill.
+
+Everything here is exact: run times are fractions, and prices are the decimals they are written as. In floating-point
+numbers (0.7 - 0.1) / 0.1 is less than 6, and a task is lost.
+
+Optima of eq. 6 are often many. The one that is meant is the cheapest with the fewest instances and, among those, the
+one with most instances of the first type, then of the second, and so on: there is exactly one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...core.errors import InputError, Issue
+from ...instances.streams.entries import Job
+from ...instances.streams.stream import JobStream
+
+MOST_TASKS = 1_000_000
+"""Tasks of a job beyond which a problem is refused; streams of jobs have no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeChoice:
+    """An instance type that may be rented for a job.
+
+    Attributes
+    ----------
+    name : str
+        Of the type.
+    price_usd_per_block : float
+        p_it, read as the decimal that it is printed as.
+    runtime_s : Fraction or None
+        e_it, the average run time of a task; None if the type cannot run the application.
+    """
+
+    name: str
+    price_usd_per_block: float
+    runtime_s: Fraction | None
+
+    @property
+    def price(self) -> Fraction:
+        """Price of a block in dollars, exactly as written."""
+        return Fraction(repr(self.price_usd_per_block))
+
+
+@dataclass(frozen=True, slots=True)
+class SizingProblem:
+    """A job for which instances are to be created now.
+
+    Attributes
+    ----------
+    n_tasks : int
+        n, tasks that are left to run.
+    available_s : int
+        d, from now to the deadline; not positive if that has passed.
+    creation_overhead_s : int
+        beta, from asking for an instance to its first task.
+    block_s : int
+        Theta, length of a paid block.
+    types : tuple of TypeChoice
+        The catalogue; its order decides between optima.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong.
+    """
+
+    n_tasks: int
+    available_s: int
+    creation_overhead_s: int
+    block_s: int
+    types: tuple[TypeChoice, ...]
+
+    def __post_init__(self) -> None:
+        issues = [
+            Issue("", f"must be a whole number from {least:,} to {most:,}", name, value)
+            for name, value, least, most in (
+                ("n_tasks", self.n_tasks, 0, MOST_TASKS),
+                ("creation_overhead_s", self.creation_overhead_s, 0, 10**9),
+                ("block_s", self.block_s, 1, 10**9),
+                ("available_s", self.available_s, -(10**9), 10**9),
+            )
+            if not isinstance(value, int) or not least <= value <= most
+        ]
+        names = [choice.name for choice in self.types]
+        for index, choice in enumerate(self.types):
+            where, price, runtime = f"types[{index}]", choice.price_usd_per_block, choice.runtime_s
+            if choice.name in names[:index]:
+                issues.append(Issue(where, "is there twice; give each type one name", "name", choice.name, choice.name))
+            if not math.isfinite(price) or price < 0:
+                issues.append(Issue(where, "must be a number >= 0", "price_usd_per_block", price, choice.name))
+            if runtime is not None and runtime <= 0:
+                rule = "must be greater than 0, or None for a type that cannot run the application"
+                issues.append(Issue(where, rule, "runtime_s", float(runtime), choice.name))
+        if issues:
+            raise InputError("sizing problem", issues)
+
+
+def problem_of_job(
+    stream: JobStream, job: Job, n_tasks: int | None = None, available_s: int | None = None
+) -> SizingProblem:
+    """Return the problem of a job at its submission, with its average run times, as if nothing were rented yet.
+
+    Parameters
+    ----------
+    stream : JobStream
+        Where the job stands.
+    job : Job
+        The job.
+    n_tasks, available_s : int, optional
+        Instead of the job's tasks, and of the seconds from its submission to its deadline.
+
+    Raises
+    ------
+    InputError
+        If one of them is out of range.
+    """
+    averages = [(one, stream.average_s(job.application, one.name)) for one in stream.vm_types]
+    return SizingProblem(
+        n_tasks=job.n_tasks if n_tasks is None else n_tasks,
+        available_s=job.deadline_s - job.submitted_s if available_s is None else available_s,
+        creation_overhead_s=stream.creation_overhead_s,
+        block_s=stream.block_s,
+        types=tuple(TypeChoice(one.name, one.price_usd_per_block, average) for one, average in averages),
+    )
+
+
+def tasks_per_instance(problem: SizingProblem) -> tuple[int, ...]:
+    """Tasks that an instance of each type finishes by the deadline (eq. 1).
+
+    0 for a type that cannot finish one, because it is not ready in time, takes longer or cannot run the application.
+    """
+    left_s = max(problem.available_s - problem.creation_overhead_s, 0)
+    return tuple(0 if choice.runtime_s is None else left_s // choice.runtime_s for choice in problem.types)
+
+
+def tasks_finished(problem: SizingProblem, counts: Sequence[int]) -> int:
+    """Tasks that instances finish by the deadline (eq. 2)."""
+    return sum(number * tasks for number, tasks in zip(counts, tasks_per_instance(problem), strict=True))
+
+
+def all_tasks_finish(problem: SizingProblem, counts: Sequence[int]) -> bool:
+    """Whether instances finish all tasks by the deadline (eq. 3)."""
+    return tasks_finished(problem, counts) >= problem.n_tasks
+
+
+def block_price_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
+    """Price of one block of all instances (eq. 4)."""
+    prices = (number * choice.price for number, choice in zip(counts, problem.types, strict=True))
+    return sum(prices, start=Fraction(0))
+
+
+def paid_blocks(problem: SizingProblem) -> int:
+    """Blocks that an instance is charged for in eq. 5: ``ceil(d / Theta)``, until the deadline."""
+    return -(-max(problem.available_s, 0) // problem.block_s)
+
+
+def planning_cost_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
+    """Cost of instances that are all paid until the deadline (eq. 5): to plan with.
+
+    If all tasks take their averages, the bill for the blocks that are started is no more.
+    """
+    return paid_blocks(problem) * block_price_usd(problem, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Covering:
+    """Eq. 6 in whole numbers, without the types that finish no task.
+
+    Attributes
+    ----------
+    n_tasks : int
+        Tasks to be covered.
+    positions : tuple of int
+        Position of each type that is left in the catalogue.
+    tasks : tuple of int
+        What an instance covers, at least 1 and at most ``n_tasks``.
+    prices : tuple of int
+        Of a block, in the largest unit in which all are whole.
+    """
+
+    n_tasks: int
+    positions: tuple[int, ...]
+    tasks: tuple[int, ...]
+    prices: tuple[int, ...]
+
+    def covered(self, counts: Sequence[int]) -> bool:
+        """Whether instances cover all tasks."""
+        return sum(number * tasks for number, tasks in zip(counts, self.tasks, strict=True)) >= self.n_tasks
+
+    def most_useful(self) -> tuple[int, ...]:
+        """Instances of each type that cover all tasks alone: no optimum that is meant has more."""
+        return tuple(-(-self.n_tasks // tasks) for tasks in self.tasks)
+
+    def without_dominated(self) -> Covering:
+        """Leave out types that no optimum that is meant rents, because another covers as much at no higher price.
+
+        With the other in its place, all tasks are still covered, the cost is less, or the same with more of an earlier
+        type.
+        """
+        kept: list[int] = []
+        # Dominating types come first: the cheaper ones, of the same price those that cover more, then earlier ones. Of
+        # the same price, an earlier type may still be kept after one that covers more.
+        for i in sorted(range(len(self.tasks)), key=lambda i: (self.prices[i], -self.tasks[i], i)):
+            dominated = any(self.tasks[j] >= self.tasks[i] and (self.prices[j] < self.prices[i] or j < i) for j in kept)
+            if not dominated:
+                kept.append(i)
+        kept.sort()
+        positions, tasks, prices = (
+            tuple(values[i] for i in kept) for values in (self.positions, self.tasks, self.prices)
+        )
+        return Covering(self.n_tasks, positions, tasks, prices)
+
+    def in_catalogue(self, counts: Sequence[int], n_types: int) -> tuple[int, ...]:
+        """Counts of all types of the catalogue."""
+        numbers = dict(zip(self.positions, counts, strict=True))
+        return tuple(numbers.get(position, 0) for position in range(n_types))
+
+
+def covering_of(problem: SizingProblem) -> Covering:
+    """Eq. 6 of a problem in whole numbers.
+
+    The factor ceil(d / Theta) is the same for all types, so it decides nothing and is left out.
+    """
+    finished = tasks_per_instance(problem)
+    positions = tuple(position for position, tasks in enumerate(finished) if tasks > 0)
+    prices = [problem.types[position].price for position in positions]
+    unit = math.lcm(*(price.denominator for price in prices))
+    whole = [int(price * unit) for price in prices]
+    divisor = math.gcd(*whole) or 1
+    return Covering(
+        n_tasks=problem.n_tasks,
+        positions=positions,
+        tasks=tuple(min(finished[position], max(problem.n_tasks, 1)) for position in positions),
+        prices=tuple(price // divisor for price in whole),
+    )
+
+
+def fastest_type(problem: SizingProblem) -> TypeChoice | None:
+    """Type with the shortest run time, the cheaper of two, then the first; None if no type runs the application."""
+    able = [choice for choice in problem.types if choice.runtime_s is not None]
+    return min(able, key=lambda choice: (choice.runtime_s, choice.price), default=None)
+
+
+def missing_s(problem: SizingProblem) -> int | None:
+    """Seconds by which the deadline would have to be later for some type to finish a task; 0 if one does.
+
+    None if no type runs the application. Where one task can be finished, all can: instances are not limited.
+    """
+    fastest = fastest_type(problem)
+    if fastest is None or fastest.runtime_s is None:
+        return None
+    return max(math.ceil(problem.creation_overhead_s + fastest.runtime_s) - problem.available_s, 0)

@@ -1,0 +1,183 @@
+"""Eq. 6 of the instance count as an integer programme, built with PuLP.
+
+The optimum that is meant is the least by a list of *ranks*: cost, number of instances, then minus the instances of the
+first type, of the second, and so on. Two ranks are one objective if the first is multiplied by a number that the second
+does not reach. That is done as long as the coefficients stay small; what does not fit is minimised afterwards, with the
+ranks before it fixed at their optima.
+
+What is small: to a solver, 28.999999 is a whole number. If that changes an objective or a row by one, the solver can
+trade it for a difference that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...core.errors import ModelRefusal
+from .sizing import Covering
+
+LARGEST_COEFFICIENT = 2**17
+"""Coefficients of objectives of several ranks are kept below this: with tolerances of 1e-9, nothing comes near one."""
+
+LARGEST_PRICE = 2**27
+"""Whole prices beyond which the programme refuses."""
+
+
+_TOO_FINE = (
+    "the integer programme cannot tell prices of so many digits apart; round them, or take the method dynamic-programme"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Coefficients of the instances of each type, and the value where it is known."""
+
+    coefficients: tuple[int, ...]
+    optimum: int | None = None
+
+    def value(self, counts: Sequence[int]) -> int:
+        """Value of counts."""
+        return sum(number * cost for number, cost in zip(counts, self.coefficients, strict=True))
+
+
+class InstanceCountProgram:
+    """Eq. 6 with one objective, as a PuLP problem: built, not solved.
+
+    Attributes
+    ----------
+    problem : pulp.LpProblem
+        For experts. Variables ``instances_0``, ``instances_1``, ... by position in the catalogue.
+    variables : list of pulp.LpVariable
+        In the order of the covering.
+
+    Parameters
+    ----------
+    covering : Covering
+        What is to be covered.
+    most : sequence of int
+        Upper limit of each count.
+    objective : Objective
+        To be minimised.
+    fixed : sequence of Objective
+        Ranks that keep their optima.
+    """
+
+    def __init__(
+        self, covering: Covering, most: Sequence[int], objective: Objective, fixed: Sequence[Objective] = ()
+    ) -> None:
+        import pulp
+
+        self.covering = covering
+        self.fixed = tuple(fixed)
+        self.problem = pulp.LpProblem("instance_count", pulp.LpMinimize)
+        self.variables = [
+            self.problem.add_variable(f"instances_{position}", 0, limit, pulp.LpInteger)
+            for position, limit in zip(covering.positions, most, strict=True)
+        ]
+        self.problem += self._sum(objective.coefficients), "cost"
+        self.problem += self._sum(covering.tasks) >= covering.n_tasks, "tasks"
+        for number, one in enumerate(fixed):
+            self.problem += self._sum(one.coefficients) == one.optimum, f"optimum_{number}"
+
+    def _sum(self, coefficients: Sequence[int]) -> Any:
+        import pulp
+
+        return pulp.LpAffineExpression(list(zip(self.variables, coefficients, strict=True)))
+
+    def read_back(self) -> tuple[int, ...] | None:
+        """Counts of the solution; None if there is none that keeps all rows in whole numbers."""
+        values = [variable.value() for variable in self.variables]
+        if any(value is None for value in values):
+            return None
+        counts = tuple(round(value) for value in values)
+        exact = all(one.value(counts) == one.optimum for one in self.fixed)
+        return counts if exact and min(counts, default=0) >= 0 and self.covering.covered(counts) else None
+
+
+def next_objective(covering: Covering, most: Sequence[int], done: int) -> tuple[Objective | None, int]:
+    """Objective that takes as many ranks as fit.
+
+    Parameters
+    ----------
+    covering : Covering
+        What is to be covered.
+    most : sequence of int
+        Upper limit of each count.
+    done : int
+        Ranks that are at their optima already.
+
+    Returns
+    -------
+    Objective or None, int
+        None if limits and ranks that are done leave no choice; the ranks that are done with it, `n_ranks` if all are.
+
+    Raises
+    ------
+    ModelRefusal
+        If the prices alone do not fit.
+    """
+    taken: list[int] | None = None
+    for rank in range(done, n_ranks(covering)):
+        coefficients, spread = _rank(covering, most, rank)
+        if rank == 0 and max(coefficients) > LARGEST_PRICE:
+            raise ModelRefusal(f"{_TOO_FINE}: one is {max(coefficients):,} times the unit that all are multiples of")
+        if spread == 0 and rank > 0:
+            continue
+        if taken is None:
+            taken = coefficients
+            continue
+        merged = [old * (spread + 1) + new for old, new in zip(taken, coefficients, strict=True)]
+        if max(map(abs, merged)) > LARGEST_COEFFICIENT:
+            return Objective(tuple(taken)), rank
+        taken = merged
+    return None if taken is None else Objective(tuple(taken)), n_ranks(covering)
+
+
+def ranks_at(covering: Covering, most: Sequence[int], counts: Sequence[int], done: int) -> list[Objective]:
+    """The ranks that are done, fixed at the values of counts: rows of small coefficients, which say the same as one."""
+    ranks = (Objective(tuple(_rank(covering, most, rank)[0])) for rank in range(done))
+    return [Objective(one.coefficients, one.value(counts)) for one in ranks]
+
+
+def inexact() -> ModelRefusal:
+    """Refusal for counts that a solver takes for a solution, and that are none in whole numbers."""
+    return ModelRefusal(_TOO_FINE)
+
+
+def n_ranks(covering: Covering) -> int:
+    """Cost, instances and every type but the last, which the others decide."""
+    return 1 + len(covering.tasks)
+
+
+def _rank(covering: Covering, most: Sequence[int], rank: int) -> tuple[list[int], int]:
+    """Coefficients of a rank, and how far apart its values can be among solutions that matter."""
+    n_types = len(covering.tasks)
+    if rank == 0:
+        return list(covering.prices), 0
+    if rank == 1:
+        return [1] * n_types, max(covering.most_useful())
+    return [-1 if i == rank - 2 else 0 for i in range(n_types)], most[rank - 2]
+
+
+def tightened(covering: Covering, most: Sequence[int], objective: Objective) -> tuple[int, ...]:
+    """Upper limits of the counts of solutions whose objective is its optimum W.
+
+    With u the least objective of a task, ``min_i w_i / a_i``, a solution of value W has
+    ``sum_i (w_i - u a_i) x_i <= W - u n``, and every term is nonnegative: exact reduced costs.
+    """
+    assert objective.optimum is not None
+    open_types = [i for i, limit in enumerate(most) if limit > 0]
+    weights, tasks = objective.coefficients, covering.tasks
+    if not open_types or min(weights[i] for i in open_types) < 0:
+        return tuple(most)
+    best = min(open_types, key=lambda i: Fraction(weights[i], tasks[i]))
+    room = objective.optimum * tasks[best] - weights[best] * covering.n_tasks
+    limits = list(most)
+    for i in open_types:
+        reduced = weights[i] * tasks[best] - weights[best] * tasks[i]
+        if reduced > 0:
+            limits[i] = min(limits[i], room // reduced)
+    return tuple(limits)

@@ -1,0 +1,165 @@
+"""The route that `solve` takes by itself: bound, search, and the exact model that fits the bag."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ...core.errors import ModelRefusal
+from ...heuristics.bags.search import SearchOptions, search
+from ...instances.instance import Instance
+from ...models.bags.configuration_bound import configuration_bound
+from ...models.bags.infeasibility import explain_infeasibility
+from ...models.bags.patterns import MOST_CLASSES
+from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
+from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.schedule import Schedule
+from .class_programme_method import ClassProgrammeOptions, class_programme
+from .columns_method import ColumnOptions, columns
+from .core_counts_method import CoreCountOptions, core_counts
+from .interval_method import IntervalOptions, interval
+from .patterns_method import PatternOptions, patterns
+from .result import closes_gap
+
+_PATIENCE_S = 30.0
+"""Seconds that the exact steps take at most if there is no time limit."""
+
+_FEW_CLASSES = 12
+_TINY = 12
+_SMALL = 20
+_MOVES_OF_TINY = 20_000
+_MOVES_BEFORE_PATTERNS = 300_000
+
+_Step = Callable[[Run], HeuristicOutcome]
+
+
+@dataclass(frozen=True, slots=True)
+class AutoOptions:
+    """The route has no options."""
+
+
+def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
+
+    Every step gets the best plan so far; the best plan and the best bound of all steps are returned.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : AutoOptions
+        None.
+    run : Run
+        Limits. Without a time limit, the exact steps take 30 s at most.
+    """
+    route = _Route(instance, run)
+    try:
+        classes = task_classes(instance)
+        memory_free = memory_is_free(instance)
+        few = memory_free and len(classes) <= _FEW_CLASSES
+        tiny = instance.n_tasks <= _TINY
+        burstable = any(offer.burstable for offer in usable_offers(instance))
+        short: int | None = None
+        if run.time_limit_s is None:  # a short search is enough where proofs are quick; under a limit they may not come
+            short = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
+        if not memory_free:
+            route.raise_bound(configuration_bound(instance).objective)
+        route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
+        small = instance.n_tasks <= _SMALL
+        more = small or not memory_free  # whether something follows the columns
+        if memory_free and not burstable:
+            route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
+        if memory_free and len(classes) <= MOST_CLASSES:
+            route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
+        route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
+        if small and memory_free and not burstable:
+            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
+        if more:
+            route.take(lambda part: interval(instance, IntervalOptions(), part))
+        if short is not None:
+            route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
+    except KeyboardInterrupt:
+        route.interrupted = True
+    return route.outcome()
+
+
+class _Route:
+    """The best plan and bound so far, handed from step to step."""
+
+    def __init__(self, instance: Instance, run: Run) -> None:
+        self.instance = instance
+        self.run = run
+        self.best: Schedule | None = run.initial
+        self.bound = -math.inf
+        self.trace: list[TracePoint] = []
+        self.explanation = ""
+        self.warnings: tuple[str, ...] = ()
+        self.interrupted = False
+        self._iterations_before = 0
+        self._patience_ends: float | None = None
+
+    def finished(self) -> bool:
+        """Whether nothing is left to be done."""
+        if self.interrupted or self.run.out_of_time() or self.bound == math.inf:
+            return True
+        return self.best is not None and closes_gap(self.best.objective, self.bound, self.run.target_gap)
+
+    def raise_bound(self, bound: float) -> None:
+        """Keep a proven bound if it is better."""
+        self.bound = max(self.bound, bound)
+
+    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> None:
+        """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
+
+        It gets a share of the time that is left; a patient one gets all of it, and goes on to its end without a limit.
+        """
+        if self.finished():
+            return
+        limit = self.run.time_limit_s
+        if not patient:
+            spent = time.perf_counter() - self.run.begin
+            self._patience_ends = self._patience_ends or spent + _PATIENCE_S
+            limit = spent + share * ((self._patience_ends if limit is None else limit) - spent)
+            if limit <= spent:
+                return
+        before = len(self.trace)
+        self._iterations_before = self.trace[-1].iteration if self.trace else 0
+        part = replace(self.run, time_limit_s=limit, initial=self.best, on_progress=self._progress)
+        try:
+            outcome = step(part)
+        except ModelRefusal:
+            return
+        if len(self.trace) == before:  # a step that tells its trace at the end only
+            self.trace += [
+                replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
+            ]
+        if outcome.schedule is not None and (self.best is None or outcome.schedule.objective < self.best.objective):
+            self.best = outcome.schedule
+        if outcome.bound is not None:
+            self.raise_bound(outcome.bound)
+        self.explanation = outcome.explanation or self.explanation
+        self.warnings = outcome.warnings
+        self.interrupted = self.interrupted or outcome.interrupted
+
+    def _progress(self, point: TracePoint, planned: int) -> None:
+        """Pass on where a step stands, with what the steps before it have found."""
+        best = point.best if self.best is None else min(point.best, self.best.objective)
+        bound = max(self.bound, -math.inf if point.bound is None else point.bound)
+        after = self._iterations_before + point.iteration
+        self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
+        self.run.report(self.trace[-1], planned)
+
+    def outcome(self) -> HeuristicOutcome:
+        """What all steps came to."""
+        if self.best is None and self.bound == math.inf:
+            self.explanation = explain_infeasibility(self.instance)
+        return HeuristicOutcome(
+            self.best,
+            self.explanation if self.best is None else "",
+            self.warnings,
+            None if self.bound == -math.inf else self.bound,
+            tuple(self.trace),
+            self.interrupted,
+        )

@@ -1,0 +1,208 @@
+"""The clairvoyant bound: what no policy can beat on a day, however well it knows the day before.
+
+A policy may rent any VMs within the limits, one after the other, move tasks at will and stop at the deadline D; D_spot
+does not bind it. Checkpoints cost nothing and may be anywhere, transfers take no time, hibernated VMs are not billed.
+Columns k are the offers of both markets (``markets`` restricts the plan, not what may rescue it), with c_k cores (of
+burstable VMs without initial credits: those that they keep at full speed for good), memory m_k, price p_k a second and
+at most n_k VMs at the same time. They work only while their type is up, between the first readiness and D: U_k seconds.
+Let e_gk be the run time of the N_g tasks of group g with memory r_g, x_gk how many of them are done on k, in parts, and
+n_k(t) the VMs of k that work at t. The VMs of a policy that ends by D cost at least
+
+    min sum_k p_k S_k,   S_k = integral of n_k(t)
+    sum_k x_gk = N_g                                 (all is done)
+    e_gk x_gk <= N_g U_k                             (a task runs on one core at a time)
+    c_k S_k >= sum_g e_gk x_gk                       (cores)
+    m_k S_k >= sum_g r_g e_gk x_gk                   (memory)
+    n_k(t) <= n_k, and 0 while k is down             (VMs of the offer; no more than tasks, each is on one at a time)
+    sum_{k in market} n_k(t) <= n_market             (VMs of the market)
+
+For multipliers theta >= 0 of the VM seconds, one costs p_k + theta_k, split into a price for its cores and one for its
+memory; every group then fills its cheapest columns. That costs F(theta), VM seconds within the limits are worth at most
+C(theta), the dearest first in each span between two events, and
+
+    F(theta) - C(theta)
+
+is a lower bound for *any* theta (weak duality). Kelley's cutting planes look for the best; what they miss only makes
+the bound weaker. It is evaluated once more at the end, less what rounding, here and in a replay, may have added.
+
+No policy can meet the deadline if the VM types that can run some task are not up for long enough, or if the bound
+exceeds the bill of all VMs all the time.
+
+Without checkpoints no work outlives the run that did it, so x_gk = 0 where e_gk > U_k. If a first hour that ends with a
+hibernation is free, the seconds that can be so are a column of their own, at no price; see `replay.rentable_time`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import FloatArray
+from ...instances.bags.timeline import Timeline
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...models.bags.clairvoyant_kernel import fill_cheapest
+from ...models.bags.rentable_time import BillingRules, RentableTime, limited_markets, rentable_columns, rentable_time
+from ...models.bags.vm_limits import effective_cores
+from .clairvoyant_dual import Dual, Work
+
+_NOISE = 1e-8
+"""Replays drop an excess below 1e-9 s when they round up, and count checkpoints in favour of the task by as much: of a
+run, which takes a second at least, a few 1e-9 in all. The bound is lowered by more."""
+
+_CREDIT_TOLERANCE = 6e-5
+"""Replays let a balance of credits fall to -1e-6, which is 6e-5 s of a core at full speed; a run that spends credits
+lasts a second at least, so that a VM without initial credits gains no larger fraction of its work."""
+
+_CHECKPOINT_NOISE = 1e-9
+"""Seconds of work that counting checkpoints may add to a run of a second or more; at a low baseline that is no small
+fraction of what the run has done, so it is added to what a core of a burstable VM does in a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClairvoyantBound:
+    """What no policy can beat on a day.
+
+    Attributes
+    ----------
+    cost_usd : float
+        Proven lower bound of the cost of every policy that finishes all tasks by the deadline; infinite if none can.
+    feasible : bool
+        False if it is proved that no policy can; True proves nothing.
+    reason : str
+        Why not; empty if feasible.
+    """
+
+    cost_usd: float
+    feasible: bool
+    reason: str = ""
+
+
+def clairvoyant_bound(instance: Instance, timeline: Timeline, billing: BillingRules | None = None) -> ClairvoyantBound:
+    """Bound the cost of any policy on a day from below; see the module.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem; ``d_spot_s`` and ``markets`` do not matter.
+    timeline : Timeline
+        The day.
+    billing : BillingRules, optional
+        With ``first_hour_free``, spot seconds that can be free are. What hibernated VMs are charged is left out, for a
+        policy need not keep any.
+
+    Notes
+    -----
+    For many days of one instance make one `ClairvoyantBounds`.
+    """
+    return ClairvoyantBounds(instance, billing).bound(timeline)
+
+
+class ClairvoyantBounds:
+    """The clairvoyant bounds of many days of an instance, prepared once.
+
+    Parameters
+    ----------
+    instance, billing : Instance and BillingRules
+        As for `clairvoyant_bound`.
+
+    Notes
+    -----
+    The bound of a day depends on nothing but the day: not on those looked at before it.
+    """
+
+    def __init__(self, instance: Instance, billing: BillingRules | None = None) -> None:
+        self.instance = instance
+        self.columns = rentable_columns(instance, billing is not None and billing.first_hour_free)
+        offers = [instance.offers[column.offer] for column in self.columns]
+        rows = np.concatenate(
+            [instance.runtime_s[:, [offer.type_index for offer in offers]], instance.memory_kb[:, None]], axis=1
+        )
+        alike, self._first_group, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        able = alike[:, :-1] < NEVER
+        memory_kb = alike[:, -1].astype(float)
+        cores = np.array([_most_cores(offer) for offer in offers])
+        sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
+        # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
+        memory_binds = (able & (memory_kb[:, None] * cores > sizes_kb)).any(axis=0)
+        self._work = Work(
+            counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)).astype(float),
+            memory_kb=memory_kb,
+            able=able,
+            work_s=np.where(able, alike[:, :-1], 1).astype(float),
+            prices=np.array([column.price_usd_per_s for column in self.columns]),
+            limits=np.array([float(column.limit) for column in self.columns]),
+            cores=cores,
+            sizes_kb=sizes_kb,
+            memory_columns=np.flatnonzero(memory_binds).tolist(),
+            markets=[
+                (np.array([offer.market == market for offer in offers]), float(cap))
+                for market, cap in limited_markets(instance, self.columns)
+            ],
+        )
+
+    def bound(self, timeline: Timeline) -> ClairvoyantBound:
+        """Bound the cost of any policy on a day."""
+        time = rentable_time(self.instance, self.columns, timeline)
+        shares = self._shares(time)
+        reason = self._task_without_time(time, shares)
+        if reason:
+            return ClairvoyantBound(math.inf, False, reason)
+        # No policy is billed more for VMs that work than all VMs all the time.
+        most_usd = float(self._work.prices @ (self._work.limits * time.up_s)) * (1 + 2 * _NOISE)
+        dual = Dual(self._work, time, shares)
+        theta = dual.maximise(most_usd * (1 + 2 * _NOISE))
+        least_usd = dual.proved(theta, _NOISE)
+        if least_usd > most_usd:
+            return ClairvoyantBound(math.inf, False, self._too_much_work(dual))
+        return ClairvoyantBound(max(least_usd, 0.0), True)
+
+    def _shares(self, time: RentableTime) -> FloatArray:
+        """Most of a task of each group that each column can do, shape (n_groups, n_columns)."""
+        work, offers = self._work, [column.offer for column in self.columns]
+        shares: FloatArray = np.where(work.able, np.minimum(time.up_s * (1 + _NOISE) / work.work_s, 1.0), 0.0)
+        if self.instance.checkpoint is None:
+            # No work outlives the run that did it: a task is done on one VM, in the time that its type is up.
+            of_offer_s = np.bincount(offers, weights=time.up_s, minlength=len(self.instance.offers))
+            shares[work.work_s > of_offer_s[offers]] = 0.0
+        return shares
+
+    def _task_without_time(self, time: RentableTime, shares: FloatArray) -> str:
+        """Say which task no policy has the time for; empty if there is none."""
+        doubtful = np.flatnonzero(~(shares >= 1.0).any(axis=1))
+        if not len(doubtful):
+            return ""
+        some_up_s = float(time.span_s[time.up.any(axis=1)].sum())
+        one, none, every = np.ones(1), np.zeros(1), np.ones(len(self.columns))
+        late = []
+        for row in doubtful.tolist():
+            line = slice(row, row + 1)
+            # The least time is that on the fastest VMs, for as long as each can.
+            least_s = fill_cheapest(one, self._work.work_s[line], shares[line], none, every, 0 * every)[0]
+            if shares[row].sum() < 1.0 or least_s > some_up_s * (1 + 2 * _NOISE):
+                late.append(int(self._first_group[row]))
+        if not late:
+            return ""
+        task = self.instance.tasks[min(late)]
+        others = f" ({len(late) - 1} other tasks neither)" if len(late) > 1 else ""
+        return (
+            f"no policy can finish task {task.id!r} by the deadline of {self.instance.deadline_s} s: the VM types that "
+            f"can run it are not up for long enough{others}"
+        )
+
+    def _too_much_work(self, dual: Dual) -> str:
+        """Say how many times too much there is to do."""
+        scarcity = dual.scarcity()
+        text = f"no policy can finish all tasks by the deadline of {self.instance.deadline_s} s: "
+        if not 1.01 <= scarcity < math.inf:
+            return text + "the VMs within the limits are not up for long enough"
+        return text + f"they need {math.floor(100 * scarcity) / 100:g} times the time that VMs within the limits are up"
+
+
+def _most_cores(offer: RentalOffer) -> float:
+    """Cores that a VM can keep at full speed for good, by the tolerances of a replay."""
+    sustained = (effective_cores(offer) + _CHECKPOINT_NOISE * offer.vcpus) / (1 - _CREDIT_TOLERANCE)
+    return min(float(offer.vcpus), sustained)

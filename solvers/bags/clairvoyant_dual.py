@@ -1,0 +1,243 @@
+"""The Lagrangian dual of the clairvoyant bound on one day; see `replay.clairvoyant` for what it is the dual of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import BoolArray, FloatArray
+from ...models.bags.clairvoyant_kernel import fill_cheapest
+from ...models.bags.rentable_time import RentableTime
+
+_ROUNDING = 1e-12
+"""More than what a sum of some products may be off, relative to the size of its terms."""
+
+_TOLERANCE = 1e-7
+"""The search ends when the planes leave no more than this to gain, relative to the bound."""
+
+_MAX_CUTS = 300
+
+_FIRST_BOX, _LAST_BOX, _PRICELESS = 3.0, 1e9, 1e4
+"""Largest multipliers, relative to the dearest VM: first; when the search gives up; where prices hardly matter."""
+
+_SIZE = 100.0
+"""The tolerances of the solver are absolute: the master programme sees values of about this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What has to be done, and what it takes, on any day.
+
+    Attributes
+    ----------
+    counts, memory_kb : array of float, shape (n_groups,)
+        Tasks of each group of tasks that are alike, and the memory of one.
+    able, work_s : array of bool and float, shape (n_groups, n_columns)
+        Where they can run, and the core seconds of one there.
+    prices, limits, cores, sizes_kb : array of float, shape (n_columns,)
+        Of the VMs of each column: price of a second, most at the same time, cores, memory.
+    memory_columns : array of int, shape (n_memory,)
+        Columns on which memory may bind.
+    markets : sequence of (array of bool, float)
+        Members and limit of each market whose limit matters.
+    """
+
+    counts: FloatArray
+    memory_kb: FloatArray
+    able: BoolArray
+    work_s: FloatArray
+    prices: FloatArray
+    limits: FloatArray
+    cores: FloatArray
+    sizes_kb: FloatArray
+    memory_columns: Sequence[int]
+    markets: Sequence[tuple[BoolArray, float]]
+
+
+class Dual:
+    """The dual of a day.
+
+    Parameters
+    ----------
+    work : Work
+        What has to be done.
+    time : RentableTime
+        When VMs can work.
+    shares : array of float, shape (n_groups, n_columns)
+        Most of a task that each column can do; those of a group sum to 1 or more.
+
+    Notes
+    -----
+    Multipliers theta, in $ per second: one for the VM seconds of each column; then, for each memory that may bind, the
+    part of the price of a VM second that it bears.
+    """
+
+    def __init__(self, work: Work, time: RentableTime, shares: FloatArray) -> None:
+        self.work = work
+        self.time = time
+        self.shares = shares
+        self.n_columns = len(work.prices)
+        self.size = self.n_columns + len(work.memory_columns)
+        limited = np.zeros(self.n_columns, dtype=bool)
+        for members, _ in work.markets:
+            limited |= members
+        self.supply_s = np.zeros(self.size)
+        self.supply_s[: self.n_columns] = np.where(limited, 0.0, work.limits * time.up_s)
+
+    def demand(self, theta: FloatArray, free: bool = False) -> tuple[float, FloatArray]:
+        """F: what all tasks cost, and its supergradient; with ``free`` VMs cost no more than the multipliers."""
+        work = self.work
+        total = theta[: self.n_columns] if free else work.prices + theta[: self.n_columns]
+        for_memory = np.zeros(self.n_columns)
+        for_memory[work.memory_columns] = theta[self.n_columns :]
+        for_memory = np.minimum(for_memory, total)
+        value, core_s, memory_kb_s = fill_cheapest(
+            work.counts,
+            work.work_s,
+            self.shares,
+            work.memory_kb,
+            (total - for_memory) / work.cores,
+            for_memory / work.sizes_kb,
+        )
+        used_s = core_s / work.cores
+        return value, np.concatenate([used_s, (memory_kb_s / work.sizes_kb - used_s)[work.memory_columns]])
+
+    def limited(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """What the VM seconds of the limited markets are worth at most, and those seconds: the dearest VMs first."""
+        used_s = np.zeros(self.size)
+        order = np.argsort(-theta[: self.n_columns], kind="stable")
+        for members, cap in self.work.markets:
+            ranked = order[members[order]]
+            vms = self.time.up[:, ranked] * self.work.limits[ranked]
+            taken = np.clip(cap - (np.cumsum(vms, axis=1) - vms), 0.0, vms)
+            used_s[ranked] = self.time.span_s @ taken
+        return float(theta @ used_s), used_s
+
+    def worth(self, theta: FloatArray) -> float:
+        """C: what all VM seconds within the limits are worth."""
+        return float(self.supply_s @ theta) + self.limited(theta)[0]
+
+    def proved(self, theta: FloatArray, noise: float) -> float:
+        """The bound that multipliers prove, if the work may be less by a fraction ``noise``."""
+        return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + _ROUNDING)
+
+    def scarcity(self) -> float:
+        """How many times the time that VMs can work the tasks need at least, if they need more than there is."""
+        theta = self._maximise(math.inf, _PRICELESS, _PRICELESS)
+        needed, there_is = self.demand(theta, free=True)[0], self.worth(theta)
+        return needed / there_is if there_is > 0 else math.inf
+
+    def maximise(self, enough: float) -> FloatArray:
+        """Find the best multipliers, or some that prove more than ``enough``."""
+        return self._maximise(enough, _FIRST_BOX, _LAST_BOX)
+
+    def _maximise(self, enough: float, box: float, last_box: float) -> FloatArray:
+        work = self.work
+        per_s = float(work.prices.max())
+        dear = np.zeros(self.size)
+        dear[: self.n_columns] = per_s
+        per_usd = _SIZE / self.demand(dear)[0]
+        scale = per_s * per_usd
+        parts = np.zeros((len(work.memory_columns), self.size))
+        rows = np.arange(len(parts))
+        parts[rows, work.memory_columns] = 1.0
+        parts[rows, self.n_columns + rows] = -1.0
+        master = Master(
+            self.supply_s * scale, parts, -work.prices[list(work.memory_columns)] / per_s, bool(work.markets)
+        )
+        theta, best, best_theta = np.zeros(self.size), -math.inf, np.zeros(self.size)
+        master.set_box(box)
+        for _ in range(_MAX_CUTS):
+            demand, slope = self.demand(theta * per_s)
+            master.add_work(demand * per_usd - float(slope @ theta) * scale, slope * scale)
+            value = demand - float(self.supply_s @ theta) * per_s
+            if work.markets:
+                worth, used_s = self.limited(theta * per_s)
+                master.add_worth(used_s * scale)
+                value -= worth
+            if value > best:
+                best, best_theta = value, theta
+                if best > enough:
+                    break
+            found = master.best()
+            if found is None:
+                break
+            limit, theta = found
+            if limit - best * per_usd <= _TOLERANCE * abs(limit):
+                if best_theta.max() < 0.99 * box or box >= last_box:
+                    break
+                box *= 100.0
+                master.set_box(box)
+                found = master.best()
+                if found is None:
+                    break
+                theta = found[1]
+        return best_theta * per_s
+
+
+class Master:
+    """Maximise ``f - supply @ theta - c`` over multipliers in a box, under planes above the work and below the limits.
+
+    Parameters
+    ----------
+    supply : array of float, shape (n,)
+        Seconds that multipliers take from the value whatever they are.
+    parts, offsets : array of float, shape (m, n) and (m,)
+        ``parts @ theta >= offsets`` holds.
+    limited : bool
+        Whether there are limits of whole markets, whose worth c is at least 0; without them c is 0.
+
+    Notes
+    -----
+    Variables: the multipliers, f, c.
+    """
+
+    def __init__(self, supply: FloatArray, parts: FloatArray, offsets: FloatArray, limited: bool) -> None:
+        import highspy
+
+        self.n = len(supply)
+        self.infinity = highspy.kHighsInf
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.columns = np.arange(self.n + 2, dtype=np.int32)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.n + 2, len(parts)
+        model.col_cost_ = np.concatenate([supply, [-1.0, 1.0]])
+        model.col_lower_ = np.concatenate([np.zeros(self.n), [-self.infinity, 0.0]])
+        model.col_upper_ = np.concatenate(
+            [np.full(self.n, self.infinity), [self.infinity, self.infinity if limited else 0.0]]
+        )
+        model.row_lower_, model.row_upper_ = offsets, np.full(len(parts), self.infinity)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.arange(len(parts) + 1, dtype=np.int32) * self.n
+        model.a_matrix_.index_ = np.tile(self.columns[: self.n], len(parts))
+        model.a_matrix_.value_ = parts.reshape(-1)
+        self.solver = highspy.Highs()
+        self.solver.setOptionValue("output_flag", False)
+        self.solver.setOptionValue("threads", 1)
+        self.solver.setOptionValue("presolve", "off")  # of a dozen columns it takes longer than it saves
+        self.solver.passModel(model)
+
+    def set_box(self, box: float) -> None:
+        """Set the upper limit of the multipliers."""
+        self.solver.changeColsBounds(self.n, self.columns[: self.n], np.zeros(self.n), np.full(self.n, box))
+
+    def add_work(self, constant: float, slope: FloatArray) -> None:
+        """Say that the work is worth no more than ``constant + slope @ theta``."""
+        row = np.concatenate([-slope, [1.0, 0.0]])
+        self.solver.addRow(-self.infinity, constant, self.n + 2, self.columns, row)
+
+    def add_worth(self, slope: FloatArray) -> None:
+        """Say that the limited seconds are worth no less than ``slope @ theta``."""
+        row = np.concatenate([-slope, [0.0, 1.0]])
+        self.solver.addRow(0.0, self.infinity, self.n + 2, self.columns, row)
+
+    def best(self) -> tuple[float, FloatArray] | None:
+        """Return the value of the master programme and its multipliers; None if the solver fails."""
+        self.solver.run()
+        if self.solver.getModelStatus() != self.optimal:
+            return None
+        theta = np.array(self.solver.getSolution().col_value)[: self.n]
+        return -float(self.solver.getInfo().objective_function_value), np.maximum(theta, 0.0)

@@ -1,0 +1,61 @@
+"""The class dynamic programme as a method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...instances.instance import Instance
+from ...models.bags.class_dynamic_programme import best_plan
+from ...models.bags.core_patterns import BurstableMode
+from ...models.bags.makespan_window import makespan_window
+from ...schedules.method import HeuristicOutcome, Run
+from .exact_method import exact_outcome, start_plan
+
+
+@dataclass(frozen=True, slots=True)
+class ClassProgrammeOptions:
+    """Options of the class dynamic programme.
+
+    Attributes
+    ----------
+    burstable : {"refuse", "baseline"}
+        Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
+    """
+
+    burstable: BurstableMode = "refuse"
+
+
+def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : ClassProgrammeOptions
+        None.
+    run : Run
+        Limits and initial plan.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, burstable VMs can be rented, or there are too many classes or tasks.
+    """
+    begin = start_plan(instance, run)
+    start = begin.schedule
+    at_most = math.inf if start is None else start.objective
+    window = makespan_window(instance, at_most)
+    if window.empty or begin.interrupted:
+        proved = math.inf if window.empty else -math.inf
+        return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    plan = best_plan(
+        instance, window, at_most, burstable=options.burstable, should_stop=run.out_of_time, target_gap=run.target_gap
+    )
+    explanation = "no plan was found until the time was over"
+    if math.isinf(plan.bound) and plan.bound > 0:
+        explanation = "no plan runs all tasks of burstable VMs in baseline mode"
+    return exact_outcome(
+        instance, start, plan.schedule, plan.bound, explanation, interrupted=plan.interrupted, baseline_only=True
+    )

@@ -1,0 +1,246 @@
+"""The linear programme over VM columns, its duals, and the bound that any duals give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.quantities import FloatArray, IntArray
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import DivisibleBound
+from ...models.bags.task_classes import TaskClasses, usable_offers
+from ...models.bags.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
+from ...models.bags.vm_limits import binding_market_limits
+from ...schedules.evaluation import objective_weights
+
+_ROUNDING = 1e-12
+_COLUMNS_A_CALL = 12
+_MOST_TASKS_BY_VM = 45
+_MOST_TASKS_BY_LARGE_VM = 24
+_MOST_NODES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What duals prove.
+
+    Attributes
+    ----------
+    cost : float
+        Lower bound of the cost of all tasks, in units of the objective; minus infinity if a search was cut short.
+    columns : list of VmColumn
+        Columns that the linear programme lacks.
+    saving : array of float, shape (n_offers,)
+        Reduced cost of the best column of each offer, or a lower bound of it; at most 0.
+    """
+
+    cost: float
+    columns: list[VmColumn]
+    saving: FloatArray
+
+
+def _by_core(instance: Instance, offer: RentalOffer) -> bool:
+    """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
+    free = bool(instance.memory_never_binds[offer.type_index])
+    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else _MOST_TASKS_BY_LARGE_VM)
+
+
+class ColumnMaster:
+    """Least cost of running all tasks by a moment, over fractions of columns.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    classes : TaskClasses
+        Its classes.
+    bound : DivisibleBound
+        Its prices are the first duals, and its value the unit of the programme's objective.
+    out_of_time : callable
+        Whether to stop: then pricing proves nothing.
+    """
+
+    def __init__(
+        self, instance: Instance, classes: TaskClasses, bound: DivisibleBound, out_of_time: Callable[[], bool]
+    ) -> None:
+        import highspy
+
+        self._out_of_time = out_of_time
+        self.instance = instance
+        self.classes = classes
+        offers = usable_offers(instance)
+        regular = [offer for offer in offers if not offer.burstable]
+        self.finders = [
+            ColumnFinder(k, instance, classes, offer, bound, _by_core(instance, offer))
+            for k, offer in enumerate(regular)
+        ]
+        burstable = [offer for offer in offers if offer.burstable]
+        self.relaxed: list[list[RelaxedTask]] = [relaxed_tasks(instance, classes, offer) for offer in burstable]
+        self._cost_weight = objective_weights(instance)[0]
+        self._burstable_vms = [min(offer.limit, instance.n_tasks) for offer in burstable]
+        self._burstable_limit_s = [
+            instance.time_limit_s(offer.market) - instance.boot_overhead_s for offer in burstable
+        ]
+        self._relaxed_price = [self._cost_weight * offer.price_usd_per_s for offer in burstable]
+        self.markets = [
+            ([k for k, finder in enumerate(self.finders) if finder.offer.market == market], cap)
+            for market, cap in binding_market_limits(instance, regular)
+        ]
+        prices = bound.task_price(instance)[classes.group].min(axis=1)
+        self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
+        self._unit = 1e4 / max(bound.objective, 1e-12)
+        self.columns: list[VmColumn] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._solver = highspy.Highs()
+        self._solver.setOptionValue("output_flag", False)
+        self._solver.setOptionValue("threads", 1)
+        self._infinity = highspy.kHighsInf
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._add_rows()
+
+    def _add_rows(self) -> None:
+        """Rows: tasks of each class, VMs of each offer, VMs of each limited market, seconds of burstable VMs."""
+        nothing = np.array([], dtype=np.int32), np.array([])
+        solver, infinity = self._solver, self._infinity
+        for size in self.classes.size.tolist():
+            solver.addRow(float(size), infinity, 0, *nothing)
+        for finder in self.finders:
+            solver.addRow(-infinity, float(finder.vms * finder.columns_of_vm), 0, *nothing)
+        for _, cap in self.markets:
+            solver.addRow(-infinity, float(cap), 0, *nothing)
+        for _ in self.relaxed:
+            solver.addRow(-infinity, 0.0, 0, *nothing)
+        n_classes, n_offers = len(self.classes), len(self.finders)
+        dear = 1e3 * float(self.first_duals.max(initial=0.0)) * self._unit + 1.0
+        for index in range(n_classes):  # tasks that are not run, at a price that no plan pays
+            solver.addCol(dear, 0.0, infinity, 1, np.array([index], dtype=np.int32), np.ones(1))
+        first = n_classes + n_offers + len(self.markets)
+        for position, tasks in enumerate(self.relaxed):
+            for task in tasks:
+                rows = np.array([task.group_class, first + position], dtype=np.int32)
+                cost = self._relaxed_price[position] * task.seconds * self._unit
+                solver.addCol(cost, 0.0, infinity, 2, rows, np.array([1.0, task.seconds]))
+        self._n_fixed = n_classes + sum(map(len, self.relaxed))
+
+    def cost_of(self, column: VmColumn) -> float:
+        """Cost of a column in units of the objective."""
+        return self.finders[column.offer].rate * column.end_s
+
+    def add(self, column: VmColumn) -> bool:
+        """Add a column, or raise the end of a known one; return whether anything changed."""
+        key = (column.offer, column.counts.tobytes())
+        if key in self._known:
+            return self._replace(self._known[key], column)
+        self._known[key] = len(self.columns)
+        rows = np.flatnonzero(column.counts)
+        finder = self.finders[column.offer]
+        extra = [len(self.classes) + column.offer]
+        extra += [
+            len(self.classes) + len(self.finders) + k
+            for k, (members, _) in enumerate(self.markets)
+            if column.offer in members
+        ]
+        of_vm = [1.0] + [1.0 / finder.columns_of_vm] * (len(extra) - 1)
+        values = np.concatenate([column.counts[rows].astype(float), of_vm])
+        indices = np.concatenate([rows, extra]).astype(np.int32)
+        cost = self.cost_of(column) * self._unit
+        self._solver.addCol(cost, 0.0, self._infinity, len(indices), indices, values)
+        self.columns.append(column)
+        return True
+
+    def _replace(self, position: int, column: VmColumn) -> bool:
+        known = self.columns[position]
+        if column.end_s < known.end_s or (column.end_s == known.end_s and known.exact):
+            return False
+        self.columns[position] = column
+        self._solver.changeColCost(self._n_fixed + position, self.cost_of(column) * self._unit)
+        return column.end_s > known.end_s
+
+    def make_exact(self, most_trials: int) -> None:
+        """Find the least ends of the columns where they are not known."""
+        for column in self.columns.copy():
+            if not column.exact and not self._out_of_time():
+                self.add(self.finders[column.offer].place(column, most_trials).column)
+
+    def restrict(self, latest_s: int) -> None:
+        """Allow only columns that end by a moment."""
+        for position, column in enumerate(self.columns):
+            highest = self._infinity if column.end_s <= latest_s else 0.0
+            self._solver.changeColBounds(self._n_fixed + position, 0.0, highest)
+        first = len(self.classes) + len(self.finders) + len(self.markets)
+        for position, vms in enumerate(self._burstable_vms):
+            seconds = float(vms * min(latest_s, self._burstable_limit_s[position]))
+            self._solver.changeRowBounds(first + position, -self._infinity, seconds)
+
+    def solve(self) -> tuple[float, FloatArray, FloatArray]:
+        """Solve; return the cost, the duals of the classes, and the prices of having a column of each offer."""
+        self._solver.run()
+        if self._solver.getModelStatus() != self._optimal:
+            return np.inf, self.first_duals, np.zeros(len(self.finders))
+        duals = np.array(self._solver.getSolution().row_dual) / self._unit
+        n_classes, n_offers = len(self.classes), len(self.finders)
+        fixed = np.maximum(-duals[n_classes : n_classes + n_offers], 0.0)
+        for k, (members, _) in enumerate(self.markets):
+            for member in members:
+                fixed[member] += max(-duals[n_classes + n_offers + k], 0.0) / self.finders[member].columns_of_vm
+        return self._solver.getObjectiveValue() / self._unit, np.maximum(duals[:n_classes], 0.0), fixed
+
+    def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int, most_trials: int) -> Priced:
+        """Bound the cost by duals, and find columns that would lower it.
+
+        Lagrangian bound: all tasks at their duals, less what the best columns save, for as many VMs as there are. For
+        offers without a column better than ``-fixed``, that is what the best can save at most.
+        """
+        saving = np.zeros(len(self.finders))
+        columns: list[VmColumn] = []
+        complete = True
+        for k, finder in enumerate(self.finders):
+            if complete and self._out_of_time():
+                complete = False
+            if not complete:
+                break
+            found = finder.find(
+                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
+                most_nodes=_MOST_NODES, most_trials=most_trials, narrowing=True,
+            )  # fmt: skip
+            complete = complete and found.complete
+            saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))
+            columns += found.columns
+        cost = float(duals @ self.classes.size) + self._most_saved(saving)
+        for position, tasks in enumerate(self.relaxed):
+            price = self._relaxed_price[position]
+            best = min((price - duals[task.group_class] / task.seconds for task in tasks), default=0.0)
+            seconds = self._burstable_vms[position] * min(latest_s, self._burstable_limit_s[position])
+            cost += seconds * min(best, 0.0)
+        cost -= _ROUNDING * (abs(cost) + float(duals @ self.classes.size))
+        return Priced(cost if complete else -np.inf, columns, saving)
+
+    def least_prices(self, saving: FloatArray) -> FloatArray:
+        """Price of having a column of each offer with which no reduced cost is negative, given the best savings.
+
+        In a limited market a column may take the place of one that saves less: the least saving counts for all.
+        """
+        prices = -saving
+        for members, _ in self.markets:
+            least = min(-saving[k] * self.finders[k].columns_of_vm for k in members)
+            for k in members:
+                prices[k] = least / self.finders[k].columns_of_vm
+        return prices
+
+    def _most_saved(self, saving: FloatArray) -> float:
+        """Sum of the savings of all VMs, at most as many as a limited market allows."""
+        saving = saving * np.array([finder.columns_of_vm for finder in self.finders])
+        left = np.array([finder.vms for finder in self.finders])
+        for members, cap in self.markets:
+            room = cap
+            for k in sorted(members, key=lambda k: saving[k]):
+                left[k] = min(left[k], room)
+                room -= int(left[k])
+        return float(saving @ left)
+
+    def counts_matrix(self, columns: list[VmColumn]) -> IntArray:
+        """Counts of columns, shape (n_columns, n_classes)."""
+        return np.array([column.counts for column in columns], dtype=np.int64).reshape(len(columns), len(self.classes))

@@ -1,0 +1,285 @@
+"""Plans by VM columns: branching on the makespan, column generation, enumeration of all columns within the gap.
+
+For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over
+fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the
+gap is small enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of
+them: a plan better than the best so far can have no other columns.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...audits.bags.plan import check
+from ...core.errors import ModelRefusal
+from ...core.quantities import FloatArray, IntArray
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import divisible_bound, worst_objective
+from ...models.bags.makespan_window import makespan_window
+from ...models.bags.task_classes import task_classes
+from ...models.bags.vm_columns import VmColumn, plan_of_columns
+from ...schedules.evaluation import objective_weights
+from ...schedules.method import HeuristicOutcome, Run
+from ..backend import SolverLimits
+from ..highs import solve_with_highs
+from .column_master import ColumnMaster
+from .column_program import column_program
+from .exact_method import ModelTrace, exact_outcome, start_plan
+from .result import closes_gap
+
+_MOST_CLASSES = 250
+_MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
+_SMALL_GAP = 0.01
+_POOL_GROWTH = 1.4
+_LEAST_PROGRAM_S = 2.0
+_PROGRAM_SHARE = 0.15
+_MOST_LISTING_NODES = 3_000_000
+_TRIALS = (200, 5_000)
+_MOST_ROUNDS = 300
+_SMOOTHING = 0.5
+_CONVERGED = 1e-6
+_BETTER = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """The column method has no options."""
+
+
+@dataclass(order=True, slots=True)
+class _Part:
+    """A part of the window of makespans, with its bound, and the cost by its end if that is known."""
+
+    bound: float
+    first_s: int
+    last_s: int = field(compare=False)
+    cost: float | None = field(compare=False, default=None)
+    duals: FloatArray | None = field(compare=False, default=None)
+
+
+def columns(instance: Instance, options: ColumnOptions, run: Run) -> HeuristicOutcome:
+    """Plan by VM columns.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : ColumnOptions
+        None.
+    run : Run
+        Limits, and perhaps a plan to start from.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are too many classes of tasks.
+    """
+    search = _ColumnSearch(instance, run)
+    try:
+        search.go()
+    except KeyboardInterrupt:
+        search.interrupted = True
+    return search.outcome()
+
+
+class _ColumnSearch:
+    """Best plan, parts that are open, and the linear programme."""
+
+    def __init__(self, instance: Instance, run: Run) -> None:
+        self.instance = instance
+        self.run = run
+        self.classes = task_classes(instance)
+        if len(self.classes) > _MOST_CLASSES:
+            raise ModelRefusal(
+                f"columns take up to {_MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
+                f"'search' takes any number"
+            )
+        begin = start_plan(instance, run)
+        self.start = self.best = begin.schedule
+        self.interrupted = begin.interrupted
+        self.trace = ModelTrace(run, self.start)
+        self._worst = worst_objective(instance)
+        self.ready = instance.boot_overhead_s
+        self.time_weight = objective_weights(instance)[1]
+        window = makespan_window(instance, math.inf if self.best is None else self.best.objective)
+        bound = divisible_bound(instance)
+        self.open: list[_Part] = []
+        self.stuck: list[_Part] = []  # parts that nothing more can be done about
+        self._pool_solved = 0
+        self._window = window
+        if not window.empty and math.isfinite(bound.objective):
+            self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
+            self.master = ColumnMaster(instance, self.classes, bound, run.out_of_time)
+
+    @property
+    def at_most(self) -> float:
+        """Objective of the best plan; without one, what no plan exceeds."""
+        return self._worst if self.best is None else self.best.objective
+
+    @property
+    def bound(self) -> float:
+        """Proven bound: outside of the open parts no plan is better than the best."""
+        return min([part.bound for part in (*self.open, *self.stuck)] + [self.at_most])
+
+    def go(self) -> None:
+        """Work on the part with the least bound until none is left, or the gap or the time is."""
+        while self.open and not self.interrupted and not self.run.out_of_time():
+            if self.best is not None and closes_gap(self.at_most, self.bound, self.run.target_gap):
+                return
+            part = heapq.heappop(self.open)
+            if part.bound >= self.at_most * (1 - _BETTER):
+                continue
+            try:
+                self._work_on(part)
+            except BaseException:
+                heapq.heappush(self.open, part)  # it stays open
+                raise
+            self.trace.improved(self.at_most, self.bound)
+
+    def _work_on(self, part: _Part) -> None:
+        """Bound a part; then close it by enumeration, or split it."""
+        if part.cost is None:
+            self._generate(part)
+            self._choose_from_pool()
+            if part.bound >= self.at_most * (1 - _BETTER):
+                return
+        if self._solved_by_listing(part):
+            return
+        if part.first_s == part.last_s or self.run.out_of_time() or part.cost is None or part.cost == -math.inf:
+            self.stuck.append(part)
+            return
+        middle = (part.first_s + part.last_s) // 2
+        heapq.heappush(self.open, _Part(part.bound, part.first_s, middle, duals=part.duals))
+        later = self.time_weight * (middle + 1 + self.ready) + part.cost
+        heapq.heappush(self.open, replace(part, bound=max(later, part.bound), first_s=middle + 1))
+
+    def _generate(self, part: _Part) -> None:
+        """Column generation for plans that end by the end of a part; raises its bound."""
+        at_first = self.time_weight * (part.first_s + self.ready)
+        part.cost, part.duals = -math.inf, self.master.first_duals if part.duals is None else part.duals
+        for trials in _TRIALS:  # with rough ends first: most of the way is then fast
+            if trials > _TRIALS[0]:
+                self.master.make_exact(trials)
+            self.master.restrict(part.last_s)
+            self._converge(part, at_first, trials)
+            part.bound = max(part.bound, at_first + part.cost)
+            if part.bound >= self.at_most or self.run.out_of_time():
+                return
+
+    def _converge(self, part: _Part, at_first: float, trials: int) -> None:
+        """Add columns until the linear programme over all of them is solved; its bound is the cost of the part."""
+        master = self.master
+        assert part.cost is not None, "nothing is proved yet"
+        assert part.duals is not None, "a part starts from some duals"
+        for _ in range(_MOST_ROUNDS):
+            value, duals, fixed = master.solve()
+            added = False
+            for weight in (_SMOOTHING, 0.0):
+                at = weight * part.duals + (1 - weight) * duals
+                priced = master.price(at, fixed, part.last_s, trials)
+                if priced.cost > part.cost:
+                    part.cost, part.duals = priced.cost, at
+                for column in priced.columns:
+                    added = master.add(column) or added
+                if added or self.run.out_of_time():
+                    break
+            done = not added or value - part.cost <= _CONVERGED * abs(value)
+            if done or at_first + part.cost >= self.at_most or self.run.out_of_time():
+                return
+
+    def _solved_by_listing(self, part: _Part) -> bool:
+        """List all columns that a better plan of a part can have, and let an integer programme choose."""
+        if part.duals is None or part.cost is None or part.cost == -math.inf:
+            return False
+        at_first = self.time_weight * (part.first_s + self.ready)
+        nothing = np.zeros(len(self.master.finders))
+        priced = self.master.price(part.duals, nothing, part.last_s, _TRIALS[-1])
+        # Bound and prices must come from the same savings; prices that were cut short are lower, which lists more.
+        slack = self.at_most - (at_first + (priced.cost if math.isfinite(priced.cost) else part.cost))
+        listed: list[VmColumn] = []
+        most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
+        prices = self.master.least_prices(priced.saving)
+        for finder, price in zip(self.master.finders, prices.tolist(), strict=True):
+            if self.run.out_of_time():
+                return False
+            found = finder.find(
+                part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
+                most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
+            )  # fmt: skip
+            listed += found.columns
+            if not found.complete or len(listed) > most:
+                return False
+        listed = [c if c.exact else self._with_end(c) for c in listed]
+        return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
+
+    def _with_end(self, column: VmColumn) -> VmColumn:
+        """Return a column with its least end, as far as there is time to find it."""
+        if self.run.out_of_time():
+            return column
+        return self.master.finders[column.offer].place(column, _TRIALS[-1]).column
+
+    def _choose_from_pool(self) -> None:
+        """Look for a better plan of the columns that were generated so far, once there are many new ones."""
+        if len(self.master.columns) < _POOL_GROWTH * self._pool_solved:
+            return
+        self._pool_solved = len(self.master.columns)
+        everything = _Part(0.0, self._window.earliest_s, self._window.latest_s)
+        self._choose(everything, self.master.columns.copy())
+
+    def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
+        """Best plan of the listed columns with a makespan in a part; whether that was proved."""
+        while True:
+            program, picked = column_program(self.master, part.first_s, listed)
+            limits = SolverLimits.of_run(self._share_of_run())
+            answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
+            self.interrupted = self.interrupted or answer.interrupted
+            longer = False
+            if answer.values is not None and program.value(answer.values) < self.at_most * (1 - _BETTER):
+                longer = self._take(listed, answer.values[picked])
+            if answer.status == "infeasible":
+                return True
+            part.bound = max(part.bound, answer.bound)
+            if part.bound >= self.at_most * (1 - _BETTER):
+                return True
+            if not longer or self.run.out_of_time() or self.interrupted:
+                return False
+            listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
+
+    def _share_of_run(self) -> Run:
+        """Return the run with a limit for one integer programme: a part of the time that is left."""
+        spent = time.perf_counter() - self.run.begin
+        left = math.inf if self.run.time_limit_s is None else self.run.time_limit_s - spent
+        return replace(
+            self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0)))
+        )
+
+    def _take(self, listed: list[VmColumn], picked: IntArray) -> bool:
+        """Keep the plan of the picked columns if it is better; say whether one takes longer than was known."""
+        chosen = []
+        longer = False
+        for position in np.flatnonzero(picked).tolist():
+            column = listed[position]
+            finder = self.master.finders[column.offer]
+            placed = finder.place(column)
+            if not placed.column.exact:
+                return False
+            longer = longer or placed.column.end_s > column.end_s
+            listed[position] = placed.column
+            chosen += [(finder, placed)] * int(picked[position])
+        plan = plan_of_columns(self.instance, self.classes, chosen)
+        if plan is not None and plan.objective < self.at_most and check(self.instance, plan).feasible:
+            self.best = plan
+        return longer
+
+    def outcome(self) -> HeuristicOutcome:
+        """What came out."""
+        explanation = "no plan was found until the time was over"
+        proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound
+        return exact_outcome(
+            self.instance, self.start, self.best, proved, explanation, self.trace.points, self.interrupted
+        )

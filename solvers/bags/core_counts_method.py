@@ -1,0 +1,67 @@
+"""The core-count model as a method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...instances.instance import Instance
+from ...models.bags.core_counts import CoreCountModel
+from ...models.bags.core_patterns import BurstableMode
+from ...models.bags.makespan_window import makespan_window
+from ...schedules.method import HeuristicOutcome, Run
+from ..program_solver import SolverName, solve_program
+from .exact_method import ModelTrace, exact_outcome, start_plan
+
+
+@dataclass(frozen=True, slots=True)
+class CoreCountOptions:
+    """Options of the core-count model.
+
+    Attributes
+    ----------
+    solver : {"highs", "cp-sat"}
+        Which solver to use.
+    burstable : {"refuse", "baseline"}
+        Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
+    """
+
+    solver: SolverName = "cp-sat"
+    burstable: BurstableMode = "refuse"
+
+
+def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> HeuristicOutcome:
+    """Plan by the core-count model: exact where memory never binds; good for about 20 distinct tasks.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : CoreCountOptions
+        Solver.
+    run : Run
+        Limits, threads, seed, initial plan.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, burstable VMs can be rented, or the model would be too large.
+
+    """
+    begin = start_plan(instance, run)
+    start = begin.schedule
+    window = makespan_window(instance, math.inf if start is None else start.objective)
+    if window.empty or begin.interrupted:
+        proved = math.inf if window.empty else -math.inf
+        return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    model = CoreCountModel(instance, window, burstable=options.burstable)
+    trace = ModelTrace(run, start)
+    values = None if start is None else model.start(start)
+    answer = solve_program(options.solver, model.program, trace.limits(), values)
+    found = None if answer.values is None else model.schedule(answer.values)
+    explanation = "the solver found no plan until it was stopped"
+    if answer.status == "infeasible":
+        explanation = "no plan runs all tasks of burstable VMs in baseline mode"
+    return exact_outcome(
+        instance, start, found, answer.bound, explanation, trace.points, answer.interrupted, baseline_only=True
+    )

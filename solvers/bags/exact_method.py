@@ -1,0 +1,123 @@
+"""From what an exact model found to the outcome of a method: plan, bound of the instance as given, explanation."""
+
+from __future__ import annotations
+
+import math
+
+from ...core.errors import SpotbagError
+from ...heuristics.bags.greedy import greedy
+from ...heuristics.bags.lpt import LptOptions, lpt
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.task_classes import usable_offers
+from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.schedule import Schedule
+from ..backend import SolverLimits
+
+_CONTRADICTION = 1e-6
+
+NO_PLAN_EXISTS = "no plan exists: there is no way to run all tasks within the limits of the VMs and the deadline"
+
+
+def exact_outcome(
+    instance: Instance,
+    start: Schedule | None,
+    found: Schedule | None,
+    model_bound: float,
+    explanation: str,
+    trace: tuple[TracePoint, ...] = (),
+    interrupted: bool = False,
+    *,
+    baseline_only: bool = False,
+) -> HeuristicOutcome:
+    """Make the outcome of a model that looks for plans better than one that is known.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    start, found : Schedule or None
+        The plan that is known, and the best one of the model.
+    model_bound : float
+        Lower bound of all plans better than the one that is known; infinite if there are none.
+    explanation : str
+        Why there is no plan, if there is none and that is no proof that none exists.
+    trace, interrupted
+        As in `HeuristicOutcome`.
+    baseline_only : bool
+        Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
+        then holds for such plans only, and the bound is the divisible one.
+    """
+    slow: list[str] = []
+    if baseline_only:
+        slow = sorted({offer.vm_type.name for offer in usable_offers(instance) if offer.burstable})
+    plans = [plan for plan in (found, start) if plan is not None]
+    best = min(plans, key=lambda plan: plan.objective, default=None)
+    bound = divisible_bound(instance).objective
+    if not slow:
+        bound = max(bound, model_bound)
+    if best is not None:
+        if math.isfinite(model_bound) and not slow and model_bound > best.objective * (1 + _CONTRADICTION):
+            raise SpotbagError(
+                f"a model claims the bound {model_bound:.12g}, and there is a plan of {best.objective:.12g}; "
+                f"please report this"
+            )
+        bound = min(bound, best.objective)  # an infinite one says that there is nothing better than the best plan
+    warnings: tuple[str, ...] = ()
+    if slow:
+        warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
+    if best is None and math.isinf(bound):
+        explanation = NO_PLAN_EXISTS
+    return HeuristicOutcome(best, "" if best is not None else explanation, warnings, bound, trace, interrupted)
+
+
+def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
+    """Return the plan that the run was given, else the better one of the greedy's and of longest task first.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    run : Run
+        Time limit and initial plan.
+    """
+    if run.initial is not None:
+        return HeuristicOutcome(run.initial)
+    by_greedy = greedy(instance)
+    by_length = lpt(instance, LptOptions(), run)
+    plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
+    best = min(plans, key=lambda plan: plan.objective, default=None)
+    return HeuristicOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)
+
+
+class ModelTrace:
+    """Notes and reports the plans and bounds of a solver.
+
+    Parameters
+    ----------
+    run : Run
+        Who is told.
+    start : Schedule or None
+        The plan that it starts from.
+    """
+
+    def __init__(self, run: Run, start: Schedule | None) -> None:
+        self._run = run
+        self._at_most = math.inf if start is None else start.objective
+        self._points: list[TracePoint] = []
+
+    def improved(self, objective: float, bound: float) -> None:
+        """Note a better plan of the solver, or a better bound."""
+        best = min(objective, self._at_most)
+        known = min(bound, best) if math.isfinite(bound) else None
+        self._points.append(TracePoint(len(self._points) + 1, objective, best, bound=known))
+        self._run.report(self._points[-1], 0)
+
+    def limits(self) -> SolverLimits:
+        """Limits of what is left of the run, with this trace as its progress."""
+        return SolverLimits.of_run(self._run, self.improved)
+
+    @property
+    def points(self) -> tuple[TracePoint, ...]:
+        """What was noted."""
+        return tuple(self._points)

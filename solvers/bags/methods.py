@@ -1,0 +1,246 @@
+"""The methods, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.errors import InputError, Issue
+from ...heuristics.bags.greedy import GreedyOptions, greedy
+from ...heuristics.bags.iterated_local_search import IlsOptions, iterated_local_search
+from ...heuristics.bags.lpt import LptOptions, lpt
+from ...heuristics.bags.search import SearchOptions, search
+from ...instances.instance import Instance
+from ...schedules.method import HeuristicOutcome, Run
+from .auto import AutoOptions, auto
+from .class_programme_method import ClassProgrammeOptions, class_programme
+from .columns_method import ColumnOptions, columns
+from .core_counts_method import CoreCountOptions, core_counts
+from .interval_method import IntervalOptions, interval
+from .patterns_method import PatternOptions, patterns
+from .time_indexed_method import TimeIndexedOptions, time_indexed
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to make a plan.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        One line.
+    options_type : type
+        Frozen dataclass of its options.
+    run : callable
+        Takes an instance with D_spot set, the options, and seed, time limit and progress of the run.
+    exact : bool
+        Whether it proves the optimum of the instances that it takes, given time.
+    takes : str
+        What it can do: which instances it takes, and what its bound is.
+    seeded : bool
+        Whether its plan may depend on the seed; if not, one run is enough.
+    """
+
+    name: str
+    summary: str
+    options_type: type[Any]
+    run: Callable[[Instance, Any, Run], HeuristicOutcome]
+    exact: bool
+    takes: str
+    seeded: bool = False
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "auto",
+            "bound, search, and the exact model that fits: what to use",
+            AutoOptions,
+            auto,
+            True,
+            "any instance; proves optima of small ones and of few classes of identical tasks",
+            True,
+        ),
+        Method(
+            "greedy",
+            "primary scheduling heuristic of HADS (Algorithms 2-3)",
+            GreedyOptions,
+            lambda instance, options, _: greedy(instance, options),
+            False,
+            "any instance",
+            False,
+        ),
+        Method(
+            "lpt",
+            "longest task first over the best VM counts: the honest baseline",
+            LptOptions,
+            lpt,
+            False,
+            "any instance",
+            False,
+        ),
+        Method(
+            "ils",
+            "primary scheduling of Burst-HADS: iterated local search",
+            IlsOptions,
+            iterated_local_search,
+            False,
+            "any instance",
+            True,
+        ),
+        Method(
+            "search",
+            "our search: simulated annealing from the prices of the bound",
+            SearchOptions,
+            search,
+            False,
+            "any instance; burstable VMs at the baseline only",
+            True,
+        ),
+        Method(
+            "patterns",
+            "nested-Hall pattern model: integer programme of what cores run",
+            PatternOptions,
+            patterns,
+            True,
+            "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
+            True,
+        ),
+        Method(
+            "class-programme",
+            "dynamic programme over counts of identical tasks; no solver",
+            ClassProgrammeOptions,
+            class_programme,
+            True,
+            "up to three classes of identical tasks, memory that never binds, no burstable VMs",
+            False,
+        ),
+        Method(
+            "columns",
+            "column generation over VMs, branching on the makespan",
+            ColumnOptions,
+            columns,
+            True,
+            "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
+            True,
+        ),
+        Method(
+            "interval",
+            "CP-SAT with optional intervals, cores, memory and CPU credits",
+            IntervalOptions,
+            interval,
+            True,
+            "small bags of any kind: memory that binds, burstable VMs with their credits",
+            True,
+        ),
+        Method(
+            "core-counts",
+            "integer programme of how many tasks of a class each core runs",
+            CoreCountOptions,
+            core_counts,
+            True,
+            "up to about 20 distinct tasks, memory that never binds, no burstable VMs",
+            True,
+        ),
+        Method(
+            "time-indexed",
+            "the integer programme of Burst-HADS (section III-C), corrected",
+            TimeIndexedOptions,
+            time_indexed,
+            True,
+            "tiny instances without burstable VMs; others on a coarser grid, without proof",
+            False,
+        ),
+    )
+}
+"""Method by name."""
+
+
+def find_method(name: str) -> Method:
+    """Look up a method.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    if name not in METHODS:
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError("method", [Issue("", f"is unknown ({hint}known: {', '.join(METHODS)})", value=name)])
+    return METHODS[name]
+
+
+def make_options(method: Method, given: Mapping[str, Any]) -> Any:
+    """Make the options of a method from values, or from texts as on a command line.
+
+    Raises
+    ------
+    InputError
+        With every option that is unknown or out of its range.
+    """
+    issues: list[Issue] = []
+    values: dict[str, Any] = {}
+    hints = typing.get_type_hints(method.options_type)
+    for name, value in given.items():
+        if name not in hints:
+            close = difflib.get_close_matches(name, hints, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(hints)}"
+            issues.append(Issue("", f"is no option of {method.name} ({hint})", name))
+            continue
+        try:
+            values[name] = _convert(value, hints[name])
+        except (TypeError, ValueError):
+            issues.append(Issue("", f"must be {_describe(hints[name])}", name, value))
+    if issues:
+        raise InputError(f"options of {method.name}", issues)
+    return method.options_type(**values)
+
+
+def describe_options(method: Method) -> list[tuple[str, str, str]]:
+    """Name, kind and default of each option of a method."""
+    hints = typing.get_type_hints(method.options_type)
+    return [
+        (field.name, _describe(hints[field.name]), "" if field.default is None else str(field.default))
+        for field in dataclasses.fields(method.options_type)
+    ]
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """Convert a value to a literal, a positive whole number or a number from 0 to 1."""
+    for choice in _choices(hint):
+        if typing.get_origin(choice) is typing.Literal and value in typing.get_args(choice):
+            return value
+        if choice is type(None) and value in (None, "none"):
+            return None
+        if choice is int and not isinstance(value, bool) and re.fullmatch("[1-9][0-9]{0,8}", str(value)):
+            return int(value)
+        if choice is float and not isinstance(value, bool):
+            number = float(value)
+            if 0 <= number <= 1:
+                return number
+    raise ValueError
+
+
+def _describe(hint: Any) -> str:
+    names = []
+    for choice in _choices(hint):
+        if typing.get_origin(choice) is typing.Literal:
+            names += [str(value) for value in typing.get_args(choice)]
+        else:
+            kinds = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1"}
+            names.append(kinds[choice])
+    return " or ".join(names)

@@ -1,0 +1,450 @@
+"""The front of cost and makespan: every plan that no other beats in both, each proven or marked as not proven."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ...audits.bags.plan import check
+from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
+from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
+from ...instances.instance import Instance
+from ...models.bags.infeasibility import explain_infeasibility
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.task_classes import usable_offers
+from ...schedules.schedule import Schedule
+from .pareto_facts import FrontFacts, Gap, same_cost
+from .pareto_oracles import FrontOracle, OutOfTime, ProgrammeOracle, SolveOracle
+from .solve import start_of
+
+FrontMethod: TypeAlias = Literal["auto", "class-programme", "epsilon-constraint"]
+
+DEFAULT_TIME_LIMIT_S = 60.0
+"""Time limit if none is given."""
+
+_SPREAD = 16
+"""Parts of the makespans of which each is looked at before any of them is worked out."""
+
+_PROGRAMME_SHARE = 0.6
+"""Of the time limit, what the class programme gets before the front is completed in the general way."""
+
+_LEAST_LIMIT_S = 0.05
+_MORE_TIME = 1.3
+"""Times the seconds of a question asked in vain with which it is worth asking again."""
+
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """A plan of the front.
+
+    Attributes
+    ----------
+    makespan_s : int
+        End of its last task, from the start.
+    cost_usd : float
+        Bill of all its VMs.
+    schedule : Schedule
+        The plan.
+    proven : bool
+        Whether it is proved that no plan as fast is cheaper, and that every faster plan costs more.
+    bound_cost_usd : float
+        Proven lower bound of the cost of plans that are as fast.
+    """
+
+    makespan_s: int
+    cost_usd: float
+    schedule: Schedule
+    proven: bool
+    bound_cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoFront:
+    """The front of an instance.
+
+    Attributes
+    ----------
+    instance : Instance
+        With D_spot set.
+    points : tuple of FrontPoint
+        From the fastest to the cheapest; none of them beats another.
+    complete : bool
+        Whether these are proved to be all points of the front; with no points, that no plan exists.
+    proven : bool
+        Whether all points are proven.
+    runtime_s : float
+        Time it took.
+    method : str
+        "class-programme", "epsilon-constraint", or both with a plus.
+    message : str
+        Why there is no point.
+    warnings : tuple of str
+        What a user should know.
+    interrupted : bool
+        Whether the user ended it; the points are those until then.
+    """
+
+    instance: Instance
+    points: tuple[FrontPoint, ...]
+    complete: bool
+    proven: bool
+    runtime_s: float
+    method: str
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the front as a JSON object, without the plans."""
+        return {
+            "instance": self.instance.name,
+            "status": self._status(),
+            "method": self.method,
+            "complete": self.complete,
+            "proven": self.proven,
+            "deadline_s": self.instance.deadline_s,
+            "d_spot_s": self.instance.d_spot_s,
+            "points": [
+                {
+                    "makespan_s": point.makespan_s,
+                    "cost_usd": point.cost_usd,
+                    "bound_cost_usd": point.bound_cost_usd,
+                    "proven": point.proven,
+                    "vms": point.schedule.vm_counts(),
+                }
+                for point in self.points
+            ],
+            "message": self.message,
+            "warnings": list(self.warnings),
+            "runtime_s": self.runtime_s,
+            "interrupted": self.interrupted,
+        }
+
+    def _status(self) -> str:
+        if not self.points:
+            return "infeasible" if self.complete else "no-plan"
+        return "complete" if self.complete else "proven" if self.proven else "feasible"
+
+
+def pareto_front(
+    instance: Instance,
+    *,
+    time_limit_s: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    most_points: int | None = None,
+    on_point: Callable[[FrontPoint, int], None] | None = None,
+    initial: Iterable[Schedule] = (),
+    method: FrontMethod = "auto",
+) -> ParetoFront:
+    """Find the plans that no other plan beats in cost and makespan.
+
+    The front is worked out by the epsilon-constraint method: the least cost for a limit of the makespan, limit after
+    limit. For up to three classes of identical tasks, memory that never binds and no burstable VMs, the class dynamic
+    programme does it; else `solve`, with the limit as the deadline. D_spot stays that of the instance, or the limit if
+    that is earlier. Every answer, proved or not, is kept as what it is: a plan, and a bound that holds for all earlier
+    limits; what is proved follows from these alone.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem; its objective does not matter.
+    time_limit_s : float, optional
+        For all together; 60 s if absent. The points so far are returned when it is over.
+    seed, threads : int
+        See `solve`.
+    most_points : int, optional
+        At most so many points, evenly spread over the makespans; else all of them, as far as the time goes.
+    on_point : callable, optional
+        Called with every plan that enters the front, and the number of points then. Later ones may beat it.
+    initial : iterable of Schedule
+        Plans of the instance that are known; none of them beats a point.
+    method : {"auto", "class-programme", "epsilon-constraint"}
+        Both, the class programme first; or one of them alone.
+
+    Returns
+    -------
+    ParetoFront
+        Ctrl-C returns the points so far.
+
+    Raises
+    ------
+    InputError
+        If a limit is out of its range, D_spot can be neither read nor estimated, or an initial plan breaks a rule.
+    ModelRefusal
+        If the class programme alone is asked for, and refuses the instance.
+    """
+    _check_arguments(time_limit_s, seed, threads, most_points, method)
+    begin = time.perf_counter()
+    limit_s = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
+    resolved = with_d_spot(instance)
+    latest_s = max((resolved.time_limit_s(offer.market) for offer in usable_offers(resolved)), default=0)
+    facts = FrontFacts(makespan_lower_bound_s(resolved), latest_s)
+    walk = _Walk(facts, most_points, on_point)
+    methods: list[str] = []
+    interrupted = False
+    try:
+        for plan in initial:
+            walk.take(latest_s, start_of(resolved, plan), 0.0)
+        if facts.gaps() and method != "epsilon-constraint":
+            share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
+            try:
+                _by_programme(resolved, walk, begin + share * limit_s)
+                methods.append("class-programme")
+            except ModelRefusal:
+                if method == "class-programme":
+                    raise
+        if method != "class-programme" and not walk.finished(begin + limit_s):
+            methods.append("epsilon-constraint")
+            walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
+    except KeyboardInterrupt:
+        interrupted = True
+    points = tuple(_front_point(facts, plan) for plan in walk.chosen())
+    return ParetoFront(
+        resolved,
+        points,
+        complete=not facts.gaps() and len(points) == len(facts.plans),
+        proven=all(point.proven for point in points) and (bool(points) or not facts.gaps()),
+        runtime_s=time.perf_counter() - begin,
+        method=" + ".join(methods) or "bounds",
+        message="" if points else _reason(resolved, facts, walk),
+        warnings=tuple(text for text in [d_spot_warning(instance, resolved)] if text),
+        interrupted=interrupted or walk.interrupted,
+    )
+
+
+def _check_arguments(time_limit_s: float | None, seed: int, threads: int, most_points: int | None, method: str) -> None:
+    if time_limit_s is not None and not time_limit_s > 0:
+        raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
+    if not 0 <= seed < 2**63:
+        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
+    if not 1 <= threads <= 1024:
+        raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
+    if most_points is not None and most_points < 2:
+        raise InputError("number of points", [Issue("", "must be at least 2", value=most_points)])
+    if method not in ("auto", "class-programme", "epsilon-constraint"):
+        known = "known: auto, class-programme, epsilon-constraint"
+        raise InputError("method of the front", [Issue("", f"is unknown ({known})", value=method)])
+
+
+def _by_programme(instance: Instance, walk: _Walk, end: float) -> None:
+    """Let the class programme find the front: all points one by one, or those at evenly spread makespans."""
+    facts = walk.facts
+    try:
+        oracle = ProgrammeOracle(instance, facts.latest_s, lambda: time.perf_counter() >= end)
+        if walk.most_points is not None:
+            walk.run(oracle, end)
+            return
+        moment = facts.latest_s
+        for point in oracle.programme.front():
+            # It is yielded when every faster plan is proved to cost more; the next point tells by how much.
+            facts.add_bound(point.makespan_s - 1, math.nextafter(point.cost_usd, math.inf))
+            walk.take(moment, point.schedule, point.cost_usd)
+            moment = point.makespan_s - 1
+        facts.add_bound(moment, math.inf)
+    except OutOfTime:
+        return
+
+
+def _front_point(facts: FrontFacts, plan: Schedule) -> FrontPoint:
+    bound = min(facts.bound_usd(plan.makespan_s), plan.cost_usd)
+    return FrontPoint(plan.makespan_s, plan.cost_usd, plan, facts.is_proven(plan), bound)
+
+
+def _reason(instance: Instance, facts: FrontFacts, walk: _Walk) -> str:
+    """Why there is no point."""
+    if facts.gaps():
+        return walk.message or "no plan was found until the time was over; this proves nothing"
+    if walk.message.startswith("no plan exists"):
+        return walk.message
+    return explain_infeasibility(instance)
+
+
+class _Walk:
+    """Questions for the least cost by a moment, one after the other, until nothing is open or the time is over.
+
+    First the makespans are halved until no gap is wider than a part of them, so that the points are evenly spread
+    whenever the time ends. Then each gap is worked out from its end: the answer just before a point is the next point,
+    or proves that there is none. What was not proved is asked again with more time, as long as there is any.
+    """
+
+    def __init__(
+        self,
+        facts: FrontFacts,
+        most_points: int | None,
+        on_point: Callable[[FrontPoint, int], None] | None,
+    ) -> None:
+        self.facts = facts
+        self.most_points = most_points
+        self.interrupted = False
+        self.message = ""
+        self._on_point = on_point
+        self._end = 0.0  # of the time, on the clock
+        self._parts = _SPREAD if most_points is None else most_points - 1
+        self._asked: dict[int, float] = {}  # moments with the seconds that they were given
+        self._ties: Counter[int] = Counter()  # by makespan of a point: how often it turned out as cheap, but faster
+        self._overrun_s = 0.0
+
+    def finished(self, end: float | None = None) -> bool:
+        """Whether nothing is left to be asked, or no time up to a moment of the clock."""
+        if end is not None:
+            self._end = end
+        if self.interrupted or self._left_s() <= 0:
+            return True
+        if self.most_points is None or not self.facts.plans:
+            return not self.facts.gaps()
+        return not self._wide_gaps() and all(self.facts.is_proven(plan) for plan in self.chosen())
+
+    def run(self, oracle: FrontOracle, end: float) -> None:
+        """Ask an oracle, up to a moment of the clock."""
+        self._end = end
+        self._asked.clear()
+        facts = self.facts
+        if not facts.plans or not facts.is_least(facts.plans[-1]):
+            self._ask(oracle, facts.latest_s, self._share_s())
+        if not facts.plans and not self.finished():
+            self._ask(oracle, facts.latest_s, self._left_s())
+        if not facts.plans:
+            return
+        if not self.finished() and facts.gaps() and facts.gaps()[0].last_s < facts.plans[0].makespan_s:
+            self._ask_for_fastest(oracle)
+        while not self.finished():
+            moment = self._next_moment()
+            limit = self._share_s()
+            if moment is None:
+                moment, limit = self._once_more()
+            if moment is None:
+                return
+            self._ask(oracle, moment, limit)
+
+    def take(self, moment_s: int, plan: Schedule | None, bound_usd: float) -> None:
+        """Keep an answer."""
+        facts = self.facts
+        beside = facts.plan_after(moment_s)
+        if plan is not None:
+            violations = check(plan.instance, plan).violations
+            if violations:
+                raise SpotbagError(f"a plan of the front breaks a rule; please report this: {violations[0]}")
+            new = facts.add_plan(plan)
+            facts.add_bound(moment_s, bound_usd)
+            if new and self._on_point is not None:
+                self._on_point(_front_point(facts, plan), len(facts.plans))
+            if beside is not None and same_cost(beside, plan):
+                self._ties[plan.makespan_s] = self._ties[beside.makespan_s] + 1
+        else:
+            facts.add_bound(moment_s, bound_usd)
+
+    def chosen(self) -> list[Schedule]:
+        """Plans of the front, or as many of them as are wanted: about evenly spread, rather proven ones."""
+        plans, most = self.facts.plans, self.most_points
+        if most is None or len(plans) <= most:
+            return list(plans)
+        fastest, slowest = plans[0].makespan_s, plans[-1].makespan_s
+        step = (slowest - fastest) / (most - 1)
+        rest, result = plans[1:-1], [plans[0], plans[-1]]
+        for number in range(1, most - 1):
+            target = fastest + number * step
+            nearest = min(
+                rest, key=lambda plan: abs(plan.makespan_s - target) + (0 if self.facts.is_proven(plan) else step / 2)
+            )
+            rest.remove(nearest)
+            result.append(nearest)
+        return sorted(result, key=lambda plan: plan.makespan_s)
+
+    # ------------------------------------------------------------- which moment
+
+    def _next_moment(self) -> int | None:
+        """Choose a moment that was not asked for."""
+        wide = self._wide_gaps()
+        candidates = [_middle(gap) for gap in wide]
+        candidates += [gap.last_s for gap in wide]
+        gaps = self.facts.gaps()
+        if gaps and gaps[0].last_s < self.facts.plans[0].makespan_s:
+            candidates.append(_middle(gaps[0]))  # whether anything is faster is found by halves
+        if self.most_points is None:
+            # What was asked in vain in a gap shall be asked again there with more time, not somewhere beside it.
+            candidates += [self._step(gap) for gap in gaps if not self._asked_within(gap)]
+        else:
+            candidates += self._moments_of_chosen(gaps)
+        return next((moment for moment in candidates if moment not in self._asked), None)
+
+    def _wide_gaps(self) -> list[Gap]:
+        """Gaps that are wider than a part of all makespans, widest first."""
+        facts = self.facts
+        fastest, slowest = facts.plans[0].makespan_s, facts.plans[-1].makespan_s
+        step = max((slowest - fastest) / self._parts, 1.0)
+        # Beyond the cheapest plan nothing but another cheapest one can be.
+        gaps = [gap for gap in facts.gaps() if gap.last_s < slowest and gap.width_s > step]
+        return sorted(gaps, key=lambda gap: -gap.width_s)
+
+    def _step(self, gap: Gap) -> int:
+        """Last moment of a gap; the more often the point after it got faster at the same cost, the longer a step."""
+        after = self.facts.plan_after(gap.last_s)
+        ties = 0 if after is None else min(self._ties[after.makespan_s], 30)
+        return gap.last_s - min((1 << ties) - 1, (gap.last_s - gap.first_s) // 2)
+
+    def _moments_of_chosen(self, gaps: list[Gap]) -> list[int]:
+        """Moments that prove the points that are wanted."""
+        open_before = {gap.last_s + 1: gap for gap in gaps}
+        result = []
+        for plan in self.chosen():
+            if not self.facts.is_least(plan):
+                result.append(plan.makespan_s)
+            elif not self.facts.is_proven(plan) and plan.makespan_s in open_before:
+                result.append(self._step(open_before[plan.makespan_s]))
+        return result
+
+    def _asked_within(self, gap: Gap) -> list[int]:
+        return [moment for moment in self._asked if gap.first_s <= moment <= gap.last_s]
+
+    def _once_more(self) -> tuple[int | None, float]:
+        """Choose a moment that was asked for in vain, and twice the time, or what is left of it."""
+        wanted = [moment for gap in self.facts.gaps() for moment in self._asked_within(gap)]
+        if self.most_points is not None:
+            chosen = {plan.makespan_s for plan in self.chosen() if not self.facts.is_proven(plan)}
+            wanted = [moment for moment in wanted if moment in chosen or moment + 1 in chosen]
+        if not wanted:
+            return None, 0.0
+        moment = min(wanted, key=lambda moment: (self._asked[moment], moment))
+        limit = min(max(2 * self._asked[moment], self._share_s()), self._left_s())
+        return (moment, limit) if limit >= _MORE_TIME * self._asked[moment] else (None, 0.0)
+
+    # -------------------------------------------------------------------- asking
+
+    def _left_s(self) -> float:
+        return self._end - time.perf_counter() - self._overrun_s
+
+    def _share_s(self) -> float:
+        """Seconds for the next question: as much for all that are to be expected."""
+        expected = max(2 * self._parts + 2 - len(self._asked), 2 * len(self.facts.gaps()), 2)
+        return min(max(self._left_s() / expected, _LEAST_LIMIT_S), max(self._left_s(), _LEAST_LIMIT_S))
+
+    def _ask(self, oracle: FrontOracle, moment_s: int, limit_s: float) -> None:
+        limit_s = max(limit_s, _LEAST_LIMIT_S)
+        self._asked[moment_s] = limit_s
+        begin = time.perf_counter()
+        answer = oracle.cheapest(moment_s, limit_s, self.facts.plan_by(moment_s))
+        self._overrun_s = max(self._overrun_s, time.perf_counter() - begin - limit_s)
+        self.interrupted = self.interrupted or answer.interrupted
+        self.message = answer.message or self.message
+        self.take(moment_s, answer.plan, answer.bound)
+
+    def _ask_for_fastest(self, oracle: FrontOracle) -> None:
+        answer = oracle.fastest(self._share_s(), self.facts.plans[0])
+        if answer is None:
+            return
+        self.interrupted = self.interrupted or answer.interrupted
+        if answer.plan is not None:
+            self.take(answer.plan.makespan_s, answer.plan, 0.0)
+        if math.isfinite(answer.bound):
+            self.facts.add_bound(math.ceil(answer.bound * (1 - _ROUNDING / 1e3) - _ROUNDING) - 1, math.inf)
+
+
+def _middle(gap: Gap) -> int:
+    return (gap.first_s + gap.last_s) // 2

@@ -1,0 +1,115 @@
+"""Plans by the nested-Hall pattern model, on HiGHS or CP-SAT."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+from ...instances.instance import Instance
+from ...models.bags.makespan_window import MakespanWindow, makespan_window
+from ...models.bags.patterns import NestedHallModel
+from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.schedule import Schedule
+from ..backend import SolverLimits
+from ..program_solver import SolverName, solve_program
+from .exact_method import ModelTrace, exact_outcome, start_plan
+
+_FIRST_LOOK_S = 30.0
+_SHARE_OF_FIRST_LOOK = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PatternOptions:
+    """Options of the pattern model.
+
+    Attributes
+    ----------
+    solver : {"highs", "cp-sat"}
+        What solves it.
+    """
+
+    solver: SolverName = "highs"
+
+
+def patterns(instance: Instance, options: PatternOptions, run: Run) -> HeuristicOutcome:
+    """Plan few classes of identical tasks on VMs whose memory never binds.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    options : PatternOptions
+        Which solver.
+    run : Run
+        Limits, and perhaps a plan to start from.
+
+    Returns
+    -------
+    HeuristicOutcome
+        The best plan, with a bound of the instance as given. Burstable VMs are a relaxation at first; if the optimum
+        rents some, the plan is the best with their tasks in baseline mode, and the bound need not be met.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, or there are too many classes or patterns.
+    """
+    begin = start_plan(instance, run)
+    best = begin.schedule
+    at_most = math.inf if best is None else best.objective
+    window = makespan_window(instance, at_most)
+    if window.empty or begin.interrupted:
+        proved = at_most if window.empty else -math.inf
+        return exact_outcome(instance, best, None, proved, begin.explanation, interrupted=begin.interrupted)
+    trace = ModelTrace(run, best)
+    first = _solve(instance, options, window, best, _first_look(trace.limits()))
+    best, bound, answer = first.best, first.bound, first
+    if not first.finished and not run.out_of_time():
+        # A better plan leaves a smaller window, and a smaller model: it pays to start again.
+        window = makespan_window(instance, math.inf if best is None else best.objective)
+        answer = _solve(instance, options, window, best, trace.limits())
+        best, bound = answer.best, max(bound, answer.bound)
+    interrupted = answer.interrupted
+    if answer.rents_relaxed and not interrupted and not run.out_of_time():
+        baseline = _solve(instance, options, window, best, trace.limits(), burstable="baseline")
+        best, interrupted = baseline.best, baseline.interrupted
+    explanation = "the solver found no plan until it was stopped"
+    return exact_outcome(instance, begin.schedule, best, bound, explanation, trace.points, interrupted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Best plan and bound, whether nothing is left to be done, and whether the solution rents relaxed offers."""
+
+    best: Schedule | None
+    bound: float
+    finished: bool
+    rents_relaxed: bool
+    interrupted: bool
+
+
+def _first_look(limits: SolverLimits) -> SolverLimits:
+    """Limits of the first look for better plans."""
+    left = limits.seconds_left()
+    first = _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
+    return replace(limits, deadline=time.perf_counter() + first)
+
+
+def _solve(
+    instance: Instance,
+    options: PatternOptions,
+    window: MakespanWindow,
+    best: Schedule | None,
+    limits: SolverLimits,
+    burstable: str = "relaxed",
+) -> _Answer:
+    """Solve the model of a window, from the best plan so far."""
+    model = NestedHallModel(instance, window, burstable)
+    answer = solve_program(options.solver, model.program, limits, None if best is None else model.start(best))
+    rents_relaxed = answer.values is not None and model.uses_relaxed_offers(answer.values)
+    if answer.values is not None and not rents_relaxed:
+        found = model.schedule(answer.values)
+        best = found if best is None or found.objective < best.objective else best
+    finished = answer.interrupted or answer.status in ("optimal", "infeasible")
+    return _Answer(best, answer.bound, finished, rents_relaxed, answer.interrupted)

@@ -1,0 +1,145 @@
+"""The one result of all methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ...instances.instance import Instance
+from ...schedules.method import TracePoint
+from ...schedules.schedule import Schedule
+
+Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]
+
+STATUS_MEANINGS: dict[Status, str] = {
+    "optimal": "a plan that the checker passed, at a proven lower bound",
+    "feasible": "a plan that the checker passed",
+    "no-plan": "no plan was found, by this method and in this time; this proves nothing about others",
+    "infeasible": "proved: no plan exists",
+}
+"""What each status says, and how it was earned."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """What a method found for an instance.
+
+    Attributes
+    ----------
+    status : {"optimal", "feasible", "no-plan", "infeasible"}
+        See `STATUS_MEANINGS`.
+    instance : Instance
+        The instance as it was solved: D_spot is set if spot VMs are offered.
+    method : str
+        Name of the method.
+    schedule : Schedule or None
+        The plan.
+    message : str
+        Why there is no plan: which task, which limit, by how much.
+    warnings : tuple of str
+        What a user should know about the plan.
+    bound : float or None
+        Proven lower bound of the objective, if the method has one.
+    runtime_s : float
+        Time it took, without reading the instance.
+    seed : int
+        Seed of the random numbers, if the method uses any.
+    stats : mapping
+        Figures of the method, by name.
+    trace : tuple of TracePoint
+        How a search converged.
+    interrupted : bool
+        Whether the user ended it; the plan is the best until then.
+    """
+
+    status: Status
+    instance: Instance
+    method: str
+    schedule: Schedule | None
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    bound: float | None = None
+    runtime_s: float = 0.0
+    seed: int = 0
+    stats: Mapping[str, float] = field(default_factory=dict)
+    trace: tuple[TracePoint, ...] = ()
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(instance={self.instance.name!r}, method={self.method!r}, status={self.status!r}, "
+            f"objective={self.objective}, bound={self.bound}, runtime_s={self.runtime_s:.3f})"
+        )
+
+    @property
+    def objective(self) -> float | None:
+        """Objective of the plan."""
+        return None if self.schedule is None else self.schedule.objective
+
+    @property
+    def gap(self) -> float | None:
+        """Relative gap between plan and bound, if both are there."""
+        return relative_gap(self.objective, self.bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object; numbers that are not known are null."""
+        schedule = self.schedule
+        return {
+            "instance": self.instance.name,
+            "status": self.status,
+            "method": self.method,
+            "objective": self.objective,
+            "bound": None if self.bound is None or math.isinf(self.bound) else self.bound,
+            "gap": self.gap,
+            "cost_usd": None if schedule is None else schedule.cost_usd,
+            "makespan_s": None if schedule is None else schedule.makespan_s,
+            "deadline_s": self.instance.deadline_s,
+            "d_spot_s": self.instance.d_spot_s,
+            "vms": [] if schedule is None else _vms(schedule),
+            "message": self.message,
+            "warnings": list(self.warnings),
+            "runtime_s": self.runtime_s,
+            "seed": self.seed,
+            "stats": dict(self.stats),
+            "interrupted": self.interrupted,
+        }
+
+
+OPTIMALITY_TOLERANCE = 1e-9
+"""Relative gap below which a plan counts as optimal."""
+
+
+def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
+    """Whether a bound proves a plan good enough: optimal, or within a target gap."""
+    gap = relative_gap(objective, bound)
+    return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE)
+
+
+def relative_gap(objective: float | None, bound: float | None) -> float | None:
+    """Gap between the objective of a plan and a lower bound, relative to the objective; None if either is missing."""
+    if objective is None or bound is None:
+        return None
+    return 0.0 if objective == bound else (objective - bound) / abs(objective)
+
+
+def _vms(schedule: Schedule) -> list[dict[str, Any]]:
+    tasks = [0] * len(schedule.vm_ids)
+    for vm in schedule.task_vm.tolist():
+        tasks[vm] += 1
+    offers = schedule.instance.offers
+    rows = zip(
+        schedule.vm_ids, schedule.vm_offer.tolist(), schedule.vm_end_s.tolist(), schedule.vm_cost_usd, strict=True
+    )
+    return [
+        {
+            "id": name,
+            "type": offers[offer].vm_type.name,
+            "market": offers[offer].market,
+            "tasks": tasks[index],
+            "end_s": end,
+            "cost_usd": float(cost),
+        }
+        for index, (name, offer, end, cost) in enumerate(rows)
+    ]

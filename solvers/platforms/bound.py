@@ -1,0 +1,279 @@
+"""What no schedule of a hybrid platform can beat: lower bounds of its three metrics, and what one costs in another.
+
+The metrics are those of Caron & de Assuncao (2016, section VI): total cost, total job execution time, total delay. Each
+alone has a low bound (all jobs on free clusters, or each alone in the cloud), so a bound takes caps on the others.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...core.errors import InputError, Issue
+from ...core.quantities import MAX_SECONDS
+from ...instances.platforms.platform import Platform
+from ...models.platforms.dual import METRICS, Metric, Prices, dual_value
+from ...models.platforms.fluid import MOST_SLOTS, PlatformFluid, platform_fluid
+from ...models.platforms.in_time import least_cost_in_time
+from .prices import fluid_prices
+
+Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
+"""What proves a bound.
+
+- ``prices``: prices of processor-minutes and caps, from a linear programme of flowing work;
+- ``alone``: each job as if it were alone;
+- ``in time``: most work that clusters can do in time, or with little delay, from cheap to dear;
+- ``caps``: no schedule keeps the caps.
+"""
+
+_IN_WORDS: dict[Metric, str] = {
+    "cost": "cost",
+    "execution_time_s": "execution time",
+    "delay_s": "delay",
+}
+
+_COST_NOISE = Fraction(1, 10**12)
+"""Costs are sums in floating-point numbers: caps on them are raised by this share."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformBound:
+    """A proven lower bound of a metric of all schedules that keep caps.
+
+    Attributes
+    ----------
+    metric : {"cost", "execution_time_s", "delay_s"}
+        What is bounded: total cost in the unit of cost, or seconds summed over the jobs.
+    value : float
+        No schedule that keeps the caps has less; infinite if it is proved that none keeps them.
+    caps : mapping
+        Most that metrics may be, by their names.
+    how : {"prices", "alone", "in time", "caps"}
+        What proves it; see `Proof`.
+    reason : str
+        Why no schedule keeps the caps; empty if some may.
+    runtime_s : float
+        Time it took.
+    """
+
+    metric: Metric
+    value: float
+    caps: Mapping[Metric, float] = field(default_factory=dict)
+    how: Proof = "alone"
+    reason: str = ""
+    runtime_s: float = 0.0
+
+    @property
+    def feasible(self) -> bool:
+        """False if it is proved that no schedule keeps the caps; True proves nothing."""
+        return not self.reason
+
+
+def platform_bound(
+    platform: Platform,
+    metric: Metric,
+    *,
+    cost_at_most: float | None = None,
+    execution_time_s_at_most: float | None = None,
+    delay_s_at_most: float | None = None,
+    most_slots: int = MOST_SLOTS,
+    time_limit_s: float | None = None,
+) -> PlatformBound:
+    """Bound a metric of all schedules of a platform from below; see ``models.platform_fluid`` for what is a schedule.
+
+    Parameters
+    ----------
+    platform : Platform
+        With its jobs.
+    metric : {"cost", "execution_time_s", "delay_s"}
+        What is bounded.
+    cost_at_most, execution_time_s_at_most, delay_s_at_most : float, optional
+        Caps: only schedules count whose metrics are no more.
+    most_slots : int
+        About how finely time is divided; it is valid for any.
+    time_limit_s : float, optional
+        When to stop looking for good prices.
+
+    Returns
+    -------
+    PlatformBound
+        Whatever the solver does, its value is proved; that no schedule keeps the caps is told there, too.
+
+    Raises
+    ------
+    InputError
+        If an argument is none of these.
+    """
+    started = time.perf_counter()
+    caps: dict[Metric, float] = {}
+    for name, cap in zip(METRICS, (cost_at_most, execution_time_s_at_most, delay_s_at_most), strict=True):
+        if cap is not None:
+            caps[name] = cap
+    _check(metric, caps, most_slots, time_limit_s)
+    deadline = math.inf if time_limit_s is None else started + time_limit_s
+    search = _Search(platform, platform_fluid(platform, most_slots), caps, deadline)
+    value, how, reason = search.bound(metric)
+    return PlatformBound(metric, value, caps, how, reason, time.perf_counter() - started)
+
+
+def frontier(
+    platform: Platform, x: Metric = "cost", y: Metric = "delay_s", points: int = 12, most_slots: int = MOST_SLOTS
+) -> list[tuple[float, float]]:
+    """Bound one metric from below for caps on another: from the least of x to the least with the least of y.
+
+    Parameters
+    ----------
+    platform : Platform
+        With its jobs.
+    x, y : {"cost", "execution_time_s", "delay_s"}
+        The metric that is capped, and the one that is bounded.
+    points : int
+        How many, 2 or more.
+    most_slots : int
+        As for `platform_bound`.
+
+    Returns
+    -------
+    list of (float, float)
+        Caps on x, ascending, and bounds of y: no schedule is below and left of the steps through them. A bound is
+        infinite if it is proved that no schedule has so little of x.
+
+    Raises
+    ------
+    InputError
+        If an argument is none of these.
+    """
+    _check(x, {}, most_slots, None)
+    _check(y, {}, most_slots, None)
+    if x == y:
+        raise InputError("frontier", [Issue("", f"must differ from x ({x!r})", "y", y)])
+    if points < 2:
+        raise InputError("frontier", [Issue("", "must be 2 or more: the ends of the frontier", "points", points)])
+    fluid = platform_fluid(platform, most_slots)
+    first = _Search(platform, fluid, {}).bound(x)[0]
+    most = _Search(platform, fluid, {}).bound(y)[0]
+    last = math.inf
+    while math.isinf(last):  # proved not to be reached by any schedule
+        last = _Search(platform, fluid, {y: most}).bound(x)[0]
+        most = 2 * most + 1
+    last = max(first, last)
+    while math.isinf(_Search(platform, fluid, {x: last}).bound(y)[0]):
+        last = 2 * last + 1
+    caps = np.linspace(first, last, points).tolist()
+    bounds = [_Search(platform, fluid, {x: cap}).bound(y)[0] for cap in caps]
+    # What holds for a larger cap holds for a smaller one.
+    return list(zip(caps, np.maximum.accumulate(bounds[::-1])[::-1].tolist(), strict=True))
+
+
+def _check(metric: str, caps: Mapping[Metric, float], most_slots: int, time_limit_s: float | None) -> None:
+    issues = []
+    if metric not in METRICS:
+        issues.append(Issue("", f"must be one of {', '.join(METRICS)}", "metric", metric))
+    issues += [
+        Issue("", "must be a number >= 0; leave it out if there is no limit", f"{name}_at_most", cap)
+        for name, cap in caps.items()
+        if not (math.isfinite(cap) and cap >= 0)
+    ]
+    if most_slots < 1:
+        issues.append(Issue("", "must be 1 or more", "most_slots", most_slots))
+    if time_limit_s is not None and not time_limit_s > 0:
+        issues.append(Issue("", "must be greater than 0, or None for no limit", "time_limit_s", time_limit_s))
+    if issues:
+        raise InputError("bound of a platform", issues)
+
+
+class _NoScheduleError(Exception):
+    """It is proved that no schedule keeps the caps."""
+
+
+class _Search:
+    """Looks for the best bound of a metric under caps."""
+
+    def __init__(
+        self, platform: Platform, fluid: PlatformFluid, caps: Mapping[Metric, float], deadline: float = math.inf
+    ) -> None:
+        self.platform, self.fluid, self.deadline = platform, fluid, deadline
+        self.given = caps
+        self.caps: dict[Metric, Fraction] = {
+            name: Fraction(cap) * (1 + _COST_NOISE if name == "cost" else 1) for name, cap in caps.items()
+        }
+        self.priceless = Prices(np.zeros(fluid.capacity.shape), {})
+
+    def bound(self, metric: Metric) -> tuple[float, Proof, str]:
+        """Return the bound, what proves it, and why there is no schedule if there is none."""
+        try:
+            for name in self.caps:  # before prices are looked for: they take time
+                self._compare(name, self._simple(name)[0])
+            value, how, exceeded = self._best(metric)
+            self._compare(metric, value)
+            for name in exceeded:
+                self._compare(name, self._best(name)[0])
+        except _NoScheduleError as proof:
+            return math.inf, "caps", str(proof)
+        return _rounded_down(value, whole=metric != "cost"), how, ""
+
+    def _compare(self, metric: Metric, value: Fraction) -> None:
+        """Compare the bound of a metric with its cap."""
+        if metric in self.caps and value > self.caps[metric]:
+            least = _said(_rounded_down(value, whole=metric != "cost"))
+            whole = f"the total {_IN_WORDS[metric]} of any schedule{self._with_caps(metric)}"
+            raise _NoScheduleError(f"{whole} is at least {least}, not {_said(self.given[metric])}")
+
+    def _with_caps(self, but: Metric | None = None) -> str:
+        said = [f"a total {_IN_WORDS[name]} of at most {_said(cap)}" for name, cap in self.given.items() if name != but]
+        return f" with {' and '.join(said)}" if said else ""
+
+    def _simple(self, metric: Metric) -> tuple[Fraction, Proof]:
+        """Bound a metric without prices."""
+        alone = dual_value(self.fluid, metric, self.caps, self.priceless)
+        if alone.value is None:
+            raise _NoScheduleError(
+                f"there is no schedule{self._with_caps()}: job {alone.stranded!r} exceeds that alone"
+            )
+        delay_s = self.caps.get("delay_s")
+        if metric != "cost" or delay_s is None or delay_s > MAX_SECONDS:
+            return alone.value, "alone"
+        in_time = least_cost_in_time(self.platform, math.floor(delay_s))
+        if in_time is None:
+            late = "there is no schedule with a total delay of at most"
+            raise _NoScheduleError(f"{late} {_said(self.given['delay_s'])}: the clusters cannot do all work in time")
+        return (in_time, "in time") if in_time > alone.value else (alone.value, "alone")
+
+    def _best(self, metric: Metric) -> tuple[Fraction, Proof, tuple[Metric, ...]]:
+        """Return the best bound, what proves it, and which caps may be too low."""
+        value, how = self._simple(metric)
+        crowded = metric != "cost" and self.fluid.cloud is None  # otherwise nobody needs what another one uses
+        if not self.fluid.ids or not self.fluid.prices or not (crowded or self.caps.keys() - {metric}):
+            return value, how, ()
+        exceeded: tuple[Metric, ...] = ()
+        # Where caps are exceeded, their prices are arbitrary: those without caps may prove more.
+        for caps in (self.caps, {}):
+            left_s = self.deadline - time.perf_counter()
+            found = fluid_prices(self.fluid, metric, caps, left_s) if left_s > 0 else None
+            for prices in () if found is None else found.choices:
+                proved = dual_value(self.fluid, metric, self.caps, prices).value
+                if proved is not None and proved > value:
+                    value, how = proved, "prices"
+            exceeded += () if found is None else found.exceeded
+            if not (exceeded and crowded):
+                break
+        return value, how, exceeded
+
+
+def _rounded_down(value: Fraction, whole: bool) -> float:
+    """Take the number below; seconds are whole, so the next whole number holds as well."""
+    least = max(value, Fraction(0))
+    if whole:
+        return float(math.ceil(least))
+    near = float(least)
+    return math.nextafter(near, 0.0) if Fraction(near) > least else near
+
+
+def _said(value: float) -> str:
+    return f"{value:,.10g}"

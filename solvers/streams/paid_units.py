@@ -1,0 +1,260 @@
+"""The least wall time of a bag of known run times on hosts that are paid by started units: what no heuristic beats."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ...core.errors import InputError, Issue
+from ...heuristics.streams.packing import Packing, packed_by, paid_units_of, wall_s_of
+from ...models.streams.paid_units import UnitsProblem, check_bag, fewest_paid_units, simple_bound_s, units_of
+from ..backend import SolverLimits
+from .paid_units_columns import SharedHosts
+from .paid_units_exact import best_plan
+
+PaidUnitsStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
+
+_MOST_TASKS_EXACT = 16
+_MOST_FOR_COLUMNS = 20_000_000
+"""Tasks times seconds of the largest room beyond which columns are not made: a knapsack would take too long."""
+
+_MOST_UNITS_FOR_COLUMNS = 20_000
+"""Budget beyond which columns are not made: whether weights refute a time is seen unit by unit."""
+
+_SEARCH_SHARE = 0.2
+"""Part of the time limit that has passed when packing ends."""
+
+_BOUND_SHARE = 0.8
+"""Part of the time limit that has passed when the bound is raised no more."""
+
+_PLAN_SHARE = 0.1
+"""Part of the time limit that one attempt to make a plan of columns takes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeastMakespan:
+    """A plan for a bag within a budget, and what no plan can beat.
+
+    Attributes
+    ----------
+    status : str
+        ``optimal``: no plan within the budget ends earlier; ``feasible``: none ends before ``lower_bound_s``;
+        ``infeasible``: no plan pays so little.
+    hosts : tuple of tuple of int
+        Tasks of each host, as positions in the run times; all hosts are requested at time 0.
+    wall_s : int or None
+        From the requests to the end of the last task; None if infeasible.
+    paid_units : int or None
+        What the plan pays; None if infeasible.
+    lower_bound_s : int or None
+        No plan within the budget ends earlier; None if infeasible.
+    fewest_units : int
+        What any plan pays at least.
+    runtime_s : float
+        Time that the search took.
+    """
+
+    status: PaidUnitsStatus
+    hosts: tuple[tuple[int, ...], ...]
+    wall_s: int | None
+    paid_units: int | None
+    lower_bound_s: int | None
+    fewest_units: int
+    runtime_s: float = field(compare=False)
+
+    @property
+    def gap(self) -> float | None:
+        """How much earlier a plan could end at most, as a fraction of the wall time; None if infeasible."""
+        if self.wall_s is None or self.lower_bound_s is None:
+            return None
+        return (self.wall_s - self.lower_bound_s) / self.wall_s if self.wall_s else 0.0
+
+
+def least_makespan_within(
+    run_times_s: Sequence[int],
+    unit_s: int = 3600,
+    boot_s: int = 300,
+    budget_units: int = 1,
+    *,
+    time_limit_s: float = 10.0,
+) -> LeastMakespan:
+    """Find the least wall time of any plan that pays at most so many units.
+
+    Parameters
+    ----------
+    run_times_s : sequence of int
+        Whole seconds of each task.
+    unit_s, boot_s : int
+        A host is paid by started units from its request, and ready after the boot time.
+    budget_units : int
+        Units that all hosts may pay together.
+    time_limit_s : float
+        When to stop with what is found. What can be proved at once takes less.
+
+    Returns
+    -------
+    LeastMakespan
+        A plan, and a bound that holds for every plan.
+
+    Raises
+    ------
+    InputError
+        If a number makes no sense.
+    """
+    began = time.perf_counter()
+    check_bag(run_times_s, unit_s, boot_s)
+    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
+        rule = "must be a whole number of units, 0 or more"
+        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
+    if not time_limit_s > 0:
+        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
+    fewest = fewest_paid_units(run_times_s, unit_s, boot_s)
+    if budget_units < fewest:
+        return LeastMakespan("infeasible", (), None, None, None, fewest, time.perf_counter() - began)
+    if not run_times_s:
+        return LeastMakespan("optimal", (), 0, 0, 0, 0, time.perf_counter() - began)
+    order = sorted(range(len(run_times_s)), key=lambda task: -run_times_s[task])
+    # More is never paid than by a host for each task.
+    most = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
+    problem = UnitsProblem(tuple(run_times_s[task] for task in order), unit_s, boot_s, min(budget_units, most))
+    search = _Search(problem, began, time_limit_s)
+    search.run()
+    return LeastMakespan(
+        status="optimal" if search.wall_s == search.bound_s else "feasible",
+        hosts=tuple(sorted(tuple(sorted(order[task] for task in host)) for host in search.packing)),
+        wall_s=search.wall_s,
+        paid_units=paid_units_of(problem, search.packing),
+        lower_bound_s=search.bound_s,
+        fewest_units=fewest,
+        runtime_s=time.perf_counter() - began,
+    )
+
+
+def least_units_by(
+    run_times_s: Sequence[int], unit_s: int, boot_s: int, wall_s: int, known_units: int
+) -> tuple[int, int]:
+    """Find the least payment of a plan that ends by a time.
+
+    Parameters
+    ----------
+    run_times_s : sequence of int
+        Whole seconds of each task.
+    unit_s, boot_s : int
+        As for `least_makespan_within`.
+    wall_s : int
+        When the last task must have ended.
+    known_units : int
+        What some plan pays that ends by then.
+
+    Returns
+    -------
+    tuple of (int, int)
+        The least payment that was found, and one that no plan is below. Packings and simple bounds only: that is no
+        search, and a moment.
+    """
+    longest_first = tuple(sorted(run_times_s, reverse=True))
+
+    def problem(units: int) -> UnitsProblem:
+        return UnitsProblem(longest_first, unit_s, boot_s, units)
+
+    units = range(fewest_paid_units(run_times_s, unit_s, boot_s), known_units)
+    bound = bisect_left(units, True, key=lambda budget: simple_bound_s(problem(budget)) <= wall_s)
+    found = bisect_left(
+        units, True, lo=bound, key=lambda budget: packed_by(problem(budget), wall_s, lambda: False) is not None
+    )
+    return units.start + found, units.start + bound
+
+
+class _Search:
+    """Plan and bound of a bag, and how they come together."""
+
+    def __init__(self, problem: UnitsProblem, began: float, time_limit_s: float) -> None:
+        self._problem = problem
+        self._began = began
+        self._limit_s = time_limit_s
+        self.packing: Packing = [list(range(len(problem.run_times_s)))]
+        self.wall_s = wall_s_of(problem, self.packing)
+        self.bound_s = simple_bound_s(problem)
+
+    def _until(self, share: float) -> float:
+        return self._began + share * self._limit_s
+
+    def _soon(self, share: float) -> float:
+        """When an attempt to make a plan of columns ends."""
+        return min(self._until(share), time.perf_counter() + _PLAN_SHARE * self._limit_s)
+
+    def _keep(self, packing: Packing | None) -> bool:
+        if packing is None or paid_units_of(self._problem, packing) > self._problem.budget_units:
+            return False
+        wall_s = wall_s_of(self._problem, packing)
+        if wall_s < self.wall_s:
+            self.packing, self.wall_s = packing, wall_s
+        return True
+
+    def run(self) -> None:
+        """Close the gap as far as time allows."""
+        problem, n_tasks = self._problem, len(self._problem.run_times_s)
+        alone = [[task] for task in range(n_tasks)]
+        if paid_units_of(problem, alone) <= problem.budget_units:
+            self._keep(alone)
+        self._pack()
+        if self.wall_s > self.bound_s and n_tasks <= _MOST_TASKS_EXACT:
+            limits = SolverLimits(deadline=self._until(1.0))
+            packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, limits)
+            self._keep(packing)
+        elif self.wall_s > self.bound_s and self._columns_are_few_enough():
+            self._share()
+
+    def _columns_are_few_enough(self) -> bool:
+        """Whether a knapsack over all tasks and rooms takes little of the time."""
+        problem = self._problem
+        most = len(problem.run_times_s) * problem.room_s(problem.budget_units, self.wall_s)
+        return most <= _MOST_FOR_COLUMNS and problem.budget_units <= _MOST_UNITS_FOR_COLUMNS
+
+    def _pack(self) -> None:
+        """Look for plans that end a little after the bound, then later and later, then between."""
+        until = self._until(_SEARCH_SHARE)
+
+        def out_of_time() -> bool:
+            return time.perf_counter() > until
+
+        low, step = self.bound_s, 1
+        while self.wall_s > low and not out_of_time():
+            target_s = min(self.bound_s + step - 1, self.wall_s - 1)
+            if self._keep(packed_by(self._problem, target_s, out_of_time)):
+                break
+            low, step = target_s + 1, 4 * step
+        # Hosts that end with a unit waste nothing: such times can be easier than later ones.
+        unit_s = self._problem.unit_s
+        for target_s in range(-(-self.bound_s // unit_s) * unit_s, self.wall_s, unit_s):
+            if out_of_time() or self._keep(packed_by(self._problem, target_s, out_of_time)):
+                break
+        low = min(low, self.wall_s)
+        while self.wall_s > low and not out_of_time():
+            middle = (low + self.wall_s) // 2
+            if not self._keep(packed_by(self._problem, middle, out_of_time)):
+                low = middle + 1
+
+    def _share(self) -> None:
+        """Raise the bound by columns, and look for plans made of them."""
+        hosts = SharedHosts(self._problem, self._until(_BOUND_SHARE))
+        hosts.add(self.packing)
+        high = self.wall_s
+        while self.bound_s < high:
+            middle = (self.bound_s + high) // 2
+            refuted = hosts.refuted(middle)
+            if refuted is None:
+                break
+            if refuted:
+                self.bound_s = middle + 1
+            else:
+                self._keep(hosts.plan(middle, self._soon(_BOUND_SHARE)))
+                high = min(middle, self.wall_s)
+        target_s, until = self.bound_s, self._until(1.0)
+        while self.wall_s > target_s and time.perf_counter() < until:
+            if self._keep(hosts.plan(target_s, self._soon(1.0))):
+                break
+            target_s += max((self.wall_s - target_s) // 4, 1)

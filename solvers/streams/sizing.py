@@ -1,0 +1,363 @@
+"""How many instances of each type to create for a job: the optimum of eq. 6, and what is made of the blocks it pays."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from ...core.errors import SpotbagError
+from ...core.wording import counted
+from ...models.streams.sizing import (
+    Covering,
+    SizingProblem,
+    all_tasks_finish,
+    covering_of,
+    fastest_type,
+    missing_s,
+    paid_blocks,
+    planning_cost_usd,
+    tasks_per_instance,
+)
+from ...models.streams.sizing_dynamic_programme import cheapest_counts
+from ...models.streams.sizing_program import (
+    InstanceCountProgram,
+    Objective,
+    inexact,
+    n_ranks,
+    next_objective,
+    ranks_at,
+    tightened,
+)
+
+SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
+SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
+
+SIZING_METHODS: tuple[SizingMethod, ...] = ("milp", "dynamic-programme")
+
+MOST_EARLIER_ENDS = 100
+"""Ends of blocks that `earlier_and_cheaper` looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceUse:
+    """Instances of a type that run as many tasks.
+
+    Attributes
+    ----------
+    vm_type : str
+        The type.
+    instances, tasks_each : int
+        How many instances, and tasks of each.
+    runs_s : float
+        From asking for an instance to the end of its last task: ``beta + tasks_each e``.
+    full_blocks : int
+        Paid blocks that are used from end to end; creating the instance counts as use.
+    last_block_use : float
+        Used part of the block after those, in which the last task ends; 0 if it ends with a block.
+    idle_blocks : int
+        Blocks after that one: eq. 5 charges them, and nothing happens in them.
+    """
+
+    vm_type: str
+    instances: int
+    tasks_each: int
+    runs_s: float
+    full_blocks: int
+    last_block_use: float
+    idle_blocks: int
+
+    @property
+    def started_blocks(self) -> int:
+        """Blocks that have begun when the last task ends."""
+        return self.full_blocks + (self.last_block_use > 0)
+
+    @property
+    def block_use(self) -> list[float]:
+        """Used part of each block that eq. 5 charges, 0 to 1."""
+        last = [self.last_block_use] if self.last_block_use else []
+        return [1.0] * self.full_blocks + last + [0.0] * self.idle_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """Instances to be created for a job.
+
+    Attributes
+    ----------
+    status : str
+        ``optimal``: no counts are cheaper, nor as cheap with fewer instances; ``feasible``: all tasks finish, and time
+        was up before that was proved; ``infeasible``: no type finishes a task by the deadline.
+    method : str
+        ``milp`` or ``dynamic-programme``.
+    reasons : tuple of str
+        Why it is infeasible and what would help, and which types were left out for what reason.
+    counts : dict of str to int
+        Instances of each type, in the order of the catalogue.
+    tasks_per_instance : dict of str to int
+        Tasks that an instance of each type finishes in time (eq. 1).
+    paid_blocks : int
+        Blocks of each instance that eq. 5 charges: until the deadline.
+    cost_usd : float
+        Eq. 5: a cost to plan with, which charges every instance until the deadline.
+    started_cost_usd : float
+        Cost if only blocks are charged that have begun when the last task of their instance ends.
+    uses : tuple of InstanceUse
+        How long the instances run if the tasks are spread so that all are done as early as possible.
+    missing_s : int or None
+        Seconds by which the deadline would have to be later, 0 if it is late enough; None if no type runs the
+        application.
+    fastest : str or None
+        Type with the shortest run time, for those who must create one even if it is late.
+    runtime_s : float
+        Time that solving took.
+    """
+
+    status: SizingStatus
+    method: SizingMethod
+    reasons: tuple[str, ...]
+    counts: dict[str, int]
+    tasks_per_instance: dict[str, int]
+    paid_blocks: int
+    cost_usd: float
+    started_cost_usd: float
+    uses: tuple[InstanceUse, ...]
+    missing_s: int | None
+    fastest: str | None
+    runtime_s: float = field(compare=False)
+
+    @property
+    def n_instances(self) -> int:
+        """Instances of all types."""
+        return sum(self.counts.values())
+
+
+def size_job(problem: SizingProblem, method: SizingMethod = "milp", time_limit_s: float | None = None) -> Sizing:
+    """Find the instances of eq. 6: least planning cost, then fewest instances, then most of the first types.
+
+    Parameters
+    ----------
+    problem : SizingProblem
+        The job.
+    method : {"milp", "dynamic-programme"}
+        An integer programme solved with HiGHS, or a dynamic programme. Both give the same counts.
+    time_limit_s : float, optional
+        For the integer programme; the dynamic programme takes milliseconds.
+
+    Returns
+    -------
+    Sizing
+        Its cost is that of eq. 5, which charges until the deadline; bills count the blocks that were started.
+
+    Raises
+    ------
+    ModelRefusal
+        If the prices have too many digits for the integer programme.
+    """
+    if method not in SIZING_METHODS:
+        raise SpotbagError(f"method {method!r} is unknown; there are {' and '.join(SIZING_METHODS)}")
+    began = time.perf_counter()
+    covering = covering_of(problem)
+    if method == "milp":
+        covering = covering.without_dominated()
+    status: SizingStatus = "optimal"
+    counts: tuple[int, ...] = (0,) * len(covering.tasks)
+    if problem.n_tasks and not covering.tasks:
+        status = "infeasible"
+    elif problem.n_tasks and method == "milp":
+        counts, proved = _solve_program(covering, time_limit_s)
+        status = "optimal" if proved else "feasible"
+    elif problem.n_tasks:
+        counts = cheapest_counts(covering)
+    seconds = time.perf_counter() - began
+    return _sizing(problem, method, status, covering.in_catalogue(counts, len(problem.types)), seconds)
+
+
+def earlier_and_cheaper(problem: SizingProblem, sizing: Sizing) -> tuple[int, Sizing] | None:
+    """Find an earlier end of a block by which the job costs less: eq. 5 pays every instance until the deadline.
+
+    Parameters
+    ----------
+    problem : SizingProblem
+        The job.
+    sizing : Sizing
+        What it needs by its deadline.
+
+    Returns
+    -------
+    (int, Sizing) or None
+        Seconds from now to the cheapest of the ends of the first `MOST_EARLIER_ENDS` blocks, the latest of equals; None
+        if none of them is cheaper.
+    """
+    if sizing.status == "infeasible":
+        return None
+    best: tuple[int, Sizing] | None = None
+    for block in range(1, min(sizing.paid_blocks, MOST_EARLIER_ENDS + 1)):
+        earlier = replace(problem, available_s=block * problem.block_s)
+        found = size_job(earlier, method="dynamic-programme")
+        least_usd = sizing.cost_usd if best is None else best[1].cost_usd
+        if found.status == "optimal" and (found.cost_usd < least_usd or (best and found.cost_usd == least_usd)):
+            best = earlier.available_s, found
+    return best
+
+
+def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tuple[int, ...], bool]:
+    """Counts by HiGHS, and whether they are proved to be those that are meant."""
+    until = None if time_limit_s is None else time.perf_counter() + time_limit_s
+    most = covering.most_useful()
+    cheapest = min(range(len(most)), key=lambda i: most[i] * covering.prices[i])
+    counts = tuple(number if i == cheapest else 0 for i, number in enumerate(most))
+    done = 0
+    while done < n_ranks(covering):
+        fixed = ranks_at(covering, most, counts, done)
+        objective, done = next_objective(covering, most, done)
+        if objective is None:
+            break
+        left = None if until is None else until - time.perf_counter()
+        if left is not None and left <= 0:
+            return counts, False
+        program = InstanceCountProgram(covering, most, objective, fixed)
+        proved = _minimise(program, left)
+        found = program.read_back()
+        if found is not None and objective.value(found) <= objective.value(counts):
+            counts = found
+        elif proved:
+            raise inexact()
+        if not proved:
+            if until is None:  # nothing but its tolerances can have stopped it
+                raise inexact()
+            return counts, False
+        most = tightened(covering, most, Objective(objective.coefficients, objective.value(counts)))
+    return counts, True
+
+
+def _minimise(program: InstanceCountProgram, time_limit_s: float | None) -> bool:
+    """Solve with HiGHS in this process; say whether the optimum was proved."""
+    import highspy
+    import pulp
+
+    highspy.Highs.resetGlobalScheduler(True)  # see highs.set_threads
+    solver = pulp.HiGHS(
+        msg=False,
+        threads=1,
+        gapRel=0.0,
+        gapAbs=0.0,
+        timeLimit=time_limit_s,
+        mip_feasibility_tolerance=1e-9,
+        mip_heuristic_run_feasibility_jump=False,  # takes 20 times as long as all the rest
+    )
+    program.problem.solve(solver)
+    proved: bool = program.problem.sol_status == pulp.LpSolutionOptimal
+    return proved
+
+
+def _sizing(
+    problem: SizingProblem, method: SizingMethod, status: SizingStatus, counts: tuple[int, ...], seconds: float
+) -> Sizing:
+    """Sizing of counts in the order of the catalogue, which must satisfy eq. 3 exactly, whatever a solver tolerates."""
+    if status != "infeasible" and not all_tasks_finish(problem, counts):
+        raise SpotbagError(f"method {method} leaves tasks that do not finish by the deadline; please report this")
+    names = [choice.name for choice in problem.types]
+    uses = tuple(_uses(problem, counts)) if status != "infeasible" else ()
+    prices = {choice.name: choice.price for choice in problem.types}
+    started = sum((use.instances * use.started_blocks * prices[use.vm_type] for use in uses), start=Fraction(0))
+    fastest = fastest_type(problem)
+    return Sizing(
+        status=status,
+        method=method,
+        reasons=tuple(_reasons(problem, status)),
+        counts=dict(zip(names, counts, strict=True)),
+        tasks_per_instance=dict(zip(names, tasks_per_instance(problem), strict=True)),
+        paid_blocks=paid_blocks(problem),
+        cost_usd=float(planning_cost_usd(problem, counts)),
+        started_cost_usd=float(started),
+        uses=uses,
+        missing_s=missing_s(problem),
+        fastest=None if fastest is None else fastest.name,
+        runtime_s=seconds,
+    )
+
+
+def _reasons(problem: SizingProblem, status: SizingStatus) -> list[str]:
+    """Why there is no answer, and why types are left out."""
+    reasons = []
+    left_s = problem.available_s - problem.creation_overhead_s
+    fastest, missing = fastest_type(problem), missing_s(problem)
+    if status == "infeasible" and (fastest is None or fastest.runtime_s is None):
+        return ["no type can run the application, whatever the deadline; give the run time of a task on some type"]
+    if status == "infeasible" and fastest is not None and fastest.runtime_s is not None:
+        if left_s <= 0:
+            cause = (
+                f"no instance is ready before the deadline: it is {problem.available_s:,} s away, and creating one "
+                f"takes {problem.creation_overhead_s:,} s"
+            )
+        else:
+            cause = (
+                f"no type finishes a task by the deadline: {left_s:,} s are left when an instance is ready, and a task "
+                f"takes {_seconds(fastest.runtime_s)} s on the fastest type, {fastest.name}"
+            )
+        reasons.append(f"{cause}; the deadline would have to be at least {missing:,} s later")
+    if problem.n_tasks == 0:
+        reasons.append("no tasks are left: nothing is to be rented")
+    for choice in problem.types:
+        if choice.runtime_s is None:
+            reasons.append(f"{choice.name} is left out: it cannot run the application")
+        elif status != "infeasible" and choice.runtime_s > max(left_s, 0) and problem.n_tasks:
+            reasons.append(
+                f"{choice.name} is left out: a task takes {_seconds(choice.runtime_s)} s, and "
+                f"{counted(max(left_s, 0), 'second')} are left when an instance is ready"
+            )
+    return reasons
+
+
+def _seconds(value: Fraction) -> str:
+    """Seconds for a message: whole ones as they are, others with up to three decimals."""
+    return f"{float(value):,.3f}".rstrip("0").rstrip(".")
+
+
+def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[InstanceUse]:
+    """Instances by what they run if all tasks are done as early as possible.
+
+    The tasks are the n earliest places for one: the k-th task of an instance ends k e after it is ready. Among places
+    that end at the same time, the first types take the task.
+    """
+    rented = [(choice, number) for choice, number in zip(problem.types, counts, strict=True) if number]
+    loads = _even_loads(problem, [(choice.runtime_s or Fraction(0), number) for choice, number in rented])
+    uses = []
+    for (choice, _), of_type in zip(rented, loads, strict=True):
+        for instances, tasks in of_type:
+            runs = problem.creation_overhead_s + tasks * (choice.runtime_s or Fraction(0))
+            full, rest = divmod(runs, problem.block_s)
+            uses.append(
+                InstanceUse(
+                    vm_type=choice.name,
+                    instances=instances,
+                    tasks_each=tasks,
+                    runs_s=float(runs),
+                    full_blocks=full,
+                    last_block_use=float(Fraction(rest) / problem.block_s),
+                    idle_blocks=paid_blocks(problem) - full - (rest > 0),
+                )
+            )
+    return uses
+
+
+def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> list[list[tuple[int, int]]]:
+    """For each rented type (run time, instances): instances with their tasks, the longer ones first."""
+    scale = math.lcm(*(runtime.denominator for runtime, _ in rented))
+    whole = [(int(runtime * scale), number) for runtime, number in rented]
+    low, high = 0, (problem.available_s - problem.creation_overhead_s) * scale
+    while rented and high - low > 1:  # all tasks are done by high, and not by low
+        middle = (low + high) // 2
+        done = sum(number * (middle // runtime) for runtime, number in whole)
+        low, high = (low, middle) if done >= problem.n_tasks else (middle, high)
+    left = problem.n_tasks - sum(number * ((high - 1) // runtime) for runtime, number in whole)
+    loads = []
+    for runtime, number in whole:
+        before = (high - 1) // runtime
+        more = min(number, left) if high % runtime == 0 else 0
+        left -= more
+        loads.append([(some, tasks) for some, tasks in ((more, before + 1), (number - more, before)) if some])
+    return loads
