@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from ..instances.bags.scenarios import SCENARIOS, find_scenario
 from ..instances.library import library_instance
-from ..replay.front_door import replay_days, trace_day
-from ..replay.policies import find_policy
+from ..replay.bags.policies import find_policy
+from ..replay.bags.runs import replay_days, trace_day
 from ..solvers.bags.solve import solve
 from ..traces.bags.lateness import CAUSES, missed_because
 from .heuristics import print_table

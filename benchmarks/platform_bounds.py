@@ -13,8 +13,8 @@ from ..instances.platforms.job_draws import JobSet
 from ..instances.platforms.platform_files import library_platform
 from ..models.platforms.dual import METRICS
 from ..replay.platforms.engine import PlatformReplay
-from ..replay.platforms.front_door import platform_with_jobs
 from ..replay.platforms.policies import platform_policy
+from ..replay.platforms.runs import platform_with_jobs
 from ..solvers.platforms.bound import platform_bound
 from .heuristics import print_table
 

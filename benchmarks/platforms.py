@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from ..instances.platforms.agent_trees import depth_of, many_resources
 from ..instances.platforms.job_draws import JobSet
 from ..replay.platforms.engine import PlatformReplay
-from ..replay.platforms.front_door import platform_with_jobs
+from ..replay.platforms.outcome import platform_trace
 from ..replay.platforms.policies import platform_policy
-from ..replay.platforms.traces import platform_trace
+from ..replay.platforms.runs import platform_with_jobs
 from .heuristics import print_table
 
 _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")

@@ -16,9 +16,9 @@ from ..instances.bags.scenarios import find_scenario
 from ..instances.durations import FULL_SPEED
 from ..instances.instance import Instance
 from ..instances.library import library_instance
-from ..replay.engine import Replay
-from ..replay.plan import replay_plan
-from ..replay.policies import find_policy
+from ..replay.bags.engine import Replay
+from ..replay.bags.plan import replay_plan
+from ..replay.bags.policies import find_policy
 from ..schedules.schedule import Schedule
 from ..solvers.bags.solve import solve
 from .heuristics import print_table

@@ -119,8 +119,8 @@ def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.Captur
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
     from spotbag.instances.platforms.job_draws import JobSet
     from spotbag.instances.platforms.platform_files import library_platform
-    from spotbag.replay.platforms.bounds import bounds_of_runs
-    from spotbag.replay.platforms.front_door import replay_platform
+    from spotbag.replay.platforms.run_bounds import bounds_of_runs
+    from spotbag.replay.platforms.runs import replay_platform
 
     jobs, platform = JobSet("small", 30), library_platform("caron/hybrid")
     runs = replay_platform(platform, ["money-saving", "time-saving"], job_set=jobs)

@@ -14,11 +14,11 @@ from ...instances.streams.draws import DrawnJobs, draws
 from ...instances.streams.stream import JobStream
 from ...instances.streams.stream_files import library_job_stream
 from ...models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
-from ...replay.jobs.a2ha import A2ha, A2haSettings, LongTasks
-from ...replay.jobs.engine import JobReplay
-from ...replay.jobs.fixed_fleet import FixedFleet
-from ...replay.jobs.policy import JobPolicy
-from ...replay.jobs.vm import JobVm
+from ...replay.streams.engine import JobReplay
+from ...replay.streams.policies.a2ha import A2ha, A2haSettings, LongTasks
+from ...replay.streams.policies.fixed_fleet import FixedFleet
+from ...replay.streams.policy import JobPolicy
+from ...replay.streams.vm import JobVm
 from ...solvers.streams.paid_units import least_makespan_within, least_units_by
 from .published_days import OnDays
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...core.statistics import Estimate
-from ...replay.outcome import Outcome
+from ...replay.bags.outcome import Outcome
 from .burst_hads_claims import burst_hads_claims
 from .burst_hads_days import SCENARIOS, BurstHadsDays, Scales, burst_hads_days
 from .comparison_rows import ComparisonRow, PublishedComparisonResult, exactly

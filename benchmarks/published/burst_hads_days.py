@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from ...core.statistics import Statistic, average, mean_of, reduction_percent
 from ...instances.instance import Instance
-from ...replay.front_door import replay_day
-from ...replay.outcome import Outcome
+from ...replay.bags.outcome import Outcome
+from ...replay.bags.runs import replay_day
 from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
 from .figures import BurstHadsFigures

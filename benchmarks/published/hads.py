@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...core.statistics import Estimate, Statistic, estimate
-from ...replay.outcome import Outcome
+from ...replay.bags.outcome import Outcome
 from .comparison_rows import NOTHING, ComparisonRow, PublishedComparisonResult, exactly
 from .figures import HadsFigures, PublishedHadsResult, hads_figures
 from .hads_claims import hads_claims

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...core.statistics import Statistic, ratio_of
 from ...instances.bags.scenarios import find_scenario
-from ...replay.front_door import replay_day
-from ...replay.outcome import Outcome
+from ...replay.bags.outcome import Outcome
+from ...replay.bags.runs import replay_day
 from ...schedules.schedule import Schedule
 from .comparison_rows import PlanUsed
 from .figures import HadsFigures, Share

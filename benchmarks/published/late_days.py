@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...core.wording import counted
 from ...instances.bags.scenarios import Scenario
-from ...replay.front_door import trace_day
+from ...replay.bags.runs import trace_day
 from ...schedules.schedule import Schedule
 from ...traces.bags.lateness import CAUSES, missed_because
 from .claims import Verdict

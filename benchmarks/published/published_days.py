@@ -13,8 +13,8 @@ from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import Scenario, find_scenario
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...replay.front_door import replay_days
-from ...replay.outcome import Outcome
+from ...replay.bags.outcome import Outcome
+from ...replay.bags.runs import replay_days
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from .comparison_rows import PlanUsed

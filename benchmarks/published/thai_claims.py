@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ...core.statistics import Estimate, ratio_of
-from ...replay.jobs.outcome import JobOutcome
+from ...replay.streams.outcome import JobOutcome
 from .claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .thai_figures import Quantity, ThaiFigures
 from .thai_runs import KNOWN, UNKNOWN, ThaiRuns, cost_usd, late_tasks

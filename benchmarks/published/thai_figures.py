@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from ...core.records import INTEGRAL, Record
-from ...replay.jobs.outcome import violation_cost_usd
+from ...replay.streams.outcome import violation_cost_usd
 from .figures import Relation, read_figures
 
 Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]

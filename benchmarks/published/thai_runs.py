@@ -12,10 +12,10 @@ from ...core.statistics import Estimate, Statistic, mean_of, quotient
 from ...instances.streams.draws import draw_jobs
 from ...instances.streams.stream import JobStream
 from ...instances.streams.stream_files import library_job_stream
-from ...replay.jobs.engine import JobReplay
-from ...replay.jobs.front_door import replay_jobs
-from ...replay.jobs.outcome import JobOutcome, violation_cost_usd
-from ...replay.jobs.unknown import Sampling, Unknown
+from ...replay.streams.engine import JobReplay
+from ...replay.streams.outcome import JobOutcome, violation_cost_usd
+from ...replay.streams.policies.unknown import Sampling, Unknown
+from ...replay.streams.runs import replay_jobs
 from .comparison_rows import NOTHING
 from .published_days import OnDays
 from .thai_figures import Quantity, RatioUnit, ThaiFigures

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
-from .local_scheduler import LocalScheduler
-from .rules import PlatformRules
+from .local_scheduler import LocalScheduler, PlatformRules
 
 
 @dataclass(slots=True, eq=False)

@@ -10,8 +10,7 @@ from ...instances.platforms.capacity import Capacity
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, DedicatedCluster
 from .candidate import Candidate, is_good
 from .job import PlatformJob
-from .local_scheduler import LocalScheduler
-from .rules import PlatformRules
+from .local_scheduler import LocalScheduler, PlatformRules
 
 _BEHIND_ALL = MAX_SECONDS + 1
 """Where others have the negative of their priority, or their deadline."""

@@ -16,7 +16,7 @@ from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
 from .job import NOWHERE, PlatformJob
 from .outcome import PlatformOutcome, platform_outcome
-from .policies import PlatformPolicy
+from .policy import PlatformPolicy
 
 # Order of events at the same time; a job that arrives with the start of a minute may have its processors.
 _FINISH: Final = 0

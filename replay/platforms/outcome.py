@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
+from ...traces.trace import Trace
 from .job import over_budget
 
 if TYPE_CHECKING:
@@ -187,3 +188,34 @@ def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
         comparisons=counts["comparisons"] + replay.tree.comparisons,
         events=counts["events"],
     )
+
+
+def platform_trace(replay: PlatformReplay, outcome: PlatformOutcome) -> Trace:
+    """Return the trace of an ended replay that was made with ``record=True``."""
+    assert replay.records is not None, "the replay keeps no record"
+    run: dict[str, Any] = {
+        "record": "run",
+        "policy": replay.policy.name,
+        "seed": replay.seed,
+        "rules": asdict(replay.policy.rules),
+        "displaces": replay.policy.displaces,
+    }
+    end: dict[str, Any] = {
+        "record": "end",
+        "t": replay.now_s,
+        "finished": replay.finished,
+        "cost": outcome.cost,
+        "execution_time_s": outcome.execution_time_s,
+        "delay_s": outcome.delay_s,
+        "overspend": outcome.overspend,
+        "late_jobs": outcome.late_jobs,
+        "overspent_jobs": outcome.overspent_jobs,
+        "machines": len(outcome.machines),
+        "vm_hours": sum(machine.hours for machine in outcome.machines),
+        "good": outcome.good,
+        "bad": outcome.bad,
+        "displaced": outcome.displaced,
+        "stays": outcome.stays,
+        "unwanted": outcome.unwanted,
+    }
+    return Trace(replay.platform.to_document(), run, replay.records, end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,56 +13,11 @@ from ...core.errors import InputError, Issue
 from ...core.wording import near_names
 from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
 from .job import NOWHERE, PlatformJob
-from .rules import SUFFIXES, PlatformRules
+from .local_scheduler import SUFFIXES, PlatformRules
+from .policy import PlatformPolicy
 
 if TYPE_CHECKING:
     from .engine import PlatformReplay
-
-
-class PlatformPolicy(ABC):
-    """Chooses a candidate for each job; made afresh for each replay.
-
-    Parameters
-    ----------
-    seed : int
-        Of the run, for policies that draw something.
-
-    Attributes
-    ----------
-    name : str
-        What users call it.
-    rules : PlatformRules
-        By which rules the local schedulers work for it.
-    displaces : bool
-        Whether it places jobs where they displace others, as local schedulers offer it.
-    """
-
-    name: str
-    rules: PlatformRules = PlatformRules()
-    displaces: bool = True
-
-    def __init__(self, seed: int = 0) -> None:  # noqa: B027 (policies that draw nothing need no other)
-        """Make it; nothing is drawn here."""
-
-    @abstractmethod
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
-        """Choose where a job goes.
-
-        Parameters
-        ----------
-        replay : PlatformReplay
-            The state of everything, which is not to be changed; `PlatformReplay.offers` has what resources offer.
-        job : PlatformJob
-            It belongs to no resource.
-        sender : int
-            The resource whose queue it has just been pushed out of, which is not asked; `NOWHERE` for a new one.
-
-        Returns
-        -------
-        Candidate or None
-            One that a resource offers. None if nobody takes it: then it stays where it was pushed out, or is the last
-            in the queue in which it ends first, if it is new.
-        """
 
 
 class PreferringPolicy(PlatformPolicy):

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from .instances.streams.stream import JobStream
     from .instances.streams.stream_files import library_job_stream, read_job_stream, write_job_stream
     from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
-    from .replay.front_door import replay_day, replay_days
-    from .replay.jobs.front_door import replay_jobs
-    from .replay.jobs.policy import JobPolicy
-    from .replay.platforms.front_door import replay_platform
-    from .replay.platforms.policies import PlatformPolicy
-    from .replay.policies.base import Policy
+    from .replay.bags.policy import Policy
+    from .replay.bags.runs import replay_day, replay_days
+    from .replay.platforms.policy import PlatformPolicy
+    from .replay.platforms.runs import replay_platform
+    from .replay.streams.policy import JobPolicy
+    from .replay.streams.runs import replay_jobs
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
     from .solvers.bags.pareto import ParetoFront, pareto_front
@@ -93,15 +93,15 @@ _MODULES = {
         "TypeChoice",
         "problem_of_job",
     ),
-    "replay.front_door": (
+    "replay.bags.policy": ("Policy",),
+    "replay.bags.runs": (
         "replay_day",
         "replay_days",
     ),
-    "replay.jobs.front_door": ("replay_jobs",),
-    "replay.jobs.policy": ("JobPolicy",),
-    "replay.platforms.front_door": ("replay_platform",),
-    "replay.platforms.policies": ("PlatformPolicy",),
-    "replay.policies.base": ("Policy",),
+    "replay.platforms.policy": ("PlatformPolicy",),
+    "replay.platforms.runs": ("replay_platform",),
+    "replay.streams.policy": ("JobPolicy",),
+    "replay.streams.runs": ("replay_jobs",),
     "schedules.schedule": ("Schedule",),
     "schedules.schedule_files": (
         "read_schedule",

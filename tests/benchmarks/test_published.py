@@ -43,7 +43,7 @@ from spotbag.benchmarks.published.published_days import (
 from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
-from spotbag.replay.front_door import replay_day
+from spotbag.replay.bags.runs import replay_day
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long

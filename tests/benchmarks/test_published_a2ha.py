@@ -43,8 +43,8 @@ from spotbag.core.statistics import sd_of
 from spotbag.instances.streams.draws import draws
 from spotbag.instances.streams.stream_files import library_job_stream
 from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
-from spotbag.replay.jobs.a2ha import A2haSettings
-from spotbag.replay.jobs.front_door import replay_jobs
+from spotbag.replay.streams.policies.a2ha import A2haSettings
+from spotbag.replay.streams.runs import replay_jobs
 from spotbag.solvers.streams.paid_units import least_makespan_within
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long

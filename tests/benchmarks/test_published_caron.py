@@ -39,7 +39,7 @@ from spotbag.benchmarks.published.pictures import write_pictures
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.front_door import replay_platform
+from spotbag.replay.platforms.runs import replay_platform
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)

@@ -34,9 +34,9 @@ from spotbag.benchmarks.published.thai_runs import (
 from spotbag.core.errors import SpotbagError
 from spotbag.core.statistics import Statistic, mean_of, quotient
 from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.jobs.front_door import replay_jobs
-from spotbag.replay.jobs.outcome import JobOutcome
-from spotbag.replay.jobs.unknown import Sampling
+from spotbag.replay.streams.outcome import JobOutcome
+from spotbag.replay.streams.policies.unknown import Sampling
+from spotbag.replay.streams.runs import replay_jobs
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 

@@ -16,7 +16,7 @@ from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform_files import format_platform, library_platform, read_platform
 from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream
-from spotbag.replay.platforms import front_door
+from spotbag.replay.platforms import runs as front_door
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
 TINY = ("platform", "tiny/hybrid")
@@ -143,7 +143,7 @@ def test_bounds_that_are_interrupted(shell: Shell, monkeypatch: pytest.MonkeyPat
     def stopped(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spotbag.replay.platforms.bounds.bounds_of_runs", stopped)
+    monkeypatch.setattr("spotbag.replay.platforms.run_bounds.bounds_of_runs", stopped)
     found = shell.json(*TINY, "--runs", "2", "--bound", code=130)
     assert "interrupted: the runs are here, but no bounds" in shell.err
     assert found["runs"] == 2

@@ -16,9 +16,9 @@ from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import format_platform, library_platform
 from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream, read_job_stream
-from spotbag.replay.jobs import front_door
-from spotbag.replay.jobs.a2ha import A2haSettings
-from spotbag.replay.jobs.policies import KNOWING_POLICIES, SAMPLING_POLICIES
+from spotbag.replay.streams import runs as front_door
+from spotbag.replay.streams.policies import KNOWING_POLICIES, SAMPLING_POLICIES
+from spotbag.replay.streams.policies.a2ha import A2haSettings
 
 TINY = ("stream", "tiny/two-jobs")
 THAI = ("stream", "thai/table2", "--runs", "4")
@@ -129,7 +129,7 @@ def test_sampling_can_be_changed(shell: Shell) -> None:
 
 
 def test_tasks_that_never_end_have_a_column(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spotbag.replay.jobs.known import Known
+    from spotbag.replay.streams.policies.known import Known
 
     assert "never" not in shell.run(*TINY, "--once")
     monkeypatch.setattr(Known, "submitted", lambda *_: None)  # a policy that does nothing

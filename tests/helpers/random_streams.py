@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from spotbag.instances.streams.stream import JobStream
-from spotbag.replay.jobs.engine import JobReplay
-from spotbag.replay.jobs.policy import JobPolicy
-from spotbag.replay.jobs.vm import JobVm
+from spotbag.replay.streams.engine import JobReplay
+from spotbag.replay.streams.policy import JobPolicy
+from spotbag.replay.streams.vm import JobVm
 
 TYPES = ("small", "big", "huge")
 

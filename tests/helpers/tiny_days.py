@@ -9,10 +9,10 @@ import numpy as np
 
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.instance import Instance
-from spotbag.replay.engine import Replay
-from spotbag.replay.outcome import Outcome
-from spotbag.replay.plan import replay_plan
-from spotbag.replay.policies import find_policy
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.outcome import Outcome
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
 from spotbag.schedules.schedule import Schedule
 
 SPOT_USD_PER_S = 0.001

@@ -10,8 +10,8 @@ from spotbag.instances.entries import Task
 from spotbag.instances.instance import Instance
 from spotbag.instances.streams.draws import DrawnJobs
 from spotbag.instances.streams.stream import JobStream
-from spotbag.replay.jobs.engine import JobReplay
-from spotbag.replay.jobs.policy import JobPolicy
+from spotbag.replay.streams.engine import JobReplay
+from spotbag.replay.streams.policy import JobPolicy
 
 
 def stream(

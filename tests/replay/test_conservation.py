@@ -16,11 +16,11 @@ from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.instance import Instance
-from spotbag.replay.billing import Billing
-from spotbag.replay.engine import Replay
-from spotbag.replay.plan import ReplayPlan, replay_plan
-from spotbag.replay.policies import find_policy
-from spotbag.replay.traces import trace_of
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.outcome import trace_of
+from spotbag.replay.bags.plan import ReplayPlan, replay_plan
+from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.vms import Billing
 from spotbag.schedules.schedule import Schedule
 
 POLICIES = ("static", "hads", "hads-as-printed", "burst-hads")

@@ -15,10 +15,10 @@ from tiny_streams import drawn, stream, told
 from spotbag.core.errors import InputError
 from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
 from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
-from spotbag.replay.jobs.engine import JobReplay
-from spotbag.replay.jobs.front_door import replay_jobs, replay_jobs_once
-from spotbag.replay.jobs.policies import job_policy
+from spotbag.replay.streams.engine import JobReplay
+from spotbag.replay.streams.policies import job_policy
+from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
+from spotbag.replay.streams.runs import replay_jobs, replay_jobs_once
 
 NEVER_S = 10**6
 

@@ -13,7 +13,7 @@ from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.cloud import CloudScheduler, Machine
 from spotbag.replay.platforms.cluster import ClusterScheduler
 from spotbag.replay.platforms.job import PlatformJob
-from spotbag.replay.platforms.rules import CloudEstimates, PlatformRules
+from spotbag.replay.platforms.local_scheduler import CloudEstimates, PlatformRules
 
 FOREVER_S = 10**8
 

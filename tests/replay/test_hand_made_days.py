@@ -14,10 +14,10 @@ from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.engine import Replay
-from spotbag.replay.front_door import replay_day, trace_day
-from spotbag.replay.policies.base import Policy
-from spotbag.replay.vm import Vm
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.replay.bags.vm import Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import tell_story
 

@@ -8,15 +8,15 @@ import pytest
 from tiny_streams import drawn, stream, told
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.replay.jobs.engine import JobReplay
-from spotbag.replay.jobs.fixed_fleet import FixedFleet
-from spotbag.replay.jobs.front_door import replay_jobs
-from spotbag.replay.jobs.known import Known, KnownPaidBlocks
-from spotbag.replay.jobs.outcome import violation_cost_usd
-from spotbag.replay.jobs.policies import job_policy
-from spotbag.replay.jobs.policy import JobPolicy
-from spotbag.replay.jobs.unknown import Sampling, Unknown, UnknownLearning
-from spotbag.replay.jobs.vm import JobVm
+from spotbag.replay.streams.engine import JobReplay
+from spotbag.replay.streams.outcome import violation_cost_usd
+from spotbag.replay.streams.policies import job_policy
+from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
+from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
+from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
+from spotbag.replay.streams.policy import JobPolicy
+from spotbag.replay.streams.runs import replay_jobs
+from spotbag.replay.streams.vm import JobVm
 
 
 def starts(lines: list[tuple[Any, ...]]) -> list[tuple[int, str, str]]:

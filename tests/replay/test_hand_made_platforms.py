@@ -8,8 +8,8 @@ import pytest
 
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.front_door import replay_platform_once
 from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.runs import replay_platform_once
 
 
 def free(name: str, processors: int = 2) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from random_streams import Anything, random_stream
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
-from spotbag.replay.jobs.a2ha import A2ha, A2haSettings
-from spotbag.replay.jobs.engine import JobReplay
-from spotbag.replay.jobs.fixed_fleet import FixedFleet
-from spotbag.replay.jobs.known import Known, KnownPaidBlocks
-from spotbag.replay.jobs.policy import JobPolicy
-from spotbag.replay.jobs.traces import job_trace
-from spotbag.replay.jobs.unknown import Sampling, Unknown, UnknownLearning
+from spotbag.replay.streams.engine import JobReplay
+from spotbag.replay.streams.outcome import job_trace
+from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
+from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
+from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
+from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
+from spotbag.replay.streams.policy import JobPolicy
 
 POLICIES: dict[str, Callable[[int], JobPolicy]] = {
     "known": lambda seed: Known(),

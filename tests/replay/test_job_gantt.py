@@ -15,7 +15,7 @@ from spotbag.charts.streams.layout import JobBar, JobPanel, job_picture
 from spotbag.charts.streams.replay import save_job_gantt
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.jobs.front_door import replay_jobs_once
+from spotbag.replay.streams.runs import replay_jobs_once
 from spotbag.traces.trace import Trace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
-from spotbag.replay.front_door import trace_day
+from spotbag.replay.bags.runs import trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.bags.lateness import RESCUE_GONE, RESUMED_WITH_TOO_MUCH, TOO_LATE_AGAIN, WAITED, late_tasks
 

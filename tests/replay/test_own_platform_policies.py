@@ -19,10 +19,11 @@ from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.engine import PlatformReplay
-from spotbag.replay.platforms.front_door import replay_platform, replay_platform_once
 from spotbag.replay.platforms.job import NOWHERE, PlatformJob
-from spotbag.replay.platforms.policies import PlatformPolicy, platform_policy
-from spotbag.replay.platforms.rules import PlatformRules
+from spotbag.replay.platforms.local_scheduler import PlatformRules
+from spotbag.replay.platforms.policies import platform_policy
+from spotbag.replay.platforms.policy import PlatformPolicy
+from spotbag.replay.platforms.runs import replay_platform, replay_platform_once
 
 HYBRID = library_platform("caron/hybrid")
 TINY = library_platform("tiny/hybrid")

@@ -11,9 +11,9 @@ from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.models.platforms.dual import METRICS
 from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
-from spotbag.replay.platforms.rules import SUFFIXES
 from spotbag.solvers.platforms.bound import platform_bound
 
 from ..helpers.random_platforms import random_platforms

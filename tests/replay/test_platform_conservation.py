@@ -19,9 +19,10 @@ from spotbag.instances.platforms.platform import Platform
 from spotbag.replay.platforms.candidate import Candidate
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.job import PlatformJob
-from spotbag.replay.platforms.policies import PLATFORM_POLICIES, PlatformPolicy, platform_policy
-from spotbag.replay.platforms.rules import SUFFIXES, PlatformRules
-from spotbag.replay.platforms.traces import platform_trace
+from spotbag.replay.platforms.local_scheduler import SUFFIXES, PlatformRules
+from spotbag.replay.platforms.outcome import platform_trace
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
+from spotbag.replay.platforms.policy import PlatformPolicy
 
 
 class Anything(PlatformPolicy):

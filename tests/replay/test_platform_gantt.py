@@ -20,7 +20,7 @@ from spotbag.core.errors import SpotbagError
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.front_door import replay_platform_once
+from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.traces.trace import Trace
 
 FIRST, HUMBLE, URGENT, HOPELESS, LARGE = range(5)

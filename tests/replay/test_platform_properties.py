@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from spotbag.instances.platforms.entries import AllocatedCluster
 from spotbag.instances.platforms.platform import Platform
 from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
-from spotbag.replay.platforms.rules import SUFFIXES
 
 from ..helpers.random_platforms import random_platforms
 

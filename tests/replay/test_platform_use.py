@@ -7,8 +7,8 @@ import pytest
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.front_door import platform_with_jobs, replay_platform_once
-from spotbag.replay.platforms.use import ResourceUse, resource_use
+from spotbag.replay.platforms.resource_use import ResourceUse, resource_use
+from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform_once
 
 
 def test_use_by_hand() -> None:

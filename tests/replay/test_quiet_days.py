@@ -8,7 +8,7 @@ from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.best_known import best_known, best_known_plan_path
 from spotbag.instances.library import library_instance, library_names
-from spotbag.replay.front_door import replay_day
+from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import read_schedule
 from spotbag.solvers.bags.methods import METHODS

@@ -7,9 +7,9 @@ import pytest
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.bounds import RunBounds, bounds_of_runs, run_bounds
-from spotbag.replay.platforms.front_door import platform_with_jobs, replay_platform
 from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.run_bounds import RunBounds, bounds_of_runs, run_bounds
+from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]
 
@@ -64,7 +64,7 @@ def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(outcome.cost)
         return RunBounds(outcome.cost / 2, outcome.delay_s, 0)
 
-    monkeypatch.setattr("spotbag.replay.platforms.bounds.run_bounds", counted)
+    monkeypatch.setattr("spotbag.replay.platforms.run_bounds.run_bounds", counted)
     runs = replay_platform(platform, ["money-saving", "time-saving"], 4)
     assert bounds_of_runs(platform, runs) == ((RunBounds(245, 420, 0),) * 4, (RunBounds(365, 0, 0),) * 4)
     assert calls == [490, 730]

@@ -15,8 +15,8 @@ from .platform_report import library_platforms, print_platforms, print_runs, run
 if TYPE_CHECKING:
     from ..instances.platforms.job_draws import JobSet
     from ..instances.platforms.platform import Platform
-    from ..replay.platforms.bounds import RunBounds
-    from ..replay.platforms.front_door import PlatformRuns
+    from ..replay.platforms.run_bounds import RunBounds
+    from ..replay.platforms.runs import PlatformRuns
     from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
@@ -123,8 +123,8 @@ def platform_command(
     from ..charts.platforms.replay import PICTURE
     from ..core.errors import SpotbagError
     from ..core.text_files import source_name
-    from ..replay.platforms.front_door import replay_platform, replay_platform_once
     from ..replay.platforms.policies import platform_policy
+    from ..replay.platforms.runs import replay_platform, replay_platform_once
     from ..traces.stories import tell_story
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
@@ -226,7 +226,7 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
     """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
     from ..core.wording import counted
     from ..instances.platforms.platform_files import write_platform
-    from ..replay.platforms.front_door import platform_with_jobs
+    from ..replay.platforms.runs import platform_with_jobs
 
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
     write_platform(written, path)
@@ -241,7 +241,7 @@ def _bounds(
     platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, jobs: int
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
     """Bound all runs; None if that is interrupted."""
-    from ..replay.platforms.bounds import bounds_of_runs
+    from ..replay.platforms.run_bounds import bounds_of_runs
 
     try:
         with counting("bounds", runs.n_runs) as count:

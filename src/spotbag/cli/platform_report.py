@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..instances.platforms.job_draws import JobSet
     from ..instances.platforms.platform import Platform
-    from ..replay.platforms.bounds import RunBounds
-    from ..replay.platforms.front_door import PlatformRuns
     from ..replay.platforms.outcome import JobResult, PlatformOutcome
-    from ..replay.platforms.summary import PlatformSummary
+    from ..replay.platforms.run_bounds import RunBounds
+    from ..replay.platforms.runs import PlatformRuns, PlatformSummary
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
@@ -121,7 +120,7 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
     """Print what each resource did in a single run."""
-    from ..replay.platforms.front_door import platform_with_jobs
+    from ..replay.platforms.runs import platform_with_jobs
 
     with_jobs = platform_with_jobs(platform, job_set, seed)
     columns = [
@@ -211,7 +210,7 @@ def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
 
 def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
     """Return what each resource did in a run, from the platform with its jobs."""
-    from ..replay.platforms.use import resource_use
+    from ..replay.platforms.resource_use import resource_use
 
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
 
@@ -228,7 +227,7 @@ def runs_object(
 
     The story of a single run under each policy, if there is one, is told in its lines.
     """
-    from ..replay.platforms.front_door import platform_with_jobs
+    from ..replay.platforms.runs import platform_with_jobs
 
     return {
         "platform": platform.name,
@@ -281,7 +280,7 @@ def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None
 
 
 def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
-    from ..replay.platforms.summary import METRICS
+    from ..replay.platforms.runs import METRICS
 
     said: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
     if single:

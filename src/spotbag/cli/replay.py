@@ -31,7 +31,7 @@ from .replay_report import CLAIRVOYANT, days_object, print_summary
 if TYPE_CHECKING:
     from ..instances.bags.scenarios import Scenario
     from ..instances.instance import Instance
-    from ..replay.billing import Billing
+    from ..replay.vms import Billing
     from ..schedules.schedule import Schedule
     from ..traces.trace import Trace
 
@@ -114,9 +114,9 @@ def replay_command(
     from ..charts.picture_files import picture_format
     from ..core.errors import SpotbagError
     from ..instances.bags.scenarios import find_scenario
-    from ..replay.billing import Billing
-    from ..replay.front_door import replay_days
-    from ..replay.policies import find_policy
+    from ..replay.bags.policies import find_policy
+    from ..replay.bags.runs import replay_days
+    from ..replay.vms import Billing
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
@@ -180,7 +180,7 @@ def replay_command(
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
     from ..core.errors import SpotbagError
-    from ..replay.plan import on_demand_schedule
+    from ..replay.bags.plan import on_demand_schedule
 
     try:
         on_demand_schedule(schedule)
@@ -240,7 +240,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
 def _traces(
     schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
 ) -> list[Trace]:
-    from ..replay.front_door import trace_day
+    from ..replay.bags.runs import trace_day
 
     number = day or 0
     timeline = scenario.day(schedule.instance, seed, number)

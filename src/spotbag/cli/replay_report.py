@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..core.statistics import Estimate
-    from ..replay.front_door import Days
-    from ..replay.outcome import Outcome
-    from ..replay.summary import PolicySummary
+    from ..replay.bags.outcome import Outcome
+    from ..replay.bags.runs import Days, PolicySummary
     from ..schedules.schedule import Schedule
 
 CLAIRVOYANT = "clairvoyant"
@@ -120,7 +119,7 @@ def _print_notes(days: Days, with_bound: bool) -> None:
 
 
 def _print_differences(days: Days) -> None:
-    from ..replay.summary import compare_days
+    from ..replay.bags.runs import compare_days
 
     rows = []
     for outcomes in days.outcomes[1:]:
@@ -177,7 +176,7 @@ def _share(count: int, days: int) -> str:
 
 def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
     """Return all that is known of the days as one JSON object."""
-    from ..replay.summary import compare_days
+    from ..replay.bags.runs import compare_days
 
     summaries = days.summaries()
     differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]

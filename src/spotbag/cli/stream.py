@@ -13,7 +13,7 @@ from .stream_report import library_streams, print_runs, print_streams, runs_obje
 
 if TYPE_CHECKING:
     from ..instances.streams.stream import JobStream
-    from ..replay.jobs.unknown import Sampling
+    from ..replay.streams.policies.unknown import Sampling
     from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
@@ -120,8 +120,8 @@ def stream_command(
     from ..charts.picture_files import still_format
     from ..charts.streams.replay import PICTURE
     from ..core.errors import SpotbagError
-    from ..replay.jobs.front_door import replay_jobs, replay_jobs_once
-    from ..replay.jobs.policies import a2ha_settings, job_policies
+    from ..replay.streams.policies import a2ha_settings, job_policies
+    from ..replay.streams.runs import replay_jobs, replay_jobs_once
 
     _check_options(stream, run_times, runs, once, trace)
     if write is not None:
@@ -217,7 +217,7 @@ def _warn_of_hopeless_jobs(stream: JobStream) -> None:
 
 
 def _sampling(fraction: float | None, samples: int | None) -> Sampling:
-    from ..replay.jobs.unknown import Sampling
+    from ..replay.streams.policies.unknown import Sampling
 
     usual = Sampling()
     return Sampling(

@@ -12,11 +12,10 @@ from .common import make_table, print_table, seconds
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..instances.streams.stream import JobStream
-    from ..replay.jobs.a2ha import A2haSettings
-    from ..replay.jobs.front_door import JobRuns
-    from ..replay.jobs.outcome import JobOutcome
-    from ..replay.jobs.summary import JobSummary
-    from ..replay.jobs.unknown import Sampling
+    from ..replay.streams.outcome import JobOutcome
+    from ..replay.streams.policies.a2ha import A2haSettings
+    from ..replay.streams.policies.unknown import Sampling
+    from ..replay.streams.runs import JobRuns, JobSummary
 
 
 def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:

@@ -1,0 +1,134 @@
+"""What a replay comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...traces.trace import Trace
+from ..vms import VmBill
+
+if TYPE_CHECKING:
+    from .engine import Replay
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a day comes to under a policy.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    cost_usd : float
+        Bill of all VMs.
+    makespan_s : int or None
+        End of the last task; None if tasks are left unfinished.
+    deadline_s : int
+        By when all tasks were to end.
+    late_tasks, unfinished_tasks : int
+        Tasks that ended after the deadline; tasks that never ended.
+    hibernations, resumes : int
+        Hibernations and resumes of VMs, each VM counted.
+    resumes_in_time : int
+        Resumes before the migration trigger of a VM that has tasks.
+    on_demand_started : int
+        On-demand VMs started during the day, those of the plan not counted.
+    migrations : dict of str to int
+        Tasks migrated, by the state of the VM that took them: idle, busy, new.
+    hibernations_by_migration : dict of str to int
+        Hibernations after which some task migrated so; a hibernation may count for several kinds.
+    busy_hibernations : int
+        Hibernations of VMs that had tasks.
+    steal_attempts, steals, tasks_stolen : int
+        Attempts of idle VMs, those that took at least one task, and the tasks taken.
+    checkpoints, recoveries : int
+        Checkpoints written; tasks that went on from one elsewhere.
+    cpu_time_saved_s : float
+        Seconds of work that recoveries did not do again.
+    events : int
+        Events handled, for measuring the engine.
+    bills : tuple of VmBill
+        Bill of each VM.
+    """
+
+    policy: str
+    cost_usd: float
+    makespan_s: int | None
+    deadline_s: int
+    late_tasks: int = 0
+    unfinished_tasks: int = 0
+    hibernations: int = 0
+    resumes: int = 0
+    resumes_in_time: int = 0
+    on_demand_started: int = 0
+    migrations: dict[str, int] = field(default_factory=dict)
+    hibernations_by_migration: dict[str, int] = field(default_factory=dict)
+    busy_hibernations: int = 0
+    steal_attempts: int = 0
+    steals: int = 0
+    tasks_stolen: int = 0
+    checkpoints: int = 0
+    recoveries: int = 0
+    cpu_time_saved_s: float = 0.0
+    events: int = 0
+    bills: tuple[VmBill, ...] = ()
+
+    @property
+    def meets_deadline(self) -> bool:
+        """Whether all tasks ended by the deadline."""
+        return self.makespan_s is not None and self.makespan_s <= self.deadline_s
+
+
+def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool = True) -> Trace:
+    """Return the trace of an ended replay that was made with ``record=True``.
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    outcome : Outcome
+        What it came to.
+    day : int
+        Number of the day.
+    hibernation : bool
+        Whether VMs could hibernate at all: not in the on-demand baseline.
+    """
+    assert replay.records is not None, "the replay keeps no record"
+    billing = replay.billing
+    run: dict[str, Any] = {
+        "record": "run",
+        "policy": replay.policy.name,
+        "day": day,
+        "timeline": {
+            "name": replay.day.name,
+            "events": [
+                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in replay.day.events
+            ],
+        },
+        "billing": {
+            "first_hour_free": billing.first_hour_free,
+            "hibernated_usd_per_gb_hour": billing.hibernated_usd_per_gb_hour,
+        },
+        "hibernation": hibernation,
+    }
+    end: dict[str, Any] = {
+        "record": "end",
+        "t": replay.now_s,
+        "cost_usd": outcome.cost_usd,
+        "makespan_s": outcome.makespan_s,
+        "finished": replay.instance.n_tasks - outcome.unfinished_tasks,
+        "late_tasks": outcome.late_tasks,
+        "unfinished": replay.unfinished_ids(),
+        "hibernations": outcome.hibernations,
+        "resumes": outcome.resumes,
+        "on_demand_started": outcome.on_demand_started,
+        "migrations": outcome.migrations,
+        "steal_attempts": outcome.steal_attempts,
+        "steals": outcome.steals,
+        "tasks_stolen": outcome.tasks_stolen,
+        "checkpoints": outcome.checkpoints,
+        "recoveries": outcome.recoveries,
+        "cpu_time_saved_s": outcome.cpu_time_saved_s,
+    }
+    return Trace(replay.instance.to_document(), run, replay.records, end)

@@ -1,0 +1,104 @@
+"""A plan made ready for the replay: plain lists, made once and read by every day and policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.errors import SpotbagError
+from ...instances.durations import BASELINE, FULL_SPEED
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.queues import queue_times, queues_of_schedule
+from ...schedules.schedule import Schedule
+from .work import WorkTable
+
+
+class Run(NamedTuple):
+    """A task on a core of a VM, in the VM's uptime: from when to when, which task, in which mode."""
+
+    start_s: int
+    end_s: int
+    task: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVm:
+    """A VM of the plan: its name, what is rented, and the runs of each core in order."""
+
+    name: str
+    offer: RentalOffer
+    cores: tuple[tuple[Run, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """What a replay starts from.
+
+    Attributes
+    ----------
+    instance : Instance
+        With ``d_spot_s`` set if spot VMs are offered.
+    work : WorkTable
+        Durations.
+    vms : tuple of PlannedVm
+        VMs that are requested at the start.
+    """
+
+    instance: Instance
+    work: WorkTable
+    vms: tuple[PlannedVm, ...]
+
+
+def replay_plan(schedule: Schedule) -> ReplayPlan:
+    """Make a plan ready for the replay."""
+    instance = schedule.instance
+    boot = instance.boot_overhead_s
+    offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
+    cores: list[list[list[Run]]] = [[[] for _ in range(offer.vcpus)] for offer in offers]
+    order = np.argsort(schedule.task_start_s, kind="stable")
+    mode = np.where(schedule.task_baseline, BASELINE, FULL_SPEED)
+    columns = (schedule.task_vm, schedule.task_core, schedule.task_start_s - boot, schedule.task_end_s - boot, mode)
+    rows = zip(order.tolist(), *(column[order].tolist() for column in columns), strict=True)
+    for task, vm, core, start, end, task_mode in rows:
+        cores[vm][core].append(Run(start, end, task, task_mode))
+    planned = zip(schedule.vm_ids, offers, cores, strict=True)
+    vms = tuple(PlannedVm(name, offer, tuple(tuple(runs) for runs in queues)) for name, offer, queues in planned)
+    return ReplayPlan(instance, WorkTable(instance), vms)
+
+
+def on_demand_schedule(schedule: Schedule) -> Schedule:
+    """Return the same plan on on-demand VMs: the baseline of both papers (HADS, section 5.3.1).
+
+    Each spot VM is one of the same type on demand, and its tasks run in the same order without checkpoints, each as
+    soon as it can. All other VMs keep their times. The limits of the on-demand market are not asked: this is a price
+    to compare with.
+
+    Raises
+    ------
+    SpotbagError
+        If a type of the plan has no on-demand offer.
+    """
+    instance = schedule.instance
+    by_type = {offer.type_index: offer for offer in instance.offers if offer.market == "on-demand"}
+    vm_offer, core, start_s = schedule.vm_offer.copy(), schedule.task_core.copy(), schedule.task_start_s.copy()
+    for vm, queue in enumerate(queues_of_schedule(schedule)):
+        if queue.offer.market != "spot":
+            continue
+        if queue.offer.type_index not in by_type:
+            raise SpotbagError(
+                f"{instance.name}: {queue.offer.vm_type.name} has no on-demand offer, so the plan has no on-demand "
+                "price to compare with; give the type one, or leave out the on-demand policy"
+            )
+        queue.offer = by_type[queue.offer.type_index]
+        vm_offer[vm] = queue.offer.index
+        for task, (place, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
+            core[task], start_s[task] = place, start
+    baseline = schedule.task_baseline | (
+        instance.offer_is_burstable[vm_offer][schedule.task_vm]
+        & instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+    )
+    return Schedule(instance, vm_offer, schedule.task_vm, core, start_s, baseline)

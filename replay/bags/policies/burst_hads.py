@@ -1,0 +1,104 @@
+"""Burst-HADS: migrate at once, to burstable VMs at full speed first (Teylo, Arantes, Sens, Drummond 2020)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ....instances.durations import FULL_SPEED
+from ..policy import Policy
+from .migration import check_migration, migrate_tasks, need_on, retry_stranded
+from .stealing import steal
+
+if TYPE_CHECKING:
+    from ..engine import Replay
+    from ..vm import Vm
+
+BURST_PERIOD_S = 60
+"""Seconds that one CPU credit lasts at full speed on one vCPU (section III-E)."""
+
+
+class BurstHads(Policy):
+    """The dynamic scheduling module of Burst-HADS (section III-D), with Algorithms 4 and 5.
+
+    Notes
+    -----
+    Departures: line 42 of Algorithm 4 adds an alpha, which is the weight of the objective elsewhere; the time to start
+    a new VM with a migrated task is meant, the same for all policies here. Section III-D lets an idle VM steal at the
+    beginning of its next allocation cycle, III-F at once: at once. A burstable VM takes tasks only while it is idle, so
+    that credits reserved by other tasks (line 8) never have to be taken off. Tasks that fit nowhere in time are
+    migrated all the same, to where they end first.
+    """
+
+    name = "burst-hads"
+    summary = "migrates at once, to idle burstable VMs at full speed first; idle VMs steal work"
+    source = "Teylo et al., Burst-HADS 2020, Algorithms 4 and 5"
+
+    def idle(self, replay: Replay, vm: Vm) -> None:
+        """Steal work (section III-F); end burstable VMs that nothing can need any more."""
+        retry_stranded(replay)
+        if vm.idle:
+            steal(replay, vm)
+        _end_burstable_vms(replay)
+
+    def cycle_ended(self, replay: Replay, vm: Vm) -> None:
+        """Terminate the idle VM, unless it is burstable (section III-D)."""
+        if vm.burstable is None:
+            replay.terminate(vm)
+
+    def hibernated(self, replay: Replay, vm: Vm) -> None:
+        """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
+        migrate_tasks(replay, vm, _sorted_tasks(replay, vm), to_burstable=False, first=_to_idle_burstable)
+
+    def resumed(self, replay: Replay, vm: Vm) -> None:
+        """Steal work: its own tasks are elsewhere (section III-D)."""
+        retry_stranded(replay)
+        if vm.idle:
+            steal(replay, vm)
+        _end_burstable_vms(replay)
+
+    def terminated(self, replay: Replay, vm: Vm) -> None:
+        """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
+        retry_stranded(replay)
+        _end_burstable_vms(replay)
+
+
+def _sorted_tasks(replay: Replay, vm: Vm) -> list[int]:
+    """Tasks with checkpoints first (line 2), then others that were running, then those that wait.
+
+    The paper leaves the rest of the order open: what has most work left comes first in each.
+    """
+
+    def key(task: int) -> tuple[int, float, int]:
+        saved = replay.saved_if_moved(vm, task)
+        rank = 2 if vm.run_of(task) is None else int(saved == 0.0)
+        return rank, -(1.0 - saved) * replay.work.runtime_s(task, vm.offer_index), task
+
+    return sorted(vm.tasks(), key=key)
+
+
+def _to_idle_burstable(replay: Replay, source: Vm, task: int, saved: float) -> bool:
+    """Attempt 1: an idle burstable VM with the credits to run the task at full speed (lines 4-15)."""
+    for vm in replay.vms:
+        if vm.burstable is None or not vm.idle:
+            continue
+        need = need_on(replay, vm.offer, task, saved, FULL_SPEED)
+        if need is None:
+            continue
+        credits_needed = math.ceil(need.duration_s / BURST_PERIOD_S)  # line 6
+        if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need):  # line 7
+            replay.migrate(task, source, vm, FULL_SPEED)
+            return True
+    return False
+
+
+def _end_burstable_vms(replay: Replay) -> None:
+    """Terminate idle burstable VMs when no spot VM is left that runs tasks or is hibernated.
+
+    The paper never says when they end; nothing can be migrated to them any more then.
+    """
+    if any(vm.spot and (vm.busy or vm.hibernated) for vm in replay.vms):
+        return
+    for vm in replay.vms:
+        if vm.burstable is not None and vm.idle:
+            replay.terminate(vm)

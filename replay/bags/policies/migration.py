@@ -1,0 +1,272 @@
+"""What HADS and Burst-HADS share: where a task may go, and where it goes if nowhere is right."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ....instances.durations import NEVER
+from ....instances.entries import RentalOffer
+from ..work import sustained_mode
+
+if TYPE_CHECKING:
+    from ....schedules.timing import VmTimeline
+    from ..engine import Replay
+    from ..vm import Vm
+
+
+def by_market(vms: Iterable[Vm], spot_first: bool) -> list[Vm]:
+    """VMs with one market first, then by price (sort_by_market of both papers; ties as they were requested)."""
+    return sorted(vms, key=_spot_then_price if spot_first else _on_demand_then_price)
+
+
+def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
+    return not vm.spot, vm.offer.price_usd_per_hour, vm.index
+
+
+def _on_demand_then_price(vm: Vm) -> tuple[bool, float, int]:
+    return vm.spot, vm.offer.price_usd_per_hour, vm.index
+
+
+def on_demand_offers(replay: Replay) -> list[RentalOffer]:
+    """Offers of regular on-demand VMs, cheapest first (sort_by_price of M^o)."""
+    offers = [offer for offer in replay.instance.offers if offer.market == "on-demand" and not offer.burstable]
+    return sorted(offers, key=lambda offer: (offer.price_usd_per_hour, offer.index))
+
+
+class Need(NamedTuple):
+    """What a task asks of a VM: how long it occupies a core, how long it runs from its beginning, memory."""
+
+    duration_s: int
+    runtime_s: int
+    memory_kb: int
+
+    def at_least(self, other: Need) -> bool:
+        """Whether it asks for as much as another in every respect."""
+        return (
+            self.duration_s >= other.duration_s
+            and self.runtime_s >= other.runtime_s
+            and self.memory_kb >= other.memory_kb
+        )
+
+
+def need_on(replay: Replay, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
+    """What a task asks of a VM of an offer; None if it cannot run there."""
+    duration_s = replay.duration_s(task, offer, mode, saved)
+    if duration_s >= NEVER:
+        return None
+    return Need(duration_s, replay.work.runtime_s(task, offer.index), replay.memory_kb(task))
+
+
+def least_need(replay: Replay, offer: RentalOffer) -> Need:
+    """What every unfinished task asks of a VM of an offer at least, in each respect."""
+    whole = replay.work.least(offer.index, sustained_mode(offer.burstable))
+    needs = [] if whole is None else [Need(*whole)]
+    needs += [need for task, saved in replay.saved.items() if (need := need_on(replay, offer, task, saved)) is not None]
+    return Need(*(min(column) for column in zip(*needs, strict=True)))
+
+
+def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:
+    """Whether a task may go to a VM that is there (HADS Algorithm 7).
+
+    On a spot VM, enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m +
+    alpha`` (line 3), with e_m the whole run time, as after a hibernation just before the first checkpoint. On an
+    on-demand VM, which cannot hibernate, ``eft <= D`` is enough; the paper prints one test for both.
+    """
+    longest_s = vm.longest_s(replay.work) if vm.spot else 0
+    return start_in_time_s(replay, replay.timeline(vm), vm.zero_s, vm.spot, longest_s, need) is not None
+
+
+def start_in_time_s(
+    replay: Replay, timeline: VmTimeline, zero_s: int, spot: bool, longest_s: int, need: Need
+) -> int | None:
+    """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not."""
+    start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
+    if start_s is None:
+        return None
+    # eft of line 2: of the VM, not of the task
+    left_s = replay.instance.deadline_s - zero_s - max(start_s + need.duration_s, timeline.end_s)
+    spare_s = max(longest_s, need.runtime_s) + replay.start_overhead_s + 1 if spot else 0
+    return start_s if left_s >= spare_s else None
+
+
+class Targets:
+    """VMs that run, as targets of one migration: idle ones, then busy ones, spot before on-demand.
+
+    Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37). Burstable VMs
+    take tasks only while they are idle, and only if the policy wants it. While a migration goes on, VMs only fill up:
+    what has turned down a task turns down every task that asks for as much, and one that has turned down the least of
+    all is not asked again.
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    source : Vm
+        The hibernated VM.
+    tasks : sequence of int
+        What is to be migrated from it.
+    to_burstable : bool
+        Whether idle burstable VMs are targets.
+    """
+
+    def __init__(self, replay: Replay, source: Vm, tasks: Sequence[int], to_burstable: bool) -> None:
+        self._replay = replay
+        self._source = source
+        self._tasks = tasks
+        idle = (vm for vm in replay.vms if vm.idle and (to_burstable or vm.burstable is None))
+        busy = (vm for vm in replay.vms if vm.busy and vm.burstable is None)
+        self._idle = by_market(idle, spot_first=True)
+        self._busy = by_market(busy, spot_first=True)
+        self._turned_down: dict[int, Need] = {}
+        self._least: dict[int, Need] = {}
+
+    def place(self, task: int, saved: float) -> bool:
+        """Migrate a task to the first VM that may take it; False if there is none."""
+        needs: dict[int, Need | None] = {}
+        for vms in (self._idle, self._busy):
+            full: list[Vm] = []
+            taker = None
+            for vm in vms:
+                index = vm.offer_index
+                if index not in needs:
+                    needs[index] = need_on(self._replay, vm.offer, task, saved)
+                need = needs[index]
+                if need is None:
+                    continue
+                before = self._turned_down.get(vm.index)
+                if before is not None and need.at_least(before):
+                    continue
+                if check_migration(self._replay, vm, need):
+                    taker = vm
+                    break
+                self._turned_down[vm.index] = need
+                if self._least_on(vm.offer).at_least(need):
+                    full.append(vm)
+            for vm in full:
+                vms.remove(vm)
+            if taker is not None:
+                self._migrate(task, taker)
+                return True
+        return False
+
+    def add(self, vm: Vm) -> None:
+        """Add a VM that has got a task."""
+        insort(self._busy, vm, key=_spot_then_price)
+
+    def _migrate(self, task: int, vm: Vm) -> None:
+        was_busy = vm.busy
+        self._replay.migrate(task, self._source, vm)
+        if not was_busy:
+            self._idle.remove(vm)
+            if vm.burstable is None:
+                self.add(vm)
+
+    def _least_on(self, offer: RentalOffer) -> Need:
+        """The least that any of the tasks asks of a VM of an offer, in each respect."""
+        if offer.index not in self._least:
+            replay = self._replay
+            needs = [need_on(replay, offer, task, replay.saved_if_moved(self._source, task)) for task in self._tasks]
+            known = [need for need in needs if need is not None]
+            self._least[offer.index] = Need(*(min(column) for column in zip(*known, strict=True)))
+        return self._least[offer.index]
+
+
+def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
+    """Migrate a task to a new on-demand VM, the cheapest that ends it in time; None if there is none.
+
+    Attempt 3 of HADS (Algorithm 6, lines 24-36), 4 of Burst-HADS (Algorithm 4, lines 38-50). Both print ``start + e +
+    alpha < D``. Here a task may end at the deadline, as in `check_migration`: eq. 4 of HADS sets the trigger so that
+    the two sides are equal, and the printed test would turn down what the trigger was computed for.
+    """
+    for offer in on_demand_offers(replay):
+        duration_s = replay.duration_s(task, offer, None, saved)
+        in_time = replay.now_s + duration_s + replay.start_overhead_s <= replay.instance.deadline_s
+        if in_time and replay.can_start(offer):
+            vm = replay.start_vm(offer)
+            replay.migrate(task, source, vm)
+            return vm
+    return None
+
+
+def migrate_tasks(
+    replay: Replay,
+    source: Vm,
+    tasks: Sequence[int],
+    to_burstable: bool,
+    first: Callable[[Replay, Vm, int, float], bool] | None = None,
+) -> None:
+    """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
+
+    Parameters
+    ----------
+    replay : Replay
+        The replay.
+    source : Vm
+        The hibernated VM.
+    tasks : sequence of int
+        Its tasks, in the order in which they are to find a place.
+    to_burstable : bool
+        Whether idle burstable VMs are targets like others.
+    first : callable, optional
+        An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
+    """
+    targets = Targets(replay, source, tasks, to_burstable)
+    left = []
+    for task in tasks:
+        saved = replay.saved_if_moved(source, task)
+        if (first is not None and first(replay, source, task, saved)) or targets.place(task, saved):
+            continue
+        new = to_new_vm(replay, source, task, saved)
+        if new is None:
+            left.append(task)
+        else:
+            targets.add(new)
+    migrate_anyway(replay, source, left)
+
+
+def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:
+    """Migrate tasks for which no attempt has found a place to where they end first.
+
+    The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had,
+    and an on-demand VM is preferred where it makes no difference. What can go nowhere at all stays on its VM, and
+    `retry_stranded` tries again.
+    """
+    left = 0
+    for task in tasks:
+        saved = replay.saved_if_moved(source, task)
+        best = min(_places(replay, task, saved), key=lambda place: place[:3], default=None)
+        if best is None:
+            left += 1
+            continue
+        end_s, _, _, place = best
+        late = end_s > replay.instance.deadline_s
+        if isinstance(place, RentalOffer):
+            replay.migrate(task, source, replay.start_vm(place), late=late)
+        else:
+            replay.migrate(task, source, place, late=late)
+    if left:
+        source.stranded = True
+        replay.report_stranded(source, left)
+
+
+def retry_stranded(replay: Replay) -> None:
+    """Try again to place the tasks that have stayed on hibernated VMs because nothing could take them."""
+    for vm in replay.vms:
+        if vm.stranded and vm.hibernated:
+            vm.stranded = False
+            migrate_anyway(replay, vm, vm.tasks())
+
+
+def _places(replay: Replay, task: int, saved: float) -> Iterator[tuple[int, bool, int, Vm | RentalOffer]]:
+    """Where a task could go: when it would end there, whether that is a spot VM, an order for ties, the place."""
+    for vm in replay.vms:
+        if vm.alive and (vm.burstable is None or vm.idle):
+            end_s = replay.end_if_placed_s(vm, task, None, saved)
+            if end_s is not None:
+                yield end_s, vm.spot, vm.index, vm
+    for offer in on_demand_offers(replay):
+        duration_s = replay.duration_s(task, offer, None, saved)
+        if replay.can_start(offer) and duration_s < NEVER:
+            yield replay.now_s + replay.start_overhead_s + duration_s, False, len(replay.vms) + offer.index, offer

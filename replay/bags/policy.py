@@ -1,0 +1,51 @@
+"""What a policy is: answers to events, by decisions that the replay offers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .engine import Replay
+    from .vm import Vm
+
+
+class Policy:
+    """Base of the policies; what is not overridden does nothing.
+
+    A policy keeps nothing about a replay in itself: the replay can be copied and go on twice. Decisions are methods of
+    `Replay`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        One line.
+    source : str
+        Paper and algorithms.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str] = ""
+
+    def idle(self, replay: Replay, vm: Vm) -> None:
+        """Answer a VM that runs and has no task left."""
+
+    def cycle_ended(self, replay: Replay, vm: Vm) -> None:
+        """Answer an idle VM that has reached the end of its allocation cycle."""
+
+    def hibernated(self, replay: Replay, vm: Vm) -> None:
+        """Answer a VM that has hibernated."""
+
+    def trigger_reached(self, replay: Replay, vm: Vm) -> None:
+        """Answer a hibernated VM whose migration trigger time has come."""
+
+    def resumed(self, replay: Replay, vm: Vm) -> None:
+        """Answer a VM that has resumed."""
+
+    def finished(self, replay: Replay, vm: Vm, task: int) -> None:
+        """Answer a task that has finished."""
+
+    def terminated(self, replay: Replay, vm: Vm) -> None:
+        """Answer a VM that has been terminated."""

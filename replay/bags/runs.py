@@ -1,0 +1,386 @@
+"""``replay_day`` and ``replay_days``: one way to a day, one way to many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+from ...audits.bags.plan import check
+from ...core.errors import InputError, Issue, SpotbagError
+from ...core.processes import in_processes
+from ...core.statistics import Estimate, estimate
+from ...instances.bags.scenarios import Scenario, ScriptedScenario
+from ...instances.bags.timeline import QUIET, Timeline
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from ...traces.trace import Trace
+from ...traces.vm_records import MIGRATION_KINDS
+from ..vms import PAPERS_BILLING, Billing
+from .engine import Replay
+from .outcome import Outcome, trace_of
+from .plan import ReplayPlan, on_demand_schedule, replay_plan
+from .policies import find_policy
+from .policies.static import OnDemand
+from .policy import Policy
+
+PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
+"""Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
+
+_DAYS_A_BATCH = 8
+
+_Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
+"""For each day, what it came to under each policy, and its bound."""
+
+
+def replay_day(
+    schedule: Schedule,
+    policy: str | Policy = "hads",
+    timeline: Timeline = QUIET,
+    *,
+    billing: Billing = PAPERS_BILLING,
+) -> Outcome:
+    """Replay a plan on one day.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    policy : str or Policy
+        What answers to events: a name of `POLICIES`, or your own.
+    timeline : Timeline
+        The day; quiet if absent.
+    billing : Billing
+        How VMs are billed.
+
+    Returns
+    -------
+    Outcome
+        Cost, makespan and what happened.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy, or the day has VM types that the instance does not offer as spot VMs.
+    SpotbagError
+        If the plan cannot be carried out.
+    """
+    timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
+    return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
+
+
+def trace_day(
+    schedule: Schedule,
+    policy: str | Policy = "hads",
+    timeline: Timeline = QUIET,
+    *,
+    billing: Billing = PAPERS_BILLING,
+    day: int = 0,
+) -> tuple[Outcome, Trace]:
+    """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
+
+    Parameters
+    ----------
+    day : int
+        Number of the day, for the record.
+    """
+    timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
+    ready = _Ready(schedule, policy)
+    run = _replay(ready, timeline, billing, record=True)
+    outcome = run.run()
+    return outcome, trace_of(run, outcome, day, hibernation=not ready.on_demand)
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Policies side by side on the same days.
+
+    Attributes
+    ----------
+    policies : tuple of str
+        The policies.
+    outcomes : tuple of tuple of Outcome
+        Of each policy, one outcome a day.
+    bounds_usd : tuple of float or None
+        Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
+        bounds were asked for.
+    on_demand_usd : float or None
+        Cost of the plan on on-demand VMs; None if it has no such price.
+    interrupted : bool
+        Whether there are fewer days than were asked for.
+    """
+
+    policies: tuple[str, ...]
+    outcomes: tuple[tuple[Outcome, ...], ...]
+    bounds_usd: tuple[float | None, ...]
+    on_demand_usd: float | None
+    interrupted: bool = False
+
+    @property
+    def n_days(self) -> int:
+        """Number of days."""
+        return len(self.bounds_usd)
+
+    def summaries(self) -> list[PolicySummary]:
+        """Summarise each policy; the on-demand baseline without regret, as it need not keep to the limits of the bound.
+
+        Returns
+        -------
+        list of PolicySummary
+            In the order of ``policies``.
+        """
+        result = []
+        for name, outcomes in zip(self.policies, self.outcomes, strict=True):
+            bounds = None if name == OnDemand.name else self.bounds_usd
+            result.append(summarise(outcomes, self.on_demand_usd, bounds))
+        return result
+
+
+def replay_days(
+    schedule: Schedule,
+    policies: Sequence[str | Policy],
+    scenario: Scenario,
+    runs: int,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    billing: Billing = PAPERS_BILLING,
+    bounds: bool = True,
+    on_day: Callable[[int], None] | None = None,
+) -> Days:
+    """Replay a plan under several policies on the same days.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    policies : sequence of str or Policy
+        What answers to events.
+    scenario : Scenario
+        Where the days come from; day k of a seed is the same however many there are.
+    runs : int
+        Number of days.
+    seed : int
+        Of the scenario.
+    jobs : int
+        Processes.
+    billing : Billing
+        How VMs are billed.
+    bounds : bool
+        Whether to work out the lower bound of each day.
+    on_day : callable, optional
+        Called with the number of days that have just been done.
+
+    Returns
+    -------
+    Days
+        An interrupt (Ctrl-C) ends it with the days so far.
+    """
+    if runs < 1 or jobs < 1:
+        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
+    ready = [_Ready(schedule, policy) for policy in policies]
+    batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
+    done: _Rows = []
+    interrupted = False
+    try:
+        work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
+        for rows in _batches(work, batches, jobs):
+            done += rows
+            if on_day is not None:
+                on_day(len(rows))
+    except KeyboardInterrupt:
+        interrupted = True
+        if not done:
+            raise
+    return Days(
+        policies=tuple(entry.policy.name for entry in ready),
+        outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
+        bounds_usd=tuple(bound for _, bound in done),
+        on_demand_usd=on_demand_price_usd(schedule, billing),
+        interrupted=interrupted,
+    )
+
+
+def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
+    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer."""
+    try:
+        return replay_day(schedule, OnDemand(), billing=billing).cost_usd
+    except SpotbagError:
+        return None
+
+
+class _Ready:
+    """A policy, and the plan that it starts from."""
+
+    def __init__(self, schedule: Schedule, policy: str | Policy) -> None:
+        self.policy = find_policy(policy) if isinstance(policy, str) else policy
+        self.on_demand = isinstance(self.policy, OnDemand)
+        _demand_possible(schedule)
+        self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
+
+
+def _demand_possible(schedule: Schedule) -> None:
+    """Refuse a plan that no cloud could carry out."""
+    broken = [entry for entry in check(schedule.instance, schedule).violations if entry.rule in PHYSICAL_RULES]
+    if broken:
+        more = f" (and {len(broken) - 1} more; 'spotbag check' tells all)" if len(broken) > 1 else ""
+        raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
+
+
+def _replay(ready: _Ready, timeline: Timeline, billing: Billing, record: bool) -> Replay:
+    """Make a replay; on-demand VMs meet a quiet day."""
+    day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
+    return Replay(ready.plan, ready.policy, day, billing, record)
+
+
+def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int) -> Iterator[_Rows]:
+    """Replay batches of days, in order."""
+    if jobs == 1:
+        yield from map(work, batches)
+        return
+    yield from in_processes(work, batches, jobs)
+
+
+def _batch(
+    instance: Instance,
+    ready: Sequence[_Ready],
+    scenario: Scenario,
+    seed: int,
+    billing: Billing,
+    bounds: bool,
+    days: range,
+) -> _Rows:
+    """Replay some days under all policies; with the bound of each day."""
+    from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
+
+    rows: _Rows = []
+    prepared = ClairvoyantBounds(instance, billing) if bounds else None
+    for number in days:
+        timeline = scenario.day(instance, seed, number)
+        outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]
+        bound = None if prepared is None else prepared.bound(timeline)
+        rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
+    return rows
+
+
+METRICS: dict[str, Callable[[Outcome], float]] = {
+    "late_tasks": lambda day: day.late_tasks,
+    "unfinished_tasks": lambda day: day.unfinished_tasks,
+    "hibernations": lambda day: day.hibernations,
+    "resumes": lambda day: day.resumes,
+    "resumes_in_time": lambda day: day.resumes_in_time,
+    "on_demand_started": lambda day: day.on_demand_started,
+    **{f"migrations_{kind}": lambda day, kind=kind: day.migrations[kind] for kind in MIGRATION_KINDS},  # type: ignore[misc]
+    "steal_attempts": lambda day: day.steal_attempts,
+    "steals": lambda day: day.steals,
+    "tasks_stolen": lambda day: day.tasks_stolen,
+    "checkpoints": lambda day: day.checkpoints,
+    "recoveries": lambda day: day.recoveries,
+    "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
+}
+"""What is averaged over all days, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySummary:
+    """How a policy went through its days.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    days : int
+        Days replayed.
+    misses, unfinished : int
+        Days that missed the deadline; those of them on which tasks never ended.
+    cost_usd, makespan_s : Estimate
+        Over the days on which all tasks ended: half a bag is no bargain.
+    means : dict of str to Estimate
+        The `METRICS`, over all days.
+    saving_percent : Estimate
+        Cost saved against the plan on on-demand VMs, over the same days; none if it has no such price.
+    regret_usd : Estimate
+        Cost above the bound of the day, over the days on which the deadline was met; no days without bounds.
+    """
+
+    policy: str
+    days: int
+    misses: int
+    unfinished: int
+    cost_usd: Estimate
+    makespan_s: Estimate
+    means: dict[str, Estimate]
+    saving_percent: Estimate
+    regret_usd: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """A policy against another on the same days: differences are taken day by day.
+
+    Attributes
+    ----------
+    policy, against : str
+        The policies.
+    cost_usd, makespan_s : Estimate
+        Of the policy less that of the other, over the days on which both ended all tasks.
+    cheaper, dearer : int
+        Those of these days on which the policy was cheaper, and dearer.
+    """
+
+    policy: str
+    against: str
+    cost_usd: Estimate
+    makespan_s: Estimate
+    cheaper: int
+    dearer: int
+
+
+def summarise(
+    outcomes: Sequence[Outcome], on_demand_usd: float | None = None, bounds_usd: Sequence[float | None] | None = None
+) -> PolicySummary:
+    """Summarise the days of one policy.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        One for each day.
+    on_demand_usd : float, optional
+        Cost of the plan on on-demand VMs.
+    bounds_usd : sequence of float, optional
+        Lower bound of the cost of each day; None where no policy can meet the deadline.
+    """
+    ended = [day for day in outcomes if day.makespan_s is not None]
+    saving = [] if on_demand_usd is None else [100 * (1 - day.cost_usd / on_demand_usd) for day in ended]
+    regret = [
+        day.cost_usd - bound
+        for day, bound in zip(outcomes, bounds_usd or [None] * len(outcomes), strict=True)
+        if bound is not None and day.meets_deadline
+    ]
+    return PolicySummary(
+        policy=outcomes[0].policy,
+        days=len(outcomes),
+        misses=sum(not day.meets_deadline for day in outcomes),
+        unfinished=sum(day.unfinished_tasks > 0 for day in outcomes),
+        cost_usd=estimate([day.cost_usd for day in ended]),
+        makespan_s=estimate([day.makespan_s for day in ended if day.makespan_s is not None]),
+        means={name: estimate([value(day) for day in outcomes]) for name, value in METRICS.items()},
+        saving_percent=estimate(saving),
+        regret_usd=estimate(regret),
+    )
+
+
+def compare_days(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> PairedDifference:
+    """Compare two policies on the same days."""
+    pairs = [pair for pair in zip(outcomes, others, strict=True) if all(day.makespan_s is not None for day in pair)]
+    cost = [mine.cost_usd - other.cost_usd for mine, other in pairs]
+    ended = [(mine.makespan_s, other.makespan_s) for mine, other in pairs]
+    return PairedDifference(
+        policy=outcomes[0].policy,
+        against=others[0].policy,
+        cost_usd=estimate(cost),
+        makespan_s=estimate([mine - other for mine, other in ended if mine is not None and other is not None]),
+        cheaper=sum(difference < 0 for difference in cost),
+        dearer=sum(difference > 0 for difference in cost),
+    )

@@ -1,0 +1,295 @@
+"""A VM while it lives: its state, its clock, and the timetable of its cores."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from ...core.quantities import SECONDS_PER_HOUR
+from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.entries import RentalOffer
+from ...schedules.timing import VmTimeline
+from ..vms import HIBERNATED, LAUNCHING, RUNNING
+from .plan import Run
+from .work import WorkTable
+
+_SECONDS_PER_CREDIT = 60
+
+
+class Vm:
+    """A VM of a replay.
+
+    Everything on it happens in its *uptime*, which stands still while it is hibernated: the timetable of its cores is
+    exact whatever the day brings.
+
+    Attributes
+    ----------
+    index, name, offer : int, str, RentalOffer
+        Which VM it is; index in `Replay.vms`.
+    state : int
+        `LAUNCHING`, `RUNNING`, `HIBERNATED` or `TERMINATED`.
+    zero_s : int
+        Moment at which the uptime was 0, shifted by what it has been hibernated: ``uptime = now - zero_s``.
+    hibernated_at_s, hibernated_s : int
+        Start of the current hibernation; seconds in hibernation before it.
+    running, waiting : list
+        Of each core: what runs on it, what waits for it in order.
+    n_left : int
+        Tasks on it that are not finished.
+    disordered : bool
+        Whether tasks have been taken away, so that those that wait can move up.
+    stranded : bool
+        For policies: whether it has tasks that should have been migrated and found no place.
+    first_start_s : int
+        Uptime before which it runs nothing: what is moved to a new VM must arrive.
+    trigger_s : int or None
+        When its tasks are to be migrated, if that is set.
+    helpers : frozenset of int
+        VMs that the migration is counted on when the trigger was computed.
+    """
+
+    __slots__ = (
+        "_credit_at_s",
+        "_credit_balance",
+        "_longest_s",
+        "_longest_valid",
+        "_timeline",
+        "burstable",
+        "disordered",
+        "epoch",
+        "first_hibernation_s",
+        "first_start_s",
+        "helpers",
+        "hibernated_at_s",
+        "hibernated_s",
+        "idle_epoch",
+        "index",
+        "memory_kb",
+        "migration_kinds",
+        "n_at_baseline",
+        "n_at_full_speed",
+        "n_left",
+        "name",
+        "offer",
+        "offer_index",
+        "ready_s",
+        "running",
+        "spot",
+        "state",
+        "stranded",
+        "terminated_s",
+        "trigger_epoch",
+        "trigger_s",
+        "waiting",
+        "zero_s",
+    )
+
+    def __init__(
+        self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
+    ) -> None:
+        self.index = index
+        self.name = name
+        self.offer = offer
+        self.offer_index = offer.index
+        self.spot = offer.market == "spot"
+        self.burstable = offer.vm_type.burstable
+        self.memory_kb = offer.memory_kb if memory_binds else None
+        self.state: int = LAUNCHING
+        self.ready_s = ready_s
+        self.zero_s = ready_s
+        self.first_start_s = first_start_s
+        self.hibernated_at_s = 0
+        self.hibernated_s = 0
+        self.first_hibernation_s: int | None = None
+        self.terminated_s = 0
+        self.running: list[Run | None] = [None] * offer.vcpus
+        self.waiting: list[deque[Run]] = []
+        self.n_left = 0
+        self.disordered = False
+        self.stranded = False
+        # An event in the queue counts only if the epoch that it was made in has not ended.
+        self.epoch = 0
+        self.idle_epoch = 0
+        self.trigger_epoch = 0
+        self.trigger_s: int | None = None
+        self.helpers: frozenset[int] = frozenset()
+        self.migration_kinds: set[str] = set()
+        self.n_at_full_speed = 0
+        self.n_at_baseline = 0
+        self._credit_balance = self.burstable.initial_credits if self.burstable is not None else 0.0
+        self._credit_at_s = 0
+        self._longest_s = 0
+        self._longest_valid = False
+        self._timeline: VmTimeline | None = None
+
+    def copy(self) -> Vm:
+        """Return a VM that goes on from here on its own."""
+        twin = Vm.__new__(Vm)
+        for name in Vm.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.running = self.running.copy()
+        twin.waiting = [queue.copy() for queue in self.waiting]
+        twin.migration_kinds = self.migration_kinds.copy()
+        twin._timeline = None if self._timeline is None else self._timeline.copy()
+        return twin
+
+    # ------------------------------------------------------------------ states
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can run tasks: running, or launching."""
+        return self.state <= RUNNING
+
+    @property
+    def hibernated(self) -> bool:
+        """Whether it is hibernated."""
+        return self.state == HIBERNATED
+
+    @property
+    def busy(self) -> bool:
+        """Whether it can run tasks and has some."""
+        return self.state <= RUNNING and self.n_left > 0
+
+    @property
+    def executing(self) -> bool:
+        """Whether it is executing a task at this moment."""
+        return self.state == RUNNING and any(run is not None for run in self.running)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it runs and has no task."""
+        return self.state == RUNNING and self.n_left == 0
+
+    def uptime_s(self, now_s: int) -> int:
+        """How long it has been running; negative while it is launching."""
+        return (self.hibernated_at_s if self.state == HIBERNATED else now_s) - self.zero_s
+
+    # ------------------------------------------------------------------- tasks
+
+    def waiting_runs(self) -> Iterator[tuple[Run, int]]:
+        """Runs that wait, and their cores, in the order in which they are to start."""
+        runs = [(run, core) for core, queue in enumerate(self.waiting) for run in queue]
+        runs.sort(key=lambda pair: (pair[0].start_s, pair[1]))
+        return iter(runs)
+
+    def tasks(self) -> list[int]:
+        """Unfinished tasks: those that run, by core, then those that wait, in the order in which they are to start."""
+        return [run.task for run in self.running if run is not None] + [run.task for run, _ in self.waiting_runs()]
+
+    def run_of(self, task: int) -> tuple[int, Run] | None:
+        """Core and run of a task that is running (or was, when the VM hibernated); None for one that waits."""
+        for core, run in enumerate(self.running):
+            if run is not None and run.task == task:
+                return core, run
+        return None
+
+    def task_finished(self) -> None:
+        """Forget which of its tasks is the longest."""
+        self._longest_valid = False
+
+    def task_added(self, runtime_s: int) -> None:
+        """Take a task into account that has been appended."""
+        self._longest_s = max(self._longest_s, runtime_s)
+
+    def timetable_changed(self) -> None:
+        """Forget what was derived from the order of the tasks."""
+        self._longest_valid = False
+        self._timeline = None
+
+    def longest_s(self, work: WorkTable) -> int:
+        """Return the longest run time on this VM of its unfinished tasks."""
+        if not self._longest_valid:
+            runs = [run for run in self.running if run is not None]
+            tasks = [run.task for queue in (runs, *self.waiting) for run in queue]
+            self._longest_s = max((work.runtime_s(task, self.offer_index) for task in tasks), default=0)
+            self._longest_valid = True
+        return self._longest_s
+
+    def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
+        """Cores and memory from now on, in uptime."""
+        uptime = max(self.uptime_s(now_s), self.first_start_s)
+        timeline = self._timeline
+        if timeline is None:
+            timeline = VmTimeline(self.offer.vcpus, self.memory_kb, uptime)
+            for core, queue in enumerate(self.waiting):
+                run = self.running[core]
+                for placed in queue if run is None else (run, *queue):
+                    need_kb = work.memory_kb[work.group_of[placed.task]]
+                    timeline.place(core, placed.start_s, placed.end_s, need_kb)
+            self._timeline = timeline
+        timeline.advance(uptime)
+        return timeline
+
+    def set_timeline(self, timeline: VmTimeline) -> None:
+        """Keep a timeline that holds all unfinished tasks."""
+        self._timeline = timeline
+
+    # ----------------------------------------------------------------- credits
+
+    def credits(self, now_s: int) -> float:
+        """CPU credits of a burstable VM; earned all the time, spent by what runs."""
+        assert self.burstable is not None
+        return min(max(self._unbounded_credits(now_s), 0.0), self.burstable.credit_cap)
+
+    def credits_lacking(self, now_s: int) -> float:
+        """Credits that the tasks at full speed have spent without having them."""
+        return max(-self._unbounded_credits(now_s), 0.0) if self.n_at_full_speed else 0.0
+
+    def count_running(self, now_s: int, full_speed: int, baseline: int) -> None:
+        """Settle the credits, then change how many tasks run in each mode."""
+        self._credit_balance = self.credits(now_s)
+        self._credit_at_s = max(self.uptime_s(now_s), 0)
+        self.n_at_full_speed += full_speed
+        self.n_at_baseline += baseline
+
+    def _unbounded_credits(self, now_s: int) -> float:
+        assert self.burstable is not None
+        elapsed = max(self.uptime_s(now_s), 0) - self._credit_at_s
+        spent = (self.n_at_full_speed + self.n_at_baseline * self.burstable.baseline_fraction) / _SECONDS_PER_CREDIT
+        return self._credit_balance + (self.burstable.credits_per_hour / SECONDS_PER_HOUR - spent) * elapsed
+
+
+def take_task(vm: Vm, task: int, now_s: int) -> bool:
+    """Take a task from a VM, one that runs there or one that waits; False if it is not there."""
+    placed = vm.run_of(task)
+    if placed is not None:
+        core, run = placed
+        vm.running[core] = None
+        if vm.burstable is not None:
+            burst = run.mode == FULL_SPEED
+            vm.count_running(now_s, -int(burst), -int(not burst))
+    else:
+        found = next(((queue, run) for queue in vm.waiting for run in queue if run.task == task), None)
+        if found is None:
+            return False
+        found[0].remove(found[1])
+    vm.n_left -= 1
+    vm.disordered = True
+    vm.timetable_changed()
+    return True
+
+
+def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: int, duration_s: int) -> int | None:
+    """Append a task to a VM by list scheduling; return its core, None if it cannot run there."""
+    need_kb = work.memory_kb[work.group_of[task]]
+    start_s = timeline.earliest_start_s(need_kb, duration_s)
+    if start_s is None or duration_s >= NEVER:
+        return None
+    core = timeline.append(start_s, need_kb, duration_s)
+    vm.waiting[core].append(Run(start_s, start_s + duration_s, task, mode))
+    return core
+
+
+def move_up(vm: Vm, now_s: int, work: WorkTable) -> None:
+    """Schedule anew what waits on a VM from which tasks have been taken, in the same order."""
+    vm.disordered = False
+    timeline = VmTimeline(vm.offer.vcpus, vm.memory_kb, max(vm.uptime_s(now_s), vm.first_start_s))
+    for core, running in enumerate(vm.running):
+        if running is not None:
+            timeline.place(core, running.start_s, running.end_s, work.memory_kb[work.group_of[running.task]])
+    waiting = [run for run, _ in vm.waiting_runs()]
+    for queue in vm.waiting:
+        queue.clear()
+    for run in waiting:
+        append_task(vm, timeline, work, run.task, run.mode, run.end_s - run.start_s)
+    vm.set_timeline(timeline)

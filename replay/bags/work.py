@@ -1,0 +1,125 @@
+"""How long tasks run, also those that go on from a checkpoint, and what a hibernated one has saved."""
+
+from __future__ import annotations
+
+import math
+
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
+from ...instances.instance import Instance
+
+_NOISE_S = 1e-9
+
+
+class WorkTable:
+    """Durations of an instance as plain lists: made once, read in every replay.
+
+    A task has a fraction of its work *saved* by checkpoints, 0 at first. What is left is that much less work wherever
+    it goes on: a VM type that is faster for the whole task is as much faster for the rest.
+    """
+
+    __slots__ = (
+        "_baseline",
+        "_checkpoints",
+        "_checkpoints_of",
+        "_dump_s",
+        "_duration_s",
+        "_interval_s",
+        "_is_spot",
+        "_least",
+        "_runtime_s",
+        "_type_of",
+        "group_of",
+        "memory_kb",
+    )
+
+    def __init__(self, instance: Instance) -> None:
+        self.group_of: list[int] = instance.task_group.tolist()
+        """Group of each task."""
+        self.memory_kb: list[int] = instance.memory_kb.tolist()
+        """Memory need of each group."""
+        self._runtime_s: list[list[int]] = instance.runtime_s.tolist()
+        self._duration_s: list[list[list[int]]] = instance.duration_s.tolist()
+        self._checkpoints = instance.checkpoint is not None
+        self._checkpoints_of: list[list[float]] = instance.checkpoint_count.tolist()
+        self._interval_s: list[float] = instance.checkpoint_interval_s.tolist()
+        self._dump_s: list[float] = instance.dump_s.tolist()
+        self._type_of = [offer.type_index for offer in instance.offers]
+        self._is_spot = [offer.market == "spot" for offer in instance.offers]
+        self._least: dict[tuple[int, int], tuple[int, int, int] | None] = {}
+        bursts = [offer.vm_type.burstable for offer in instance.offers]
+        self._baseline = [burst.baseline_fraction if burst is not None else 1.0 for burst in bursts]
+
+    def runtime_s(self, task: int, offer: int) -> int:
+        """Run time of the whole task on an offer at full speed without checkpoints; `NEVER` if it cannot run there."""
+        return self._runtime_s[self.group_of[task]][self._type_of[offer]]
+
+    def duration_s(self, task: int, offer: int, mode: int, saved: float = 0.0) -> int:
+        """How long a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
+
+        Parameters
+        ----------
+        task, offer : int
+            Indices in the instance.
+        mode : int
+            `FULL_SPEED`, or `BASELINE` on burstable VMs.
+        saved : float
+            Fraction of the task that is saved.
+        """
+        group = self.group_of[task]
+        whole_task = self._duration_s[group][offer][mode]
+        if saved == 0.0 or whole_task >= NEVER:
+            return whole_task
+        work = self._runtime_s[group][self._type_of[offer]] * (1.0 - saved)
+        seconds = work + self._count(group, offer, work) * self._dump_s[group]
+        return math.ceil(seconds / (self._baseline[offer] if mode == BASELINE else 1.0) - _NOISE_S)
+
+    def least(self, offer: int, mode: int) -> tuple[int, int, int] | None:
+        """Least duration, run time and memory need, each over all tasks that can run on an offer; None without any."""
+        if (offer, mode) not in self._least:
+            groups = [group for group, row in enumerate(self._duration_s) if row[offer][mode] < NEVER]
+            column = self._type_of[offer]
+            self._least[offer, mode] = (
+                (
+                    min(self._duration_s[group][offer][mode] for group in groups),
+                    min(self._runtime_s[group][column] for group in groups),
+                    min(self.memory_kb[group] for group in groups),
+                )
+                if groups
+                else None
+            )
+        return self._least[offer, mode]
+
+    def checkpoints(self, task: int, offer: int, saved: float = 0.0) -> int:
+        """Checkpoints that a task takes on an offer if it runs to its end."""
+        group = self.group_of[task]
+        if not (self._checkpoints and self._is_spot[offer]):
+            return 0
+        if saved == 0.0:
+            return int(self._checkpoints_of[group][self._type_of[offer]])
+        return self._count(group, offer, self._runtime_s[group][self._type_of[offer]] * (1.0 - saved))
+
+    def checkpoints_until(self, task: int, offer: int, mode: int, saved: float, elapsed_s: int) -> int:
+        """Checkpoints that are written when a task has been running for so long."""
+        count = self.checkpoints(task, offer, saved)
+        if count == 0:
+            return 0
+        group = self.group_of[task]
+        speed = self._baseline[offer] if mode == BASELINE else 1.0
+        done = math.floor((elapsed_s * speed + _NOISE_S) / (self._interval_s[group] + self._dump_s[group]))
+        return min(count, done)
+
+    def saved_by(self, task: int, offer: int, checkpoints: int) -> tuple[float, float]:
+        """Fraction of a task, and seconds of its work on an offer, that so many checkpoints save."""
+        seconds = checkpoints * self._interval_s[self.group_of[task]]
+        return seconds / self.runtime_s(task, offer), seconds
+
+    def _count(self, group: int, offer: int, work_s: float) -> int:
+        """Checkpoints of so much work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
+        if not (self._checkpoints and self._is_spot[offer]):
+            return 0
+        return max(math.ceil((work_s - _NOISE_S) / self._interval_s[group]) - 1, 0)
+
+
+def sustained_mode(burstable: bool) -> int:
+    """Mode in which a VM runs whatever its credits."""
+    return BASELINE if burstable else FULL_SPEED

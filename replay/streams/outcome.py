@@ -1,0 +1,206 @@
+"""What the replay of a job stream comes to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...traces.trace import Trace
+from ...traces.vm_records import MIGRATION_KINDS
+from ..vms import VmBill
+
+if TYPE_CHECKING:
+    from .engine import JobReplay
+    from .vm import JobVm
+
+
+@dataclass(slots=True)
+class JobProgress:
+    """How far a job has come.
+
+    Attributes
+    ----------
+    id, n_tasks, deadline_s : str, int, int
+        The job.
+    finished, late_tasks : int
+        Tasks that are finished; those of them that finished after the deadline of the job.
+    late_s : int
+        By how much they were late, all together.
+    last_finish_s : int
+        When the last of them finished.
+    """
+
+    id: str
+    n_tasks: int
+    deadline_s: int
+    finished: int = 0
+    late_tasks: int = 0
+    late_s: int = 0
+    last_finish_s: int = 0
+
+    def count(self, time_s: int) -> None:
+        """Count a task that finishes."""
+        self.finished += 1
+        self.last_finish_s = time_s
+        if time_s > self.deadline_s:
+            self.late_tasks += 1
+            self.late_s += time_s - self.deadline_s
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """What a job stream comes to under a policy.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    seed : int
+        Of the run times.
+    cost_usd : float
+        Price of all blocks.
+    makespan_s : int or None
+        End of the last task; None if tasks are left unfinished.
+    n_tasks, late_tasks, unfinished_tasks : int
+        Tasks of all jobs; those that finished after the deadline of their job; those that never finished.
+    late_s : int
+        Seconds by which tasks were late, summed: the *under-utilisation* of Thai et al., section 6.3.
+    idle_s : int
+        Seconds in which VMs were ready and ran no task, summed: their *over-utilisation*.
+    busy_s : int
+        Seconds in which VMs ran tasks, summed.
+    blocks : dict of str to int
+        Blocks that are paid, by VM type.
+    suspensions, returns : int
+        Tasks stopped while they ran; tasks taken from the VM they waited for.
+    jobs : tuple of JobProgress
+        Of each job, in the order of submission.
+    bills : tuple of VmBill
+        Bill of each VM; rented from its request on.
+    events : int
+        Events handled, for measuring the engine.
+    policy_counts : dict of str to int
+        What the policy counts beyond this, by name; see `JobPolicy.counts`.
+    """
+
+    policy: str
+    seed: int
+    cost_usd: float
+    makespan_s: int | None
+    n_tasks: int
+    late_tasks: int
+    unfinished_tasks: int
+    late_s: int
+    idle_s: int
+    busy_s: int
+    blocks: dict[str, int]
+    suspensions: int
+    returns: int
+    jobs: tuple[JobProgress, ...]
+    bills: tuple[VmBill, ...]
+    events: int
+    policy_counts: dict[str, int]
+
+    @property
+    def violation_cost_usd(self) -> float | None:
+        """Cost of a task in time, for each that is not (Thai et al., eq. 7 and 8); None if no task is in time."""
+        return violation_cost_usd(self.cost_usd, self.late_tasks + self.unfinished_tasks, self.n_tasks)
+
+
+def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> float | None:
+    """Return ``cost / tasks in time * late tasks`` (Thai et al., eq. 7 and 8); None if no task is in time."""
+    in_time = n_tasks - late_tasks
+    return cost_usd / in_time * late_tasks if in_time > 0 else None
+
+
+def job_outcome(replay: JobReplay) -> JobOutcome:
+    """Return what an ended replay came to."""
+    bills = tuple(_bill(replay, vm) for vm in replay.vms)
+    blocks = dict.fromkeys(replay.stream.type_names, 0)
+    for vm in replay.vms:
+        blocks[vm.offer.vm_type.name] += _blocks(replay, vm)
+    progress: Sequence[JobProgress] = replay.progress
+    busy_s = sum(vm.busy_s for vm in replay.vms)
+    return JobOutcome(
+        policy=replay.policy.name,
+        seed=replay.drawn.seed,
+        cost_usd=math.fsum(bill.cost_usd for bill in bills),
+        makespan_s=None if replay.unfinished else max(job.last_finish_s for job in progress),
+        n_tasks=len(replay.job_of),
+        late_tasks=sum(job.late_tasks for job in progress),
+        unfinished_tasks=replay.unfinished,
+        late_s=sum(job.late_s for job in progress),
+        idle_s=sum(max(vm.terminated_s - vm.ready_s, 0) for vm in replay.vms) - busy_s,
+        busy_s=busy_s,
+        blocks=blocks,
+        suspensions=replay.counts["suspensions"],
+        returns=replay.counts["returns"],
+        jobs=tuple(progress),
+        bills=bills,
+        events=replay.counts["events"],
+        policy_counts=replay.policy.counts(replay),
+    )
+
+
+def _blocks(replay: JobReplay, vm: JobVm) -> int:
+    return (replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // replay.stream.block_s
+
+
+def _bill(replay: JobReplay, vm: JobVm) -> VmBill:
+    price = replay.stream.vm_types[vm.type_index].price_usd_per_block
+    offer = vm.offer
+    cost = price * _blocks(replay, vm)
+    return VmBill(vm.name, offer.vm_type.name, offer.market, vm.requested_s, vm.terminated_s, 0, cost)
+
+
+def job_trace(replay: JobReplay, outcome: JobOutcome) -> Trace:
+    """Return the trace of an ended replay that was made with ``record=True``."""
+    assert replay.records is not None, "the replay keeps no record"
+    stream = replay.stream
+    run: dict[str, Any] = {
+        "record": "run",
+        "policy": replay.policy.name,
+        "day": replay.drawn.seed,
+        "timeline": {"name": "no hibernations", "events": []},
+        "billing": {
+            "first_hour_free": False,
+            "hibernated_usd_per_gb_hour": 0.0,
+            "block_s": stream.block_s,
+            "from_request": True,
+        },
+        "hibernation": True,
+        "jobs": [
+            {
+                "id": job.id,
+                "application": job.application,
+                "submitted_s": job.submitted_s,
+                "deadline_s": job.deadline_s,
+                "n_tasks": job.n_tasks,
+            }
+            for job in replay.jobs
+        ],
+    }
+    nothing = dict.fromkeys(("hibernations", "resumes", "steal_attempts", "steals", "tasks_stolen"), 0)
+    end: dict[str, Any] = {
+        "record": "end",
+        "t": replay.now_s,
+        "cost_usd": outcome.cost_usd,
+        "makespan_s": outcome.makespan_s,
+        "finished": outcome.n_tasks - outcome.unfinished_tasks,
+        "late_tasks": outcome.late_tasks,
+        "unfinished": replay.unfinished_ids(),
+        **nothing,
+        "on_demand_started": len(replay.vms),
+        "migrations": dict.fromkeys(MIGRATION_KINDS, 0),
+        "checkpoints": 0,
+        "recoveries": 0,
+        "cpu_time_saved_s": 0.0,
+        "late_s": outcome.late_s,
+        "idle_s": outcome.idle_s,
+        "blocks": outcome.blocks,
+        "suspensions": outcome.suspensions,
+        "returns": outcome.returns,
+    }
+    return Trace(replay.drawn.instance.to_document(), run, replay.records, end)

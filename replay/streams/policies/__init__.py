@@ -1,0 +1,155 @@
+"""The policies for job streams, by their names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+
+from ....core.errors import InputError, Issue
+from ....core.wording import counted
+from ....instances.streams.draws import most_vms_of_a_type
+from ....instances.streams.stream import JobStream
+from ..policy import JobPolicy
+from .a2ha import A2ha, A2haSettings
+from .fixed_fleet import FixedFleet
+from .known import Known, KnownPaidBlocks
+from .unknown import Sampling, Unknown, UnknownLearning, UnknownPaidBlocks
+
+MOST_VMS = 10_000
+KNOWING_POLICIES: dict[str, type[Known]] = {policy.name: policy for policy in (Known, KnownPaidBlocks)}
+SAMPLING_POLICIES: dict[str, type[Unknown]] = {
+    policy.name: policy for policy in (Unknown, UnknownPaidBlocks, UnknownLearning)
+}
+
+_FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
+
+
+def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
+    """Make settings of ``a2ha`` of texts, by their names.
+
+    Raises
+    ------
+    InputError
+        If there is no setting of a name; close names are suggested. If a value is none of it.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    known = [field.name for field in fields(A2haSettings)]
+    issues = []
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            issues.append(Issue("", f"is no setting of a2ha ({hint})", value=name))
+    if issues:
+        raise InputError("a2ha", issues)
+    try:
+        return TypeAdapter(A2haSettings).validate_python(dict(options))
+    except ValidationError as error:
+        wrong = [Issue("", item["msg"].lower(), str(item["loc"][0]), item["input"]) for item in error.errors()]
+        raise InputError("a2ha", wrong) from None
+
+
+def job_policies(
+    stream: JobStream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> list[Callable[[], JobPolicy]]:
+    """Return what makes each of several policies; see `job_policy`.
+
+    Raises
+    ------
+    InputError
+        With all that cannot be used.
+    """
+    if isinstance(names, str):
+        raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
+    makers: list[Callable[[], JobPolicy]] = []
+    issues: list[Issue] = []
+    for name in names:
+        try:
+            makers.append(job_policy(stream, name, sampling, a2ha))
+        except InputError as error:
+            issues += error.issues
+    if issues:
+        raise InputError("policy", issues)
+    return makers
+
+
+def job_policy(
+    stream: JobStream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> Callable[[], JobPolicy]:
+    """Return what makes a policy by its name: each replay needs a fresh one.
+
+    Parameters
+    ----------
+    stream : JobStream
+        The stream that it is for.
+    name : str
+        One of `KNOWING_POLICIES` or `SAMPLING_POLICIES`, ``a2ha``, or a fixed fleet: a VM type, or what follows the
+        last dot of its name, and a number, e.g. ``m3.large.4`` or ``large.4``.
+    sampling : Sampling, optional
+        How policies sample that know nothing at first.
+    a2ha : A2haSettings, optional
+        Parameters of ``a2ha``.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy; close names are suggested. If it cannot run the jobs of the stream.
+    """
+    if name in KNOWING_POLICIES:
+        return KNOWING_POLICIES[name]
+    if name == A2ha.name:
+        _demand_type_for_all(stream, name, 0)
+        return partial(A2ha, a2ha)
+    if name in SAMPLING_POLICIES:
+        return partial(SAMPLING_POLICIES[name], sampling)
+    fleet = _FLEET.fullmatch(name)
+    types = _types_called(stream.type_names, fleet["type"]) if fleet else []
+    if fleet is None or not types:
+        raise InputError("policy", [Issue("", f"is no policy ({_hint(stream, name)})", value=name)])
+    if len(types) > 1:
+        both = " or ".join(f"{stream.type_names[index]}.{fleet['count']}" for index in types)
+        raise InputError("policy", [Issue("", f"could be {both}; give the whole name of the type", value=name)])
+    count = int(fleet["count"])
+    useful = most_vms_of_a_type(stream)
+    if not 1 <= count <= min(useful, MOST_VMS):
+        rule = f"must end in a number of VMs from 1 to {min(useful, MOST_VMS)}"
+        if count > useful:
+            has = f"{counted(stream.n_tasks, 'task')} and {counted(len(stream.vm_types), 'VM type')}"
+            rule += f" ({stream.name} has {has}; more VMs than there are tasks help nobody)"
+        raise InputError("policy", [Issue("", rule, value=name)])
+    _demand_type_for_all(stream, name, types[0])
+    return lambda: FixedFleet(name, types[0], count)
+
+
+def _demand_type_for_all(stream: JobStream, policy: str, type_index: int) -> None:
+    """Refuse a policy that rents VMs of one type only, if some job cannot run there."""
+    vm_type = stream.type_names[type_index]
+    used = [stream.application(name) for name in dict.fromkeys(job.application for job in stream.jobs)]
+    unable = [application.name for application in used if vm_type not in application.runtime_s]
+    if unable:
+        able = [name for name in stream.type_names if all(name in application.runtime_s for application in used)]
+        rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents; "
+        rule += f"all applications can run on {' or '.join(able[:8])}" if able else "no VM type can run all of them"
+        raise InputError("policy", [Issue("", rule, value=policy)])
+
+
+def _types_called(names: Sequence[str], wanted: str) -> list[int]:
+    if wanted in names:
+        return [names.index(wanted)]
+    return [index for index, name in enumerate(names) if name.rsplit(".", 1)[-1] == wanted]
+
+
+def _hint(stream: JobStream, name: str) -> str:
+    fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
+    names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
+    several = name.split(",")
+    if len(several) > 1:
+        return "give them one by one: " + " ".join(f"--policy {part.strip()}" for part in several)
+    close = difflib.get_close_matches(name, [*names, *fleets], n=1)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"there are {', '.join(names)}, and fixed fleets such as {fleets[0]}"

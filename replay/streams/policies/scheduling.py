@@ -1,0 +1,204 @@
+"""Algorithm 1 of Thai et al.: a job goes to the instances that exist, and what is left to new ones by Model 6."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ....models.streams.sizing import SizingProblem, TypeChoice
+from ....solvers.streams.sizing import size_job
+
+if TYPE_CHECKING:
+    from ..engine import JobReplay
+    from ..vm import JobVm
+    from .forecast import Forecast
+
+if TYPE_CHECKING:
+    from ..engine import JobReplay
+    from ..vm import JobVm
+    from .forecast import Forecast
+
+_NOISE_S = 1e-6
+"""Forecasts are sums of floating-point numbers; what is less than this is none of their business."""
+
+
+def schedule_job(
+    replay: JobReplay, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
+) -> None:
+    """Assign tasks of a job to existing VMs, then to new ones (Algorithm 1).
+
+    Parameters
+    ----------
+    replay : JobReplay
+        The replay.
+    forecast : Forecast
+        What the policy expects; it knows the job.
+    job : int
+        The job.
+    tasks : iterable of int
+        Those of its tasks that are to be assigned.
+    new_blocks : bool
+        Whether existing VMs may run into blocks that are not paid yet.
+    """
+    bag = _Bag(replay, tasks)
+    _use_existing(replay, forecast, job, bag, within_paid_blocks=True)
+    if new_blocks:
+        _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
+    if not bag:
+        return
+    counts = _model_6(replay, forecast, job, len(bag))
+    if counts is None:
+        _use_existing(replay, forecast, job, bag, within_paid_blocks=True, in_time=False)
+        counts = _too_late(replay, forecast, job, len(bag))
+    vms = [replay.start_vm(index) for index, count in enumerate(counts) for _ in range(count)]
+    _fill(forecast, job, bag, vms)
+
+
+class _Bag:
+    """Tasks to be assigned; one that was suspended on a VM goes back there first, where it need not start anew."""
+
+    def __init__(self, replay: JobReplay, tasks: Iterable[int]) -> None:
+        self._replay = replay
+        self._tasks = deque(tasks)
+        self._left = set(self._tasks)
+        self._suspended_on: dict[int, deque[int]] = {}
+        for task in self._tasks:
+            if task in replay.suspended:
+                self._suspended_on.setdefault(replay.suspended[task][0], deque()).append(task)
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def assign_one(self, vm: JobVm) -> None:
+        """Assign a task to a VM."""
+        task = self._next(self._suspended_on.get(vm.index))
+        if task is None:
+            task = self._next(self._tasks)
+        assert task is not None
+        self._left.discard(task)
+        self._replay.assign(task, vm)
+
+    def _next(self, tasks: deque[int] | None) -> int | None:
+        """Take the first that is still left."""
+        while tasks:
+            task = tasks.popleft()
+            if task in self._left:
+                return task
+        return None
+
+
+def _use_existing(
+    replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
+) -> None:
+    """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
+
+    The text (section 3.2) allows it as long as there is no "additional cost", the algorithm as long as the deadline is
+    met: first what fits the blocks that are paid anyhow, then what needs another one. That one may be dear: of a VM
+    that Model 6 would not rent for this job. Policies that keep to the text leave the second out. Of a job that no VM
+    can finish in time, what is late anyhow fills paid blocks as well.
+    """
+    deadline_s = replay.jobs[job].deadline_s if in_time else math.inf
+    slack: list[tuple[float, int]] = []
+    for vm in replay.vms:
+        expected = forecast.runtime_s(job, vm.type_index)
+        if not bag or not vm.alive or expected == math.inf:
+            continue
+        free_s = forecast.free_s(vm)
+        until_s = replay.paid_until_s(vm, math.ceil(free_s - _NOISE_S)) if within_paid_blocks else deadline_s
+        slack.append((free_s + expected - min(until_s, deadline_s), vm.index))
+    heapq.heapify(slack)
+    while slack and bag:
+        excess, index = slack[0]
+        if excess > _NOISE_S:
+            return
+        vm = replay.vms[index]
+        bag.assign_one(vm)
+        heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
+
+
+def _model_6(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
+    """VMs of each type that Model 6 asks for (lines 5 and 6); None if none can finish a task by the deadline."""
+    stream = replay.stream
+    choices = tuple(
+        TypeChoice(vm_type.name, vm_type.price_usd_per_block, expected)
+        for vm_type, expected in zip(stream.vm_types, forecast.exact_runtime_s(job), strict=True)
+    )
+    left_s = max(replay.jobs[job].deadline_s - replay.now_s, 0)
+    problem = SizingProblem(n_tasks, left_s, stream.creation_overhead_s, stream.block_s, choices)
+    # Exact as the integer programme, and the same answer among equals; a replay asks for it too often for a solver.
+    sizing = size_job(problem, method="dynamic-programme")
+    return list(sizing.counts.values()) if sizing.status == "optimal" else None
+
+
+def _too_late(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
+    """Choose VMs where none can finish a task by the deadline: of the fastest type, for as few blocks as a task needs.
+
+    The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs
+    would save what their creation takes of the blocks, and be later by far.
+    """
+    stream = replay.stream
+    seconds = [forecast.runtime_s(job, index) for index in range(len(stream.vm_types))]
+    fastest = seconds.index(min(seconds))
+    blocks = math.ceil((stream.creation_overhead_s + seconds[fastest]) / stream.block_s - _NOISE_S)
+    room_s = blocks * stream.block_s - stream.creation_overhead_s
+    tasks_each = max(math.floor(room_s / seconds[fastest] + _NOISE_S), 1)
+    return [-(-n_tasks // tasks_each) if index == fastest else 0 for index in range(len(seconds))]
+
+
+def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[JobVm]) -> None:
+    """Deal the tasks to new VMs, each to where it finishes first: the even load that eq. 5 assumes."""
+    ends = [(vm.ready_s + forecast.runtime_s(job, vm.type_index), place) for place, vm in enumerate(vms)]
+    heapq.heapify(ends)
+    while bag:
+        end_s, place = ends[0]
+        bag.assign_one(vms[place])
+        heapq.heapreplace(ends, (end_s + forecast.runtime_s(job, vms[place].type_index), place))
+
+
+def reassign(replay: JobReplay, forecast: Forecast) -> int:
+    """Move from each VM the first task that is expected to be late, to the VM with the largest permissible delay.
+
+    Only what waits is moved: a task that runs would lose what it has done. The task is the next that the receiver
+    runs, which is what delays all others by its run time (line 5); and it must be in time there itself: "execute an
+    additional task without resulting in a deadline violation". VMs that take samples neither give nor take.
+
+    Returns
+    -------
+    int
+        Tasks moved.
+    """
+    moved = 0
+    delay_s: dict[int, float] = {}
+    vms = [vm for vm in replay.vms if vm.alive and vm.index not in forecast.held_until_s]
+    for vm in vms:
+        task = forecast.first_late_task(vm) if vm.queue else None
+        target = None if task is None else _target(replay, forecast, task, vm, vms, delay_s)
+        if task is not None and target is not None:
+            replay.take_back(task, vm)
+            replay.assign(task, target, 0)
+            delay_s.pop(vm.index, None)
+            del delay_s[target.index]
+            moved += 1
+    return moved
+
+
+def _target(
+    replay: JobReplay, forecast: Forecast, task: int, source: JobVm, vms: list[JobVm], delay_s: dict[int, float]
+) -> JobVm | None:
+    """VM with the largest permissible delay of those that can take a task (line 5); ``delay_s`` is what is known."""
+    job = replay.job_of[task]
+    best, best_delay = None, -math.inf
+    for vm in vms:
+        expected = forecast.runtime_s(job, vm.type_index)
+        if vm is source or expected == math.inf:
+            continue
+        if vm.index not in delay_s:
+            delay_s[vm.index] = forecast.permissible_delay_s(vm)
+        delay = delay_s[vm.index]
+        in_time = forecast.next_start_s(vm) + expected <= replay.jobs[job].deadline_s
+        if in_time and delay >= expected and delay > best_delay:
+            best, best_delay = vm, delay
+    return best
