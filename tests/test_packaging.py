@@ -57,9 +57,14 @@ def test_every_data_file_is_packaged() -> None:
 
 
 def test_the_printed_numbers_of_the_papers_are_packaged() -> None:
-    folder = ROOT / "benchmarks" / "published"
-    patterns = SETUPTOOLS["package-data"]["spotbag.benchmarks.published"]
-    assert {path for pattern in patterns for path in folder.glob(pattern)} == set(folder.rglob("*.json"))
+    packaged = {
+        path
+        for package, patterns in SETUPTOOLS["package-data"].items()
+        if package.startswith("spotbag.benchmarks")
+        for pattern in patterns
+        for path in folder_of(package).glob(pattern)
+    }
+    assert packaged == set((ROOT / "benchmarks").rglob("*.json"))
 
 
 def test_every_folder_with_modules_is_packaged() -> None:

@@ -9,7 +9,10 @@ import math
 
 import pytest
 
-from spotbag.benchmarks.comparison import (
+from spotbag.core.errors import InputError
+from spotbag.instances.bags.best_known import BestKnown, best_known
+from spotbag.instances.library import library_instance
+from spotbag.spotbag.benchmarks.bags.comparison import (
     Case,
     Row,
     as_object,
@@ -25,9 +28,6 @@ from spotbag.benchmarks.comparison import (
     summarise,
     total_by_method,
 )
-from spotbag.core.errors import InputError
-from spotbag.instances.bags.best_known import BestKnown, best_known
-from spotbag.instances.library import library_instance
 
 TWO_CORES = library_instance("tiny/two-cores")
 KNOWN = BestKnown(
@@ -105,7 +105,7 @@ def test_an_interrupted_run_is_the_last() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "spotbag.benchmarks.comparison.run_case",
+            "spotbag.benchmarks.bags.comparison.run_case",
             lambda case, _: Row("two", case.method, 0, "no-plan", interrupted=True),
         )
         assert [entry.method for entry in runs()] == ["greedy"]
@@ -115,7 +115,7 @@ def test_an_interrupted_run_is_the_last() -> None:
                 raise KeyboardInterrupt
             return row("greedy", 1.0)
 
-        patch.setattr("spotbag.benchmarks.comparison.run_case", interrupt)
+        patch.setattr("spotbag.benchmarks.bags.comparison.run_case", interrupt)
         assert [entry.method for entry in runs()] == ["greedy"]
 
 

@@ -9,9 +9,28 @@ import math
 
 import pytest
 
-from spotbag.benchmarks.published.burst_hads import BOTH, bench_burst_hads, n_burst_hads_days
-from spotbag.benchmarks.published.burst_hads_days import SCENARIOS as BURST_SCENARIOS
-from spotbag.benchmarks.published.claims import (
+from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.runs import replay_day
+from spotbag.spotbag.benchmarks.bags.burst_hads.rows import BOTH, bench_burst_hads, n_burst_hads_days
+from spotbag.spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
+from spotbag.spotbag.benchmarks.bags.hads.rows import bench_hads, n_hads_days
+from spotbag.spotbag.benchmarks.bags.hads.runs import SCENARIOS
+from spotbag.spotbag.benchmarks.bags.paper_days import (
+    DayOptions,
+    Misses,
+    collect_misses,
+    library_job,
+    make_plan,
+    miss_causes,
+    paper_scenario,
+    replay_cell,
+    vms_of,
+    with_paper_d_spot,
+)
+from spotbag.spotbag.benchmarks.bags.printed import burst_hads_figures, hads_figures
+from spotbag.spotbag.benchmarks.claims import (
     Claim,
     all_hold,
     is_above,
@@ -21,29 +40,7 @@ from spotbag.benchmarks.published.claims import (
     show,
     verdicts_in_words,
 )
-from spotbag.benchmarks.published.comparison_rows import (
-    ComparisonRow,
-    PublishedComparisonResult,
-    format_result,
-    format_rows_csv,
-)
-from spotbag.benchmarks.published.figures import burst_hads_figures, hads_figures
-from spotbag.benchmarks.published.hads import bench_hads, n_hads_days
-from spotbag.benchmarks.published.hads_days import SCENARIOS
-from spotbag.benchmarks.published.late_days import Misses, collect_misses, miss_causes
-from spotbag.benchmarks.published.published_days import (
-    DayOptions,
-    library_job,
-    make_plan,
-    paper_scenario,
-    replay_cell,
-    vms_of,
-    with_paper_d_spot,
-)
-from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
-from spotbag.heuristics.bags.d_spot import estimate_d_spot
-from spotbag.instances.library import library_instance
-from spotbag.replay.bags.runs import replay_day
+from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult, format_result, format_rows_csv
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long

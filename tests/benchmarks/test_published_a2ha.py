@@ -12,12 +12,23 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from spotbag.benchmarks.published.a2ha import _true_optimum, bench_a2ha
-from spotbag.benchmarks.published.a2ha_claims import a2ha_claims, same_hosts_difference
-from spotbag.benchmarks.published.a2ha_docs import BEGIN, END, section
-from spotbag.benchmarks.published.a2ha_figures import LONG_QUANTITIES, a2ha_figures
-from spotbag.benchmarks.published.a2ha_pictures import PICTURES
-from spotbag.benchmarks.published.a2ha_runs import (
+from spotbag.cli.bench import app
+from spotbag.core.statistics import sd_of
+from spotbag.instances.streams.draws import draws
+from spotbag.instances.streams.stream_files import library_job_stream
+from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
+from spotbag.replay.streams.policies.a2ha import A2haSettings
+from spotbag.replay.streams.runs import replay_jobs
+from spotbag.solvers.streams.paid_units import least_makespan_within
+from spotbag.spotbag.benchmarks.claims import Claim
+from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
+from spotbag.spotbag.benchmarks.streams.a2ha.docs import BEGIN, END, section
+from spotbag.spotbag.benchmarks.streams.a2ha.pictures import PICTURES
+from spotbag.spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
+from spotbag.spotbag.benchmarks.streams.a2ha.rows import _true_optimum, bench_a2ha
+from spotbag.spotbag.benchmarks.streams.a2ha.runs import (
     AT_THE_START,
     LONG_JOB,
     SHORT_JOBS,
@@ -35,17 +46,6 @@ from spotbag.benchmarks.published.a2ha_runs import (
     optimal_by_paper,
     sweep_ratios,
 )
-from spotbag.benchmarks.published.claims import Claim
-from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
-from spotbag.cli.bench import app
-from spotbag.core.statistics import sd_of
-from spotbag.instances.streams.draws import draws
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
-from spotbag.replay.streams.policies.a2ha import A2haSettings
-from spotbag.replay.streams.runs import replay_jobs
-from spotbag.solvers.streams.paid_units import least_makespan_within
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
 
@@ -461,9 +461,9 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_runs_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.published.a2ha_runs.RATIOS", (0.5, 0.75, 1.0))
-    monkeypatch.setattr("spotbag.benchmarks.published.a2ha_runs.SHORT_JOBS", ("image", "synthetic"))
-    monkeypatch.setattr("spotbag.benchmarks.published.a2ha_runs._SEEDS_A_BATCH", 1)
+    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.RATIOS", (0.5, 0.75, 1.0))
+    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.SHORT_JOBS", ("image", "synthetic"))
+    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs._SEEDS_A_BATCH", 1)
     told: list[int] = []
     one, two = (
         a2ha_runs({1: 129}, A2haOptions(2, 5, jobs, 0.1), lambda done, label: told.append(done)) for jobs in (1, 2)

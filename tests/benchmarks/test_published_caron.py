@@ -9,11 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.benchmarks.published.caron import bench_caron, n_caron_steps
-from spotbag.benchmarks.published.caron_claims import Lower, caron_claims, compared, counted
-from spotbag.benchmarks.published.caron_docs import BEGIN, END, section
-from spotbag.benchmarks.published.caron_pictures import PICTURES
-from spotbag.benchmarks.published.caron_runs import (
+from spotbag.instances.platforms.agent_trees import many_resources, regrouped
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.replay.platforms.runs import replay_platform
+from spotbag.spotbag.benchmarks.claims import Claim
+from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.spotbag.benchmarks.paper_pictures import write_pictures
+from spotbag.spotbag.benchmarks.paper_tables import with_section
+from spotbag.spotbag.benchmarks.platforms.caron.claims import Lower, caron_claims, compared, counted
+from spotbag.spotbag.benchmarks.platforms.caron.docs import BEGIN, END, section
+from spotbag.spotbag.benchmarks.platforms.caron.pictures import PICTURES
+from spotbag.spotbag.benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
+from spotbag.spotbag.benchmarks.platforms.caron.runs import (
     MONEY,
     PATIENT,
     POLICIES,
@@ -31,15 +39,7 @@ from spotbag.benchmarks.published.caron_runs import (
     measured,
     replayed,
 )
-from spotbag.benchmarks.published.caron_trees import TreeRuns, shape_of, tree_runs
-from spotbag.benchmarks.published.claims import Claim
-from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.published.docs_section import with_section
-from spotbag.benchmarks.published.pictures import write_pictures
-from spotbag.instances.platforms.agent_trees import many_resources, regrouped
-from spotbag.instances.platforms.job_draws import JobSet
-from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.runs import replay_platform
+from spotbag.spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)

@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.published.claims import Claim
-from spotbag.benchmarks.published.comparison_rows import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.published.docs_section import with_section
-from spotbag.benchmarks.published.pictures import prepare_pictures, write_pictures
-from spotbag.benchmarks.published.thai import bench_thai
-from spotbag.benchmarks.published.thai_claims import thai_claims
-from spotbag.benchmarks.published.thai_docs import BEGIN, END, section
-from spotbag.benchmarks.published.thai_figures import thai_figures
-from spotbag.benchmarks.published.thai_notes import work_percent
-from spotbag.benchmarks.published.thai_pictures import PICTURES
-from spotbag.benchmarks.published.thai_runs import (
+from spotbag.core.errors import SpotbagError
+from spotbag.core.statistics import Statistic, mean_of, quotient
+from spotbag.instances.streams.stream_files import library_job_stream
+from spotbag.replay.streams.outcome import JobOutcome
+from spotbag.replay.streams.policies.unknown import Sampling
+from spotbag.replay.streams.runs import replay_jobs
+from spotbag.spotbag.benchmarks.claims import Claim
+from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.spotbag.benchmarks.paper_tables import with_section
+from spotbag.spotbag.benchmarks.streams.thai.claims import thai_claims
+from spotbag.spotbag.benchmarks.streams.thai.docs import BEGIN, END, section
+from spotbag.spotbag.benchmarks.streams.thai.notes import work_percent
+from spotbag.spotbag.benchmarks.streams.thai.pictures import PICTURES
+from spotbag.spotbag.benchmarks.streams.thai.printed import thai_figures
+from spotbag.spotbag.benchmarks.streams.thai.rows import bench_thai
+from spotbag.spotbag.benchmarks.streams.thai.runs import (
     KNOWN,
     SAMPLING_FRACTIONS,
     UNKNOWN,
@@ -31,12 +37,6 @@ from spotbag.benchmarks.published.thai_runs import (
     n_thai_runs,
     thai_runs,
 )
-from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Statistic, mean_of, quotient
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.streams.outcome import JobOutcome
-from spotbag.replay.streams.policies.unknown import Sampling
-from spotbag.replay.streams.runs import replay_jobs
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 
@@ -327,7 +327,7 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: 
 
 
 def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.published.thai_runs.SAMPLING_FRACTIONS", (0.1,))
+    monkeypatch.setattr("spotbag.benchmarks.streams.thai.runs.SAMPLING_FRACTIONS", (0.1,))
     told: list[tuple[int, str]] = []
     options = ThaiOptions(runs=5)
     thai_runs(FIGURES, options, lambda done, label: told.append((done, label)))

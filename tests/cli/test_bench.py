@@ -92,8 +92,8 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.published.caron_runs._GRID_DRAWS", 1)
-    monkeypatch.setattr("spotbag.benchmarks.published.caron_runs.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
+    monkeypatch.setattr("spotbag.benchmarks.platforms.caron.runs._GRID_DRAWS", 1)
+    monkeypatch.setattr("spotbag.benchmarks.platforms.caron.runs.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
     out = shell.run("bench", "caron", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
     assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
     for title in (
@@ -142,6 +142,6 @@ def test_a_user_who_stops_it_gets_exit_code_130(shell: Shell, monkeypatch: pytes
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spotbag.benchmarks.published.hads_days.hads_days", stop)
+    monkeypatch.setattr("spotbag.benchmarks.bags.hads.runs.hads_days", stop)
     shell.run("bench", "hads", "--out", "rows.csv", code=130)
     assert not (shell.folder / "rows.csv").exists()

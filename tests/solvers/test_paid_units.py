@@ -9,13 +9,13 @@ from all_partitions import least_wall, wall_and_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.benchmarks.paid_units import bags
 from spotbag.core.errors import InputError
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
 from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.solvers.streams import paid_units
 from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
 from spotbag.solvers.streams.paid_units_columns import SharedHosts
+from spotbag.spotbag.benchmarks.streams.paid_units import bags
 
 FAR = 1e9
 """A moment that is not reached."""

@@ -13,9 +13,9 @@ import typer
 from .common import JsonOption, check_output, counting, print_json
 
 if TYPE_CHECKING:
-    from ..benchmarks.published.comparison_rows import PublishedComparisonResult
-    from ..benchmarks.published.pictures import Pictures
-    from ..benchmarks.published.published_days import DayOptions, OnDays
+    from ..benchmarks.bags.paper_days import DayOptions
+    from ..benchmarks.paper import OnDays, PublishedComparisonResult
+    from ..benchmarks.paper_pictures import Pictures
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
 
@@ -64,7 +64,7 @@ def hads_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables 9 to 11 and Figs 8 to 12 of HADS, and what the paper says of them."""
-    from ..benchmarks.published.hads import bench_hads, n_hads_days
+    from ..benchmarks.bags.hads.rows import bench_hads, n_hads_days
 
     options = _options(runs, seed, jobs, rate_scale, d_spot)
     _report(lambda on_days: bench_hads(options, on_days), n_hads_days(options), out, as_json)
@@ -89,7 +89,7 @@ def burst_hads_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
-    from ..benchmarks.published.burst_hads import bench_burst_hads, n_burst_hads_days
+    from ..benchmarks.bags.burst_hads.rows import bench_burst_hads, n_burst_hads_days
 
     options = _options(runs, seed, jobs, rate_scale, d_spot)
     _report(lambda on_days: bench_burst_hads(options, scales.value, on_days), n_burst_hads_days(options), out, as_json)
@@ -107,9 +107,9 @@ def thai_command(
     as_json: JsonOption = False,
 ) -> None:
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
-    from ..benchmarks.published.thai import bench_thai
-    from ..benchmarks.published.thai_pictures import PICTURES
-    from ..benchmarks.published.thai_runs import ThaiOptions, n_thai_runs
+    from ..benchmarks.streams.thai.pictures import PICTURES
+    from ..benchmarks.streams.thai.rows import bench_thai
+    from ..benchmarks.streams.thai.runs import ThaiOptions, n_thai_runs
 
     options = ThaiOptions(runs, seed, jobs)
     _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots, PICTURES)
@@ -133,9 +133,9 @@ def a2ha_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
-    from ..benchmarks.published.a2ha import bench_a2ha
-    from ..benchmarks.published.a2ha_pictures import PICTURES
-    from ..benchmarks.published.a2ha_runs import A2haOptions, n_a2ha_runs
+    from ..benchmarks.streams.a2ha.pictures import PICTURES
+    from ..benchmarks.streams.a2ha.rows import bench_a2ha
+    from ..benchmarks.streams.a2ha.runs import A2haOptions, n_a2ha_runs
 
     options = A2haOptions(runs, seed, jobs, optimum_time)
     _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots, PICTURES)
@@ -163,16 +163,16 @@ def caron_command(
     as_json: JsonOption = False,
 ) -> None:
     """Figs 2 to 7 of Caron & de Assuncao, what the paper says, lower bounds, and what trees of agents cost."""
-    from ..benchmarks.published.caron import bench_caron, n_caron_steps
-    from ..benchmarks.published.caron_pictures import PICTURES
-    from ..benchmarks.published.caron_runs import NUMBERS, CaronOptions
+    from ..benchmarks.platforms.caron.pictures import PICTURES
+    from ..benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
+    from ..benchmarks.platforms.caron.runs import NUMBERS, CaronOptions
 
     options = CaronOptions(runs, seed, jobs, tuple(sorted(set(numbers))) if numbers else NUMBERS)
     _report(lambda on_runs: bench_caron(options, on_runs), n_caron_steps(options), out, as_json, plots, PICTURES)
 
 
 def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
-    from ..benchmarks.published.published_days import DayOptions
+    from ..benchmarks.bags.paper_days import DayOptions
 
     return DayOptions(runs, seed, jobs, rate_scale, d_spot.value)
 
@@ -186,7 +186,7 @@ def _report(
     pictures: Pictures | None = None,
 ) -> None:
     """Run a comparison with a bar, write it, draw its pictures into a folder, print it."""
-    from ..benchmarks.published.comparison_rows import RESULT_ENDINGS, format_result
+    from ..benchmarks.paper import RESULT_ENDINGS, format_result
     from ..core.errors import SpotbagError
     from ..core.text_files import write_text
     from .bench_report import print_result
@@ -196,7 +196,7 @@ def _report(
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
     check_output(out)
     if plots is not None:
-        from ..benchmarks.published.pictures import prepare_pictures
+        from ..benchmarks.paper_pictures import prepare_pictures
 
         prepare_pictures(plots)
     with counting("replaying", days) as count:
@@ -217,7 +217,7 @@ def _report(
 
 
 def _draw(result: PublishedComparisonResult, pictures: Pictures, folder: str) -> None:
-    from ..benchmarks.published.pictures import write_pictures
+    from ..benchmarks.paper_pictures import write_pictures
 
     for path in write_pictures(pictures, result.rows, folder):
         print(f"wrote {path}", file=sys.stderr)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .bench_tables import RATIOS, TABLES, Table
+from ..benchmarks.paper_tables import RATIOS, TABLES, Table
 from .common import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..benchmarks.published.comparison_rows import ComparisonRow, PlanUsed, PublishedComparisonResult
+    from ..benchmarks.paper import ComparisonRow, PlanUsed, PublishedComparisonResult
 
 _UNKNOWN = "-"
 
@@ -92,7 +92,7 @@ def _printed_vms(rows: Sequence[ComparisonRow], job: str) -> str:
 
 
 def _print_table(table: Table, rows: Sequence[ComparisonRow]) -> None:
-    from ..benchmarks.published.claims import show
+    from ..benchmarks.claims import show
 
     known = {(row.job, row.scenario, row.policy, row.quantity): row for row in rows}
     # Rows that are not told apart by the policy have a column for each.
@@ -127,7 +127,7 @@ def _printed(row: ComparisonRow, digits: int) -> str:
 
 def _print_ratios(name: str, rows: Sequence[ComparisonRow]) -> None:
     """Numbers that the paper states, beside what its table gives and ours."""
-    from ..benchmarks.published.claims import show
+    from ..benchmarks.claims import show
 
     title, follows, digits, wording = RATIOS[name]
     columns = [(title, False), ("paper", True), (follows, True), ("ours", True)]
@@ -141,7 +141,7 @@ def _print_ratios(name: str, rows: Sequence[ComparisonRow]) -> None:
 
 def _print_claims(result: PublishedComparisonResult) -> None:
     """The claims in three columns; the reason of one that does not hold is below its numbers."""
-    from ..benchmarks.published.claims import verdicts_in_words
+    from ..benchmarks.claims import verdicts_in_words
 
     print(f"What the paper says: {verdicts_in_words(result.claims)}")
     cells = []

@@ -10,7 +10,7 @@ import typer
 from .common import NO_FEASIBLE_PLAN, JsonOption, busy, check_output, make_table, print_json, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..benchmarks.best_known import Update
+    from ..benchmarks.bags.best_known import Update
     from ..instances.bags.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
@@ -84,7 +84,7 @@ def _library_names(names: list[str]) -> list[str]:
 def _update(names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from .. import __version__
-    from ..benchmarks.best_known import update_best_known
+    from ..benchmarks.bags.best_known import update_best_known
     from ..core.errors import InputError, Issue, SpotbagError
     from ..solvers.bags.methods import find_method
 

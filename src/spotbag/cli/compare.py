@@ -25,7 +25,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..benchmarks.comparison import MethodTotal, Reference, Row, Summary
+    from ..benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
     from ..instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
@@ -63,7 +63,14 @@ def compare_command(
     Gaps are to the best bound of all runs, and of what is known of a library instance. A run without a plan is
     counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input.
     """
-    from ..benchmarks.comparison import in_order, make_cases, make_references, run_cases, summarise, total_by_method
+    from ..benchmarks.bags.comparison import (
+        in_order,
+        make_cases,
+        make_references,
+        run_cases,
+        summarise,
+        total_by_method,
+    )
 
     _check(out, time_limit, instances)
     problems = _load(instances)
@@ -100,7 +107,7 @@ def compare_command(
 
 def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
-    from ..benchmarks.comparison import ROW_FORMATS
+    from ..benchmarks.bags.comparison import ROW_FORMATS
     from ..core.errors import InputError, Issue, SpotbagError
 
     if not time_limit > 0:
@@ -127,7 +134,7 @@ def _load(arguments: Sequence[str]) -> dict[str, Instance]:
 
 
 def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
-    from ..benchmarks.comparison import known_values
+    from ..benchmarks.bags.comparison import known_values
     from ..instances.bags.best_known import best_known
 
     return known_values(problems, best_known())
@@ -138,7 +145,7 @@ def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
 
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from .. import __version__
-    from ..benchmarks.comparison import ROW_FORMATS
+    from ..benchmarks.bags.comparison import ROW_FORMATS
     from ..core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
@@ -151,7 +158,7 @@ def _print_objects(
     totals: Sequence[MethodTotal],
     interrupted: bool,
 ) -> None:
-    from ..benchmarks.comparison import as_object
+    from ..benchmarks.bags.comparison import as_object
 
     print_json(
         {

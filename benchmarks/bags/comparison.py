@@ -1,0 +1,492 @@
+"""Methods side by side on one or several instances: runs, what they are measured by, and what they come to.
+
+A run is a row. Rows without a plan are counted, never averaged: a mean is one of the plans that were found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from statistics import fmean
+from typing import Any, Literal, TypeAlias
+
+from ...core.errors import ModelRefusal, SpotbagError
+from ...core.json_documents import format_json
+from ...core.processes import in_processes
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.best_known import BestKnown
+from ...instances.instance import Instance
+from ...instances.library import library_instance
+from ...solvers.bags.methods import find_method
+from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ...solvers.bags.solve import solve
+
+DEFAULT_METHODS = ("auto", "greedy", "lpt", "ils", "search")
+COMPARISON_FORMAT = "spotbag.comparison/1"
+
+RowStatus: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible", "refused", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run that is to be made.
+
+    Attributes
+    ----------
+    label : str
+        What the instance is called in the rows.
+    instance : Instance
+        The problem.
+    method : str
+        One of `spotbag.solvers.bags.methods.METHODS`.
+    seed : int
+        Of the random numbers.
+    """
+
+    label: str
+    instance: Instance
+    method: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run.
+
+    Attributes
+    ----------
+    instance, method, seed
+        Of the `Case`.
+    status : str
+        That of the result; ``refused`` if the method is not valid for the instance; ``error`` if it
+        failed.
+    objective, cost_usd, makespan_s : number or None
+        Of the plan, if there is one.
+    bound : float or None
+        Proven lower bound of the objective; infinite if the instance is proved infeasible.
+    runtime_s : float or None
+        Time of solving, without reading the instance and without compiling.
+    reason : str
+        Why there is no plan.
+    interrupted : bool
+        Whether the user ended the run.
+    """
+
+    instance: str
+    method: str
+    seed: int
+    status: RowStatus
+    objective: float | None = None
+    bound: float | None = None
+    cost_usd: float | None = None
+    makespan_s: int | None = None
+    runtime_s: float | None = None
+    reason: str = ""
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the plans for an instance are measured by: the best of all runs and of the best known values.
+
+    Attributes
+    ----------
+    instance : str
+        Label of the instance.
+    best, best_by : float and str, optional
+        Smallest objective, and where it comes from.
+    bound, bound_by : float and str, optional
+        Largest bound, and where it comes from; infinite if the instance is proved infeasible.
+    optimum : float, optional
+        The best objective, if the bound proves it.
+    contradiction : str
+        What is wrong if the bound is above the best objective; empty otherwise.
+    """
+
+    instance: str
+    best: float | None = None
+    best_by: str = ""
+    bound: float | None = None
+    bound_by: str = ""
+    optimum: float | None = None
+    contradiction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All runs of a method on an instance; means and worst values are of the runs that found a plan.
+
+    Attributes
+    ----------
+    instance, method : str
+        Of the rows.
+    runs, plans : int
+        How many there are, and how many found a plan.
+    statuses : tuple of (str, int)
+        How many runs ended how.
+    objective_mean, objective_worst, cost_usd_mean, makespan_s_mean : float or None
+        Over the seeds.
+    bound_gap_mean, bound_gap_worst : float or None
+        Relative gap to the best bound.
+    optimum_gap_mean, optimum_gap_worst : float or None
+        Relative gap to the optimum, if that is proved.
+    runtime_s_mean, runtime_s_total : float or None
+        Of the runs that the method did not refuse.
+    reason : str
+        Why a run found no plan.
+    """
+
+    instance: str
+    method: str
+    runs: int
+    plans: int
+    statuses: tuple[tuple[RowStatus, int], ...]
+    objective_mean: float | None
+    objective_worst: float | None
+    cost_usd_mean: float | None
+    makespan_s_mean: float | None
+    bound_gap_mean: float | None
+    bound_gap_worst: float | None
+    optimum_gap_mean: float | None
+    optimum_gap_worst: float | None
+    runtime_s_mean: float | None
+    runtime_s_total: float | None
+    reason: str
+
+    @property
+    def always_optimal(self) -> bool:
+        """Whether every run proved its plan optimal."""
+        return self.statuses == (("optimal", self.runs),)
+
+    @property
+    def gap_mean(self) -> float | None:
+        """Mean gap to the optimum, or to the bound if no optimum is proved."""
+        return self.bound_gap_mean if self.optimum_gap_mean is None else self.optimum_gap_mean
+
+    @property
+    def gap_worst(self) -> float | None:
+        """Worst gap to the optimum, or to the bound if no optimum is proved."""
+        return self.bound_gap_worst if self.optimum_gap_worst is None else self.optimum_gap_worst
+
+
+@dataclass(frozen=True, slots=True)
+class MethodTotal:
+    """A method over all instances.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    instances, solved, optimal : int
+        Instances that it was run on; those it found a plan for; those it proved optimal with every seed.
+    gap_mean, gap_worst : float or None
+        Gap to the optimum, or to the bound where no optimum is proved, over the instances solved.
+    runtime_s : float
+        Of all runs together.
+    """
+
+    method: str
+    instances: int
+    solved: int
+    optimal: int
+    gap_mean: float | None
+    gap_worst: float | None
+    runtime_s: float
+
+
+# ---------------------------------------------------------------------------- runs
+
+
+def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds: int) -> list[Case]:
+    """All runs of a comparison: every method on every instance with every seed; one seed where it makes no difference.
+
+    Parameters
+    ----------
+    instances : mapping
+        Instance by its label.
+    methods : sequence of str
+        Of `spotbag.solvers.bags.methods.METHODS`.
+    seeds : int
+        Seeds 0 to ``seeds - 1``.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown, or the D_spot of an instance can be neither read nor estimated.
+    """
+    numbers = {method: seeds if find_method(method).seeded else 1 for method in methods}
+    resolved = {label: with_d_spot(instance) for label, instance in instances.items()}
+    return [
+        Case(label, instance, method, seed)
+        for label, instance in resolved.items()
+        for method in methods
+        for seed in range(numbers[method])
+    ]
+
+
+def run_case(case: Case, time_limit_s: float | None = None) -> Row:
+    """Make one run; what goes wrong with the method becomes a row as well."""
+    _warm_up(case.method)
+    try:
+        result = solve(case.instance, case.method, time_limit_s=time_limit_s, seed=case.seed)
+    except ModelRefusal as refusal:
+        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
+    except SpotbagError as error:
+        return Row(case.label, case.method, case.seed, "error", reason=str(error))
+    plan = result.schedule
+    return Row(
+        case.label,
+        case.method,
+        case.seed,
+        result.status,
+        result.objective,
+        result.bound,
+        None if plan is None else plan.cost_usd,
+        None if plan is None else plan.makespan_s,
+        result.runtime_s,
+        result.message,
+        result.interrupted,
+    )
+
+
+def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, jobs: int = 1) -> Iterator[Row]:
+    """Make runs, as they are finished; with several jobs in processes of their own, in no particular order.
+
+    An interrupt (Ctrl-C) ends them without a word: what was done until then has been handed out.
+    """
+    rows = _in_processes(cases, time_limit_s, jobs) if jobs > 1 else (run_case(case, time_limit_s) for case in cases)
+    try:
+        for row in rows:
+            yield row
+            if row.interrupted:
+                return
+    except KeyboardInterrupt:
+        return
+
+
+def _in_processes(cases: Sequence[Case], time_limit_s: float | None, jobs: int) -> Iterator[Row]:
+    yield from in_processes(functools.partial(run_case, time_limit_s=time_limit_s), cases, jobs, in_order=False)
+
+
+def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:
+    """Rows in the order of their cases."""
+    places = {(case.label, case.method, case.seed): place for place, case in enumerate(cases)}
+    return sorted(rows, key=lambda row: places[row.instance, row.method, row.seed])
+
+
+@functools.cache
+def _warm_up(method: str) -> None:
+    """Load and compile what a method needs, once in each process: it is no part of the time of a run."""
+    short: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
+    for name in ("search", "columns") if method == "auto" else (method,):
+        for instance in ("tiny/two-cores", "tiny/memory-parts-them"):
+            with contextlib.suppress(SpotbagError):  # one that the method refuses loads nothing
+                solve(library_instance(instance), name, time_limit_s=5.0, options=short.get(name))
+
+
+# ---------------------------------------------------------------------------- what they come to
+
+
+def known_values(instances: Mapping[str, Instance], known: Mapping[str, BestKnown]) -> dict[str, BestKnown]:
+    """Best known values, by label, of the instances that are exactly library instances.
+
+    Parameters
+    ----------
+    instances : mapping
+        Instance by its label.
+    known : mapping
+        Best known values by the name of the library instance.
+    """
+    return {
+        label: known[instance.name]
+        for label, instance in instances.items()
+        if instance.name in known and same_problem(instance, library_instance(instance.name))
+    }
+
+
+def same_problem(one: Instance, other: Instance) -> bool:
+    """Whether two instances ask the same: whatever is not written has its default, descriptions do not matter."""
+    return _asked(one) == _asked(other)
+
+
+def _asked(instance: Instance) -> dict[str, Any]:
+    resolved = with_d_spot(instance)
+    asked = resolved.model_dump(exclude={"name", "description", "provenance", "objective"})
+    return asked | {
+        "cost_weight": resolved.objective.cost_weight,
+        "cost_scale_usd": resolved.cost_scale_usd,
+        "makespan_scale_s": resolved.makespan_scale_s,
+    }
+
+
+def make_references(rows: Iterable[Row], known: Mapping[str, BestKnown]) -> dict[str, Reference]:
+    """Best objective and best bound of each instance, by label; see `Reference`.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        All runs.
+    known : mapping
+        Best known values by label; see `known_values`.
+    """
+    by_label: dict[str, list[Row]] = {}
+    for row in rows:
+        by_label.setdefault(row.instance, []).append(row)
+    return {label: _reference(label, mine, known.get(label)) for label, mine in by_label.items()}
+
+
+def _reference(label: str, rows: Sequence[Row], entry: BestKnown | None) -> Reference:
+    values = [(row.objective, row.method) for row in rows if row.objective is not None]
+    bounds = [(row.bound, row.method) for row in rows if row.bound is not None]
+    if entry is not None:
+        values.append((entry.value, "best known"))
+        bounds.append((entry.bound, "best known"))
+    best, best_by = _first_of_best(values, min)
+    bound, bound_by = _first_of_best(bounds, max)
+    contradiction, optimum = "", None
+    if best is not None and bound is not None:
+        if bound > best + OPTIMALITY_TOLERANCE * abs(best):
+            contradiction = (
+                f"{label}: the bound {bound:.12g} of {bound_by} is above the plan of {best_by}, {best:.12g}; "
+                "one of them is wrong, please report this"
+            )
+        elif closes_gap(best, bound):
+            optimum = best
+    return Reference(label, best, best_by, bound, bound_by, optimum, contradiction)
+
+
+def _first_of_best(
+    pairs: Sequence[tuple[float, str]], best_of: Callable[[Iterable[float]], float]
+) -> tuple[float | None, str]:
+    """The best value, and the first source that gives it, but for rounding: what was run goes before what is known."""
+    if not pairs:
+        return None, ""
+    best = best_of(value for value, _ in pairs)
+    noise = 0.0 if math.isinf(best) else OPTIMALITY_TOLERANCE * abs(best)
+    return best, next(source for value, source in pairs if value == best or abs(value - best) <= noise)
+
+
+def summarise(rows: Iterable[Row], references: Mapping[str, Reference]) -> list[Summary]:
+    """Collect the runs of each method on each instance, in the order of the rows.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        All runs.
+    references : mapping
+        See `make_references`.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.instance, row.method), []).append(row)
+    return [_summary(mine, references[label]) for (label, _), mine in groups.items()]
+
+
+def _summary(rows: Sequence[Row], reference: Reference) -> Summary:
+    objectives = [row.objective for row in rows if row.objective is not None]
+    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
+    makespans = [row.makespan_s for row in rows if row.makespan_s is not None]
+    times = [row.runtime_s for row in rows if row.runtime_s is not None]
+    to_bound = _gaps(objectives, reference.bound)
+    to_optimum = _gaps(objectives, reference.optimum)
+    return Summary(
+        instance=rows[0].instance,
+        method=rows[0].method,
+        runs=len(rows),
+        plans=len(objectives),
+        statuses=tuple(Counter(row.status for row in rows).most_common()),
+        objective_mean=_mean(objectives),
+        objective_worst=max(objectives, default=None),
+        cost_usd_mean=_mean(costs),
+        makespan_s_mean=_mean(makespans),
+        bound_gap_mean=_mean(to_bound),
+        bound_gap_worst=max(to_bound, default=None),
+        optimum_gap_mean=_mean(to_optimum),
+        optimum_gap_worst=max(to_optimum, default=None),
+        runtime_s_mean=_mean(times),
+        runtime_s_total=sum(times) if times else None,
+        reason=next((row.reason for row in rows if row.objective is None and row.reason), ""),
+    )
+
+
+def _gaps(objectives: Sequence[float], reference: float | None) -> list[float]:
+    if reference is None or math.isinf(reference):
+        return []
+    gaps = [relative_gap(objective, reference) for objective in objectives]
+    # Below zero by rounding: 0. Below it by more there is a contradiction, which is told.
+    return [0.0 if -OPTIMALITY_TOLERANCE <= gap < 0 else gap for gap in gaps if gap is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Mean, and never outside of the values: the mean of equal ones is the same number."""
+    if not values:
+        return None
+    return min(max(fmean(values), min(values)), max(values))
+
+
+def total_by_method(summaries: Iterable[Summary]) -> list[MethodTotal]:
+    """Add up each method over the instances, in the order of their first appearance."""
+    groups: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        groups.setdefault(summary.method, []).append(summary)
+    return [_total(method, mine) for method, mine in groups.items()]
+
+
+def _total(method: str, summaries: Sequence[Summary]) -> MethodTotal:
+    means = [summary.gap_mean for summary in summaries if summary.gap_mean is not None]
+    worst = [summary.gap_worst for summary in summaries if summary.gap_worst is not None]
+    return MethodTotal(
+        method=method,
+        instances=len(summaries),
+        solved=sum(summary.plans > 0 for summary in summaries),
+        optimal=sum(summary.always_optimal for summary in summaries),
+        gap_mean=_mean(means),
+        gap_worst=max(worst, default=None),
+        runtime_s=sum(summary.runtime_s_total or 0.0 for summary in summaries),
+    )
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def as_object(record: Row | Reference | Summary | MethodTotal) -> dict[str, Any]:
+    """Return a record as a JSON object; what is not known, or infinite, is null."""
+    pairs = asdict(record)
+    if isinstance(record, Summary):
+        pairs["statuses"] = dict(record.statuses)
+    return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs.items()}
+
+
+def format_rows_csv(rows: Iterable[Row]) -> str:
+    """Return rows as CSV with a heading; what is not known, or infinite, is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(as_object(row) for row in rows)
+    return text.getvalue()
+
+
+def format_rows_json(rows: Iterable[Row], **about: Any) -> str:
+    """Return rows as a JSON text, one row to a line.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        All runs.
+    **about
+        What else the object says, e.g. the time limit.
+    """
+    return format_json({"format": COMPARISON_FORMAT, **about, "rows": [as_object(row) for row in rows]})
+
+
+ROW_FORMATS: dict[str, Callable[..., str]] = {
+    ".csv": lambda rows, **_: format_rows_csv(rows),
+    ".json": format_rows_json,
+}
+"""How rows are written, by the ending of the file."""

@@ -1,0 +1,125 @@
+"""What the heuristics reach and how fast: ``python -m spotbag.benchmarks.bags.heuristics``.
+
+Prints three tables: the gap of the search to the proven bound, the heuristics where memory binds, and the cost of a
+move of the iterated local search. Times are those of solving, without reading, compiling and start-up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...heuristics.bags.d_spot import with_d_spot
+from ...heuristics.bags.iterated_local_search import IlsOptions, LocalSearch
+from ...instances.bags.generator import generate_instance
+from ...instances.instance import Instance
+from ...instances.library import library_instance, library_names
+from ...schedules.method import Run
+from ...schedules.queues import Queue, queue_times
+from ...solvers.bags.result import Result
+from ...solvers.bags.solve import solve
+from ..paper_tables import print_table
+
+
+def bag(n_tasks: int, limit: int, seed: int) -> Instance:
+    """Distinct tasks of 60 to 900 s on the three regular types of Burst-HADS, spot only, ``limit`` VMs of each."""
+    instance = generate_instance(n_tasks, runtime_s="uniform:60:900", limit=limit, seed=seed, tightness=0.3)
+    return with_d_spot(instance.replace(markets=["spot"]))
+
+
+def gap_rows() -> Iterator[Sequence[str]]:
+    """Gap of the search to the proven bound, three seeds each."""
+    cases = [(10_000, 20), (100_000, 20), (1_000, 20), (1_000, 50), (1_000, 100)]
+    for n_tasks, limit in cases:
+        cores = limit * 8
+        results = [solve(bag(n_tasks, limit, seed), "search", seed=seed) for seed in (1, 2, 3)]
+        gaps = [100 * (result.gap or 0.0) for result in results]
+        seconds = [result.runtime_s for result in results]
+        yield (
+            f"{n_tasks:,}",
+            f"{3 * limit}",
+            f"{n_tasks / cores:.2f}",
+            f"{np.mean(gaps):.4f}",
+            f"{max(gaps):.4f}",
+            f"{np.mean(seconds):.2f}",
+            f"{max(seconds):.2f}",
+        )
+
+
+def memory_rows() -> Iterator[Sequence[str]]:
+    """Objective of every heuristic where memory binds."""
+    for name in library_names():
+        if name.startswith("memory/"):
+            results = [solve(library_instance(name), method) for method in ("greedy", "lpt", "ils", "search")]
+            yield (name, *(_objective(result) for result in results), f"{100 * (results[-1].gap or 0.0):.2f}")
+
+
+def _objective(result: Result) -> str:
+    return "-" if result.objective is None else f"{result.objective:.6f}"
+
+
+def move_rows() -> Iterator[Sequence[str]]:
+    """Cost of a move of the iterated local search, against rebuilding all queues in Python after each move."""
+    for n_tasks in (50, 100, 200, 500, 1000, 2000, 5000):
+        # As many VMs as keep the tasks of a VM few, as in the papers' jobs.
+        instance = bag(n_tasks, limit=max(2, n_tasks // 60), seed=1)
+        instance = instance.replace(deadline_s=4 * instance.deadline_s, d_spot_s=4 * instance.deadline_s)
+        result = solve(instance, "greedy")
+        assert result.schedule is not None
+        options = IlsOptions()
+        search = LocalSearch(instance, result.schedule, options, Run(seed=1))
+        moves = max(int(options.swap_rate * n_tasks), 1) * options.max_attempt
+        rounds = max(2, 100_000 // moves)
+        begin = time.perf_counter()
+        for _ in range(rounds):
+            search.local_search()
+        per_move = (time.perf_counter() - begin) / rounds / moves
+        queues = [
+            Queue(offer, search.vm_tasks[vm, : search.vm_count[vm]].tolist()) for vm, offer in enumerate(search.offers)
+        ]
+        repeats = max(1, 2000 // n_tasks)
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            for queue in queues:
+                queue_times(instance, queue)
+        rebuilt = (time.perf_counter() - begin) / repeats
+        begin = time.perf_counter()
+        full = solve(instance, "ils", options={"burst_rate": 0.0})
+        seconds = time.perf_counter() - begin
+        yield (
+            f"{n_tasks:,}",
+            str(len(search.offers)),
+            f"{1e6 * per_move:.2f}",
+            f"{1e6 * rebuilt:,.0f}",
+            f"{rebuilt / per_move:,.0f}",
+            f"{seconds:.2f}",
+            _objective(full),
+        )
+
+
+def main() -> None:
+    """Print the tables."""
+    solve(bag(60, 5, 0), "search")  # compiles
+    solve(bag(60, 5, 0), "ils")
+    solve(library_instance("memory/m10"), "search")
+    print_table(
+        "gap of the search to the proven bound",
+        ["tasks", "VMs", "tasks/core", "mean gap (%)", "worst gap (%)", "mean time (s)", "worst time (s)"],
+        gap_rows(),
+    )
+    print_table(
+        "objective where memory binds",
+        ["instance", "greedy", "lpt", "ils", "search", "gap of search (%)"],
+        memory_rows(),
+    )
+    print_table(
+        "a move of the iterated local search",
+        ["tasks", "VMs", "move (us)", "all queues in Python (us)", "ratio", "whole run (s)", "objective"],
+        move_rows(),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""What both papers' tables are made of: a plan, a scenario, a policy, and the days it went through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ...core.errors import SpotbagError
+from ...core.wording import counted
+from ...heuristics.bags.d_spot import estimate_d_spot
+from ...instances.bags.scenarios import Scenario, find_scenario
+from ...instances.instance import Instance
+from ...instances.library import library_instance
+from ...replay.bags.outcome import Outcome
+from ...replay.bags.runs import replay_days, trace_day
+from ...schedules.schedule import Schedule
+from ...solvers.bags.solve import solve
+from ...traces.bags.lateness import CAUSES, missed_because
+from ..claims import Verdict
+from ..paper import OnDays, PlanUsed
+from ..sample import Cell
+
+DSpotRule: TypeAlias = Literal["printed", "estimated"]
+
+
+FROM_ALGORITHM_1 = "Algorithm 1"
+FROM_PRINTED_MAKESPAN = "printed makespan"
+
+
+@dataclass(frozen=True, slots=True)
+class DayOptions:
+    """What days are replayed.
+
+    Attributes
+    ----------
+    runs : int
+        Days of each cell.
+    seed : int
+        Of the days, and of methods that use random numbers.
+    jobs : int
+        Processes.
+    rate_scale : float
+        Multiplies the rates of all scenarios.
+    d_spot : {"printed", "estimated"}
+        Where D_spot comes from; see `with_paper_d_spot`.
+    """
+
+    runs: int = 200
+    seed: int = 0
+    jobs: int = 1
+    rate_scale: float = 1.0
+    d_spot: DSpotRule = "printed"
+
+    def about(self) -> dict[str, Any]:
+        """Return what a file of results says of them; the number of processes changes nothing."""
+        return {"runs": self.runs, "seed": self.seed, "rate_scale": self.rate_scale, "d_spot": self.d_spot}
+
+
+def cost_usd(day: Outcome) -> float:
+    """Cost of a day."""
+    return day.cost_usd
+
+
+def makespan_s(day: Outcome) -> float:
+    """Makespan of a day.
+
+    Raises
+    ------
+    SpotbagError
+        If tasks were left unfinished; the published policies finish all in these scenarios.
+    """
+    if day.makespan_s is None:
+        raise SpotbagError(f"{day.policy}: {day.unfinished_tasks} tasks never ended: there is no makespan")
+    return day.makespan_s
+
+
+def with_paper_d_spot(instance: Instance, printed_makespan_s: int, rule: DSpotRule) -> tuple[Instance, str]:
+    """Return the instance with D_spot set, and where it comes from.
+
+    D_spot is that of Algorithm 1 of HADS. Some printed plans end later than that, so their D_spot must have been
+    larger; by the rule ``printed`` it is the second after the printed makespan then, as the greedy wants tasks to end
+    strictly before it.
+    """
+    estimated = estimate_d_spot(instance)
+    if rule == "printed" and printed_makespan_s >= estimated:
+        return instance.replace(d_spot_s=printed_makespan_s + 1), FROM_PRINTED_MAKESPAN
+    return instance.replace(d_spot_s=estimated), FROM_ALGORITHM_1
+
+
+def library_job(family: str, job: str, printed_makespan_s: int, rule: DSpotRule) -> tuple[Instance, str]:
+    """A job of the library with D_spot set; see `with_paper_d_spot`."""
+    return with_paper_d_spot(library_instance(f"{family}/{job}"), printed_makespan_s, rule)
+
+
+def make_plan(instance: Instance, method: str, seed: int = 0, options: Mapping[str, Any] | None = None) -> Schedule:
+    """Plan an instance.
+
+    Raises
+    ------
+    SpotbagError
+        If there is no plan.
+    """
+    result = solve(instance, method, seed=seed, options=dict(options) if options else None)
+    if result.schedule is None:
+        raise SpotbagError(f"{instance.name}: no plan found by {method}: {result.message}")
+    return result.schedule
+
+
+def plan_used(job: str, method: str, schedule: Schedule, d_spot_source: str) -> PlanUsed:
+    """Describe a plan that is replayed."""
+    return PlanUsed(
+        job,
+        method,
+        schedule.instance.d_spot_s,
+        d_spot_source,
+        vms_of(schedule),
+        schedule.makespan_s,
+        schedule.cost_usd,
+    )
+
+
+def vms_of(schedule: Schedule) -> dict[str, int]:
+    """Count the VMs of a plan by type; on-demand ones are marked so."""
+    offers = [schedule.instance.offers[index] for index in schedule.vm_offer.tolist()]
+    counts = Counter((offer.type_index, offer.market == "on-demand", offer.vm_type.name) for offer in offers)
+    return {name + " on demand" * on_demand: counts[kind, on_demand, name] for kind, on_demand, name in sorted(counts)}
+
+
+def replay_cell(
+    job: str,
+    scenario: str,
+    days_from: Scenario,
+    schedule: Schedule,
+    policies: Sequence[str],
+    options: DayOptions,
+    on_days: OnDays,
+) -> list[Cell]:
+    """Replay a plan in a scenario; one cell for each policy.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user ended it: means of fewer days than asked for would not be comparable.
+    """
+    label = f"{job} {scenario}"
+    days = replay_days(
+        schedule,
+        policies,
+        days_from,
+        options.runs,
+        seed=options.seed,
+        jobs=options.jobs,
+        bounds=False,
+        on_day=lambda done: on_days(done, label),
+    )
+    if days.interrupted:
+        raise KeyboardInterrupt
+    return [Cell(job, scenario, policy, found) for policy, found in zip(days.policies, days.outcomes, strict=True)]
+
+
+def paper_scenario(family: str, scenario: str, options: DayOptions) -> Scenario:
+    """A scenario of a paper, with the rate scale of the options."""
+    return find_scenario(f"{family}/{scenario}", rate_scale=options.rate_scale)
+
+
+_ENOUGH_DAYS = 299
+"""Without a miss on so many days, at most one day in a hundred misses, with 95 % confidence (0.99^299 < 0.05)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misses:
+    """Days that missed the deadline.
+
+    Attributes
+    ----------
+    days : int
+        All days.
+    late_s : tuple of int
+        By how much each late day missed it.
+    causes : tuple of (str, int)
+        Why tasks were late, in the order of `spotbag.traces.bags.lateness.CAUSES`, and on how many days.
+    """
+
+    days: int
+    late_s: tuple[int, ...]
+    causes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether no day misses the deadline; fewer days than `_ENOUGH_DAYS` cannot tell."""
+        if self.late_s:
+            return "does not hold"
+        return "holds" if self.days >= _ENOUGH_DAYS else "not decided"
+
+    def __str__(self) -> str:
+        if not self.late_s:
+            return f"0 of {counted(self.days, 'day')}"
+        middle = sorted(self.late_s)[len(self.late_s) // 2]
+        return (
+            f"{len(self.late_s)} of {counted(self.days, 'day')} ({100 * len(self.late_s) / self.days:.2f} %), late by "
+            f"{middle} s in the middle and {max(self.late_s)} s at most"
+        )
+
+    def why(self) -> str:
+        """Say why tasks were late, a day may count for several causes; or why nothing is decided."""
+        if self.verdict == "not decided":
+            return f"{_ENOUGH_DAYS} days without a miss would show that at most one in a hundred misses"
+        return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)
+
+
+def miss_causes(cell: Cell, schedule: Schedule, days_from: Scenario, seed: int) -> Counter[str]:
+    """Replay the late days of a cell once more, with a record; count the days on which a task was late for a cause."""
+    causes: Counter[str] = Counter()
+    for number, outcome in enumerate(cell.outcomes):
+        if not outcome.meets_deadline:
+            timeline = days_from.day(schedule.instance, seed, number)
+            causes.update(set(missed_because(trace_day(schedule, cell.policy, timeline, day=number)[1])))
+    return causes
+
+
+def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
+    """Collect the misses of several cells."""
+    late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
+    found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
+    return Misses(sum(len(cell.outcomes) for cell in cells), tuple(late), found)

@@ -1,0 +1,126 @@
+"""Statements of the papers, and whether they hold in our replays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..core.statistics import Estimate
+
+Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of a paper.
+
+    Attributes
+    ----------
+    paper : str
+        Which paper.
+    statement : str
+        What it says, in our words.
+    verdict : {"holds", "does not hold", "not decided"}
+        What our days say; not decided if a 95 % interval leaves both open.
+    ours : str
+        Our numbers.
+    reason : str
+        Why it does not hold, or is not decided.
+    """
+
+    paper: str
+    statement: str
+    verdict: Verdict
+    ours: str
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return asdict(self)
+
+
+def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
+    """Whether a mean is above a limit, by its interval; without an interval, by itself."""
+    if estimate.mean is None:
+        return "not decided"
+    low = estimate.mean if estimate.low is None else estimate.low
+    high = estimate.mean if estimate.high is None else estimate.high
+    if low > limit:
+        return "holds"
+    return "does not hold" if high <= limit else "not decided"
+
+
+def is_below(estimate: Estimate, limit: float = 0.0) -> Verdict:
+    """Whether a mean is below a limit, by its interval; without an interval, by itself."""
+    half = estimate.half_width
+    mirrored = Estimate(estimate.n, None if estimate.mean is None else -estimate.mean, half)
+    return is_above(mirrored, -limit)
+
+
+def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
+    """Whether a mean lies between two limits, by its interval."""
+    return all_hold([is_above(estimate, low), is_below(estimate, high)])
+
+
+_WORDS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not decided": ("is not decided", "are not decided"),
+}
+"""Of one statement, and of several."""
+
+
+def verdicts_in_words(claims: Sequence[Claim]) -> str:
+    """How many statements have each verdict, the most frequent one first: ``9 hold, 1 is not decided``."""
+    counts = Counter(claim.verdict for claim in claims).most_common()
+    return ", ".join(f"{number} {_WORDS[verdict][number != 1]}" for verdict, number in counts)
+
+
+def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
+    """Verdict on several statements together."""
+    found = set(verdicts)
+    if not found:
+        return "not decided"
+    if "does not hold" in found:
+        return "does not hold"
+    return "not decided" if "not decided" in found else "holds"
+
+
+def show(estimate: Estimate, digits: int) -> str:
+    """Return a mean and half of its interval, e.g. ``1.23 ± 0.04``."""
+    if estimate.mean is None:
+        return "-"
+    mean = f"{estimate.mean:,.{digits}f}"
+    if float(mean.replace(",", "")) == 0:
+        mean = f"{0:.{digits}f}"  # never -0.0
+    return mean if estimate.half_width is None else f"{mean} ± {estimate.half_width:,.{digits}f}"
+
+
+def judged(paper: str, statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_not: str = "") -> Claim:
+    """Make a claim that several comparisons decide; those that do not bear it out are named.
+
+    Parameters
+    ----------
+    paper, statement, ours : str
+        Of the `Claim`.
+    found : sequence of (str, str)
+        Each comparison in words, and its verdict.
+    why_not : str
+        Reason to add if not all of them hold.
+    """
+    against = [text for text, verdict in found if verdict == "does not hold"]
+    undecided = [text for text, verdict in found if verdict == "not decided"]
+    reasons = []
+    if against:
+        reasons.append(f"against it {len(against)} of {len(found)}: {_some(against)}")
+    if undecided:
+        reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
+    if reasons and why_not:
+        reasons.append(why_not)
+    return Claim(paper, statement, all_hold(verdict for _, verdict in found), ours, "; ".join(reasons))
+
+
+def _some(texts: Sequence[str], most: int = 4) -> str:
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")

@@ -1,0 +1,58 @@
+"""How long the bounds of hybrid platforms take, and how they compare.
+
+Run ``python -m spotbag.benchmarks.platforms.bounds_speed``.
+
+Jobs of section VI of Caron & de Assuncao on ``caron/hybrid``, seed 0, under the paper's policy A; each metric is
+bounded for schedules that are no worse than the run in the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ...instances.platforms.job_draws import JobSet
+from ...instances.platforms.platform_files import library_platform
+from ...models.platforms.dual import METRICS
+from ...replay.platforms.engine import PlatformReplay
+from ...replay.platforms.policies import platform_policy
+from ...replay.platforms.runs import platform_with_jobs
+from ...solvers.platforms.bound import platform_bound
+from ..paper_tables import print_table
+
+if TYPE_CHECKING:
+    from ...instances.platforms.job_draws import JobSetKind
+
+_POLICY = "money-saving"
+
+
+def rows(numbers: Sequence[int] = (50, 400, 2_000, 10_000)) -> Iterator[Sequence[str]]:
+    """What runs come to, what is proved for schedules that are no worse otherwise, and how long that takes."""
+    kinds: tuple[JobSetKind, ...] = ("small", "mixed", "big")
+    for number in numbers:
+        for kind in kinds:
+            platform = platform_with_jobs(library_platform("caron/hybrid"), JobSet(kind, number), 0)
+            outcome = PlatformReplay(platform, platform_policy(_POLICY)(0)).run()
+            for metric in METRICS:
+                caps = {f"{name}_at_most": getattr(outcome, name) for name in METRICS if name != metric}
+                bound = platform_bound(platform, metric, **caps)
+                yield (
+                    f"{number:,}",
+                    kind,
+                    metric,
+                    f"{getattr(outcome, metric):,.0f}",
+                    f"{bound.value:,.0f}",
+                    bound.how,
+                    f"{bound.runtime_s:.1f}",
+                )
+
+
+def main() -> None:
+    """Print the table."""
+    platform_bound(platform_with_jobs(library_platform("caron/hybrid"), JobSet("small", 5), 0), "cost")  # compiles
+    headings = ("jobs", "kind", "metric", "run", "bound", "by", "time (s)")
+    print_table("bounds of hybrid platforms", headings, rows())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""Pictures of our figures of Caron & de Assuncao: Figs 2 to 7, frontiers, what is not printed, trees of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ....instances.platforms.job_draws import JobSetKind
+from ...claims import is_below
+from ...paper import ComparisonRow
+from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from .claims import FIGURES as FIGURE_NUMBERS
+from .claims import Comparison
+from .rows import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
+from .runs import (
+    CHEAPEST,
+    FASTEST,
+    GRID_BUDGETS,
+    GRID_PROCESSORS,
+    METRICS,
+    MONEY,
+    OURS,
+    POLICIES,
+    ROUND_ROBIN,
+    SETS,
+    THEIRS,
+    TIME,
+    Setting,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    CHEAPEST: {"color": "#8DB6DE", "marker": "v", "linestyle": ":"},
+    FASTEST: {"color": "#F0BE85", "marker": "^", "linestyle": ":", "markersize": 9},
+    MONEY: {"color": "#2F6DB5", "marker": "o"},
+    TIME: {"color": "#E08A1E", "marker": "s"},
+    ROUND_ROBIN: {"color": "#C8442E", "marker": "D", "linestyle": "--"},
+    OURS: {"color": "#4C9F70", "marker": "P", "markersize": 6},
+}
+_LABELS = {MONEY: "policy A, money-saving", TIME: "policy B, time-saving", OURS: "policy B, our rules"}
+_BOUND_LOOK: dict[str, Any] = {"color": "#222222", "linestyle": (0, (1, 1)), "linewidth": 1.6}
+_LABEL = {"cost": "cost (units)", "execution_time_h": "time (h)", "delay_h": "delay (h)"}
+_TITLE = {"cost": "total cost", "execution_time_h": "total execution time", "delay_h": "total delay"}
+_LINEAR_TO = {"cost": 1000.0, "execution_time_h": 1.0, "delay_h": 0.1}
+"""Below that, where a policy comes to 0, axes have no logarithms."""
+
+_FEW_DECADES = 200
+"""Axes that reach no further have numbers between the powers of 10, too."""
+
+_SAVED = "policy A less what could be saved at most"
+_SAYS_NOTHING = 99.5
+"""Percent that could be saved by a bound that is hardly more than 0."""
+
+
+def _n_jobs(row: ComparisonRow) -> int:
+    """Jobs of a row whose scenario begins with their number."""
+    return int(row.scenario.split()[0])
+
+
+def _line(rows: Rows, table: str, kind: str, policy: str, quantity: str) -> list[ComparisonRow]:
+    """Rows of a quantity over the number of jobs."""
+    found = [row for row in rows_of(rows, table, quantity) if (row.job, row.policy) == (kind, policy)]
+    return sorted(found, key=_n_jobs)
+
+
+def _set(kind: JobSetKind, rows: Rows) -> Figure:
+    """Cost, execution time and delay of a set over the number of jobs."""
+    from matplotlib.ticker import LogLocator
+
+    numbers = [FIGURE_NUMBERS[kind, metric] for metric in METRICS if (kind, metric) in FIGURE_NUMBERS]
+    title = f"{numbers[0]} to {numbers[-1].split()[1]}: {kind} jobs" if numbers else f"{kind} jobs (text; no figure)"
+    if kind == "small":
+        title = "Figs 5 to 7: small jobs"
+    figure = new_figure(14, 5, title.replace("Fig. 2 to", "Figs 2 to"))
+    panels: Sequence[Axes] = figure.subplots(1, len(METRICS))
+    for axes, metric in zip(panels, METRICS, strict=True):
+        for policy, look in _LOOKS.items():
+            line = _line(rows, FIGURES, kind, policy, metric)
+            axes.errorbar(
+                [_n_jobs(row) for row in line],
+                [mean_or_nan(row.ours) for row in line],
+                yerr=[half_or_0(row.ours) for row in line],
+                capsize=2.5,
+                elinewidth=0.9,
+                label=_LABELS.get(policy, policy),
+                **{"markersize": 5, **look},
+            )
+        if metric == "cost":
+            _draw_bound(axes, rows, kind)
+        ticks = [_n_jobs(row) for row in line]
+        axes.set_xscale("log")
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("jobs")
+        where = FIGURE_NUMBERS.get((kind, metric))
+        bare_frame(axes, f"{where}: {_TITLE[metric]}" if where else _TITLE[metric], _LABEL[metric])
+        means = [mean_or_nan(row.ours) for row in rows_of(rows, FIGURES, metric) if row.job == kind]
+        if min(means) > 0:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(_plainly)
+            axes.yaxis.set_minor_formatter("")
+            if max(means) < _FEW_DECADES * min(means):
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        elif max(means) > 10 * _LINEAR_TO[metric]:
+            _grow(axes, _LINEAR_TO[metric])
+            axes.set_ylim(top=2 * max(means))
+        else:
+            axes.set_ylim(bottom=0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda place: (labels[place] == _SAVED, place))
+    figure.legend(
+        [handles[place] for place in order],
+        [labels[place] for place in order],
+        title=f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
+        f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)",
+        title_fontsize=8.5,
+        loc="outside lower center",
+        ncols=7,
+        fontsize=8.5,
+        frameon=False,
+    )
+    return figure
+
+
+def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
+    """Draw what policy A could come to at best, where the bound says something.
+
+    Bounds are of few draws: the share that could be saved is theirs, the rest is of all draws.
+    """
+    gaps = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, GAPS, kind, MONEY, "cost_gap_percent")}
+    means = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, FIGURES, kind, MONEY, "cost")}
+    numbers = [number for number, gap in gaps.items() if gap < _SAYS_NOTHING]
+    least = [means[number] * (1 - gaps[number] / 100) for number in numbers]
+    axes.plot(numbers, least, label=_SAVED, marker=".", **_BOUND_LOOK)
+
+
+def _grow(axes: Axes, linear_to: float) -> None:
+    """Let the axis at the left have logarithms, but 0 where nothing is."""
+    axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(_plainly)
+
+
+def _plainly(value: float, _: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
+def _frontiers(rows: Rows) -> Figure:
+    """Cost against delay of all policies, above the line that no schedule can get below."""
+    found = [row for row in rows if row.table == FRONTIER]
+    number = _n_jobs(found[0])
+    figure = new_figure(14, 5, f"Cost against delay, one draw of {number} jobs: no schedule lies in the grey")
+    panels: Sequence[Axes] = figure.subplots(1, len(SETS))
+    for axes, kind in zip(panels, SETS, strict=True):
+        values = {(row.policy, row.quantity): mean_or_nan(row.ours) for row in found if row.job == kind}
+        line = [policy for policy, quantity in values if quantity == "cost" and policy.startswith(BOUND)]
+        costs = [values[policy, "cost"] for policy in line]
+        delays = [values[policy, "delay_h"] for policy in line]
+        ends = [values[policy, "cost"] for policy in POLICIES]
+        most = 2 * max(*costs, *ends)
+        # What holds up to a cost holds for all that cost less, down to the cost before.
+        line_x, line_y = [*costs, costs[-1]], [*delays, 0.0]
+        axes.plot(line_x, line_y, drawstyle="steps-pre", label="least delay for the cost", **_BOUND_LOOK)
+        axes.fill_between(line_x, line_y, step="pre", color="#E4E4E4", linewidth=0)
+        for policy, look in _LOOKS.items():
+            axes.plot(
+                values[policy, "cost"],
+                values[policy, "delay_h"],
+                linestyle="none",
+                markeredgecolor="white",
+                label=_LABELS.get(policy, policy),
+                clip_on=False,
+                zorder=4,
+                markersize=15 if policy == FASTEST else 10,
+                **{name: look[name] for name in ("color", "marker")},
+            )
+        bare_frame(axes, f"{kind} jobs", _LABEL["delay_h"])
+        top = max([*delays, *(values[policy, "delay_h"] for policy in POLICIES)])
+        axes.set_xscale("symlog", linthresh=1000.0, linscale=0.5)
+        axes.set_xlim(0, most)
+        axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 1.5 * 10**power <= most)])
+        axes.xaxis.set_major_formatter(_plainly)
+        axes.set_xlabel(_LABEL["cost"])
+        _grow(axes, 0.1)
+        axes.set_ylim(0, 2 * top or 1.0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=7, fontsize=8.5, frameon=False)
+    return figure
+
+
+_VERDICTS = {"holds": "#4C9F70", "does not hold": "#C8442E", "not decided": "#D9D9D9", "alike": "#FFFFFF"}
+_VERDICT_LABELS = {
+    "holds": "lower than with round robin",
+    "does not hold": "higher",
+    "not decided": "not decided (95 % interval)",
+    "alike": "equal in each draw",
+}
+
+
+def _grid(rows: Rows) -> Figure:
+    """For each setting that the paper might have had, whether a policy is better than round robin."""
+    from matplotlib.patches import Patch, Rectangle
+
+    cells = [row for row in rows if row.table == CELLS]
+    verdict = {(row.job, row.scenario, row.policy, row.quantity): _verdict(row) for row in cells}
+    numbers = sorted({_n_jobs(row) for row in cells})
+    lines = [(number, budgets) for number in numbers for budgets in GRID_BUDGETS]
+    figure = new_figure(13, 1.5 + 1.35 * len(lines), "Against round robin, by what is not printed (A left, B right)")
+    panels = figure.subplots(len(SETS), len(METRICS), sharex=True, sharey=True)
+    for kind, row_of_panels in zip(SETS, panels, strict=True):
+        for metric, axes in zip(METRICS, row_of_panels, strict=True):
+            for x, processors in enumerate(GRID_PROCESSORS):
+                for y, (number, budgets) in enumerate(lines):
+                    name = grid_name(Setting(kind, number, processors, budgets))
+                    for half, (policy, letter) in enumerate(zip(THEIRS, "AB", strict=True)):
+                        colour = _VERDICTS[verdict[kind, name, policy, f"{metric}_less"]]
+                        corner = (x - 0.45 + 0.45 * half, y - 0.42)
+                        axes.add_patch(Rectangle(corner, 0.45, 0.84, facecolor=colour, edgecolor="#777777"))
+                        axes.text(corner[0] + 0.225, y, letter, ha="center", va="center", fontsize=7)
+            axes.set_title(f"{kind} jobs, {_TITLE[metric]}", fontsize=10)
+            axes.set_xlim(-0.6, len(GRID_PROCESSORS) - 0.4)
+            axes.set_ylim(-0.6, len(lines) - 0.4)
+            axes.set_xticks(range(len(GRID_PROCESSORS)), [str(processors) for processors in GRID_PROCESSORS])
+            axes.set_yticks(range(len(lines)), [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines])
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+    for axes in panels[-1]:
+        axes.set_xlabel("processors of each cluster")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("jobs, budget for a\nprocessor-minute (units)")
+    handles = [
+        Patch(facecolor=colour, edgecolor="#777777", label=_VERDICT_LABELS[name]) for name, colour in _VERDICTS.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    return figure
+
+
+def _verdict(row: ComparisonRow) -> Comparison:
+    """What a difference says; alike if there is none in any draw."""
+    if row.ours.mean == 0 and not row.ours.half_width:
+        return "alike"
+    return is_below(row.ours)
+
+
+_TREE_LINES = {
+    "messages": ("messages of a placement: 2 (nodes - 1)", "#2F6DB5", "o"),
+    "busiest": ("... of the busiest agent", "#E08A1E", "s"),
+    "path": ("answers handled one after another", "#4C9F70", "^"),
+    "mn": ("mn: levels x most children", "#777777", "x"),
+}
+
+
+def _trees(rows: Rows) -> Figure:
+    """Messages over the number of children, for each number of resources."""
+    names = list(dict.fromkeys(row.job for row in rows if row.table == TREES))
+    figure = new_figure(11, 4.6, "Trees of agents above the same resources: what a placement takes")
+    panels: Sequence[Axes] = figure.subplots(1, len(names), sharey=True)
+    for axes, name in zip(panels, names, strict=True):
+        found = {
+            quantity: [mean_or_nan(row.ours) for row in rows_of(rows, TREES, quantity) if row.job == name]
+            for quantity in (*_TREE_LINES, "children", "depth")
+        }
+        for quantity, (label, colour, marker) in _TREE_LINES.items():
+            axes.plot(
+                found["children"],
+                found[quantity],
+                color=colour,
+                marker=marker,
+                markersize=6,
+                linestyle=":" if quantity == "mn" else "-",
+                label=label,
+            )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        ticks = [
+            f"{children:.0f}\n(m = {depth:.0f})"
+            for children, depth in zip(found["children"], found["depth"], strict=True)
+        ]
+        axes.set_xticks(found["children"], ticks)
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.set_xlabel("most children of an agent, n, and levels of agents, m")
+        bare_frame(axes, name, "messages, answers" if axes is panels[0] else "")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8.5, frameon=False)
+    return figure
+
+
+PICTURES: Pictures = {
+    **{f"caron-{kind}": partial(_set, kind) for kind in SETS},
+    "caron-frontier": _frontiers,
+    "caron-grid": _grid,
+    "caron-trees": _trees,
+}
+"""What is drawn, by the name of the file without its ending."""

@@ -1,0 +1,153 @@
+"""Trees of agents above the same resources: what depth costs in messages, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
+from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
+from ....instances.platforms.platform import Platform
+from ...paper import OnDays
+from .runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches, replayed
+
+_PROCESSORS = 4
+_JOBS = 100
+_GAP_S = 1.0
+"""So small clusters, and so many jobs in so short a time, that some are late, displaced and sent on."""
+
+_DRAWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TreeShape:
+    """What a placement costs in a tree, by its shape alone.
+
+    Attributes
+    ----------
+    resources, agents : int
+        Leaves and inner nodes.
+    depth : int
+        Levels of agents: the paper's ``m``.
+    children : int
+        Most nodes right below an agent: the paper's ``n``.
+    messages : int
+        Of a placement that asks everybody: a question and an answer for each node below the root.
+    busiest : int
+        Of them, those that one agent sends or gets, at most.
+    path : int
+        Answers that are handled one after another, at most: each agent on the way handles those of its children, and
+        only then is its own answer there.
+    """
+
+    resources: int
+    agents: int
+    depth: int
+    children: int
+    messages: int
+    busiest: int
+    path: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRuns:
+    """The replays of the same jobs on the same resources below a tree.
+
+    Attributes
+    ----------
+    shape : TreeShape
+        The tree.
+    messages, comparisons : tuple of float
+        For each placement, of each draw.
+    cost, execution_time_h, delay_h : tuple of float
+        Of each draw.
+    same : tuple of bool
+        Of each draw, whether every job starts, ends and costs as it does below the root alone.
+    """
+
+    shape: TreeShape
+    messages: tuple[float, ...]
+    comparisons: tuple[float, ...]
+    cost: tuple[float, ...]
+    execution_time_h: tuple[float, ...]
+    delay_h: tuple[float, ...]
+    same: tuple[bool, ...]
+
+
+def tree_draws(options: CaronOptions) -> int:
+    """Draws that are replayed in each tree."""
+    return min(options.runs, _DRAWS)
+
+
+def n_tree_runs(options: CaronOptions) -> int:
+    """How many replays `tree_runs` makes."""
+    return sum(map(len, options.fan_outs.values())) * tree_draws(options)
+
+
+def shape_of(platform: Platform) -> TreeShape:
+    """Return what a placement costs in a tree."""
+    children = platform.children
+    nodes = len(platform.agents) + len(platform.resources)
+    return TreeShape(
+        resources=len(platform.resources),
+        agents=len(platform.agents),
+        depth=depth_of(platform),
+        children=max(map(len, children.values())),
+        messages=2 * (nodes - 1),
+        busiest=max(2 * (len(below) + (agent != platform.root)) for agent, below in children.items()),
+        path=_path(platform, platform.root),
+    )
+
+
+def _path(platform: Platform, agent: str) -> int:
+    below = platform.children[agent]
+    return len(below) + max((_path(platform, child) for child in below if child in platform.children), default=0)
+
+
+def tree_runs(options: CaronOptions, on_runs: OnDays) -> tuple[TreeRuns, ...]:
+    """Replay the same jobs below trees of all fan-outs, for each number of resources."""
+    cases = [
+        (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
+    ]
+    found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in options.fan_outs}
+    for (resources, _, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.jobs), strict=True):
+        found[resources].append(rows)
+        on_runs(len(rows), f"trees of {resources} resources")
+    return tuple(_joined(draws) for rows in found.values() for draws in zip(*rows, strict=True))
+
+
+def tree_seeds(options: CaronOptions) -> range:
+    """Seeds of the draws."""
+    return range(options.seed, options.seed + tree_draws(options))
+
+
+def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
+    """Replay one draw of the jobs in all trees; the last one is the root alone."""
+    n_resources, fan_outs, seed = case
+    clusters = n_resources // 3
+    flat = many_resources(n_resources - 2 * clusters, clusters, clusters, _PROCESSORS)
+    jobs = draw_malleable_jobs(_JOBS, "mixed", seed, max_processors=largest_cluster(flat), mean_gap_s=_GAP_S)
+    platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in fan_outs]
+    outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
+    return [
+        TreeRuns(
+            shape_of(platform),
+            (outcome.messages / outcome.placements,),
+            (outcome.comparisons / outcome.placements,),
+            (outcome.cost,),
+            (outcome.execution_time_s / SECONDS_PER_HOUR,),
+            (outcome.delay_s / SECONDS_PER_HOUR,),
+            ((outcome.jobs, outcome.machines) == (outcomes[-1].jobs, outcomes[-1].machines),),
+        )
+        for platform, outcome in zip(platforms, outcomes, strict=True)
+    ]
+
+
+def _joined(draws: Sequence[TreeRuns]) -> TreeRuns:
+    """Put the draws of a tree together."""
+
+    def column(name: str) -> tuple[Any, ...]:
+        return tuple(value for draw in draws for value in getattr(draw, name))
+
+    return TreeRuns(draws[0].shape, *(column(field.name) for field in fields(TreeRuns)[1:]))

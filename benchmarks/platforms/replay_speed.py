@@ -1,0 +1,70 @@
+"""How long replays on hybrid platforms take: ``python -m spotbag.benchmarks.platforms.replay_speed``.
+
+Jobs of section VI of Caron & de Assuncao on 200 resources below agents of up to 8 children: as many dedicated and
+allocated clusters as clouds. With 64 processors each the clusters keep up; with 4 they do not, and many jobs are
+displaced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from ...instances.platforms.agent_trees import depth_of, many_resources
+from ...instances.platforms.job_draws import JobSet
+from ...replay.platforms.engine import PlatformReplay
+from ...replay.platforms.outcome import platform_trace
+from ...replay.platforms.policies import platform_policy
+from ...replay.platforms.runs import platform_with_jobs
+from ..paper_tables import print_table
+
+_POLICIES = ("money-saving", "time-saving", "time-saving+deadline")
+
+
+def rows(numbers: Sequence[int] = (1_000, 10_000)) -> Iterator[Sequence[str]]:
+    """Times of a processor for whole replays, of jobs that are drawn before, and for the audit of their traces."""
+    from ...audits.auditor import audit
+
+    for processors in (64, 4):
+        platform = many_resources(67, 67, 66, processors=processors, fan_out=8)
+        for number in numbers:
+            with_jobs = platform_with_jobs(platform, JobSet("mixed", number), 0)
+            for name in _POLICIES:
+                started = time.process_time()
+                outcome = PlatformReplay(with_jobs, platform_policy(name)(0)).run()
+                replayed_s = time.process_time() - started
+                recorded = PlatformReplay(with_jobs, platform_policy(name)(0), record=True)
+                trace = platform_trace(recorded, recorded.run())
+                started = time.process_time()
+                report = audit(trace)
+                yield (
+                    str(processors),
+                    str(depth_of(platform)),
+                    f"{number:,}",
+                    name,
+                    f"{outcome.placements:,}",
+                    f"{replayed_s:.2f}",
+                    f"{1e6 * replayed_s / outcome.placements:,.0f}",
+                    f"{time.process_time() - started:.2f}",
+                    "correct" if report.correct else "wrong",
+                )
+
+
+def main() -> None:
+    """Print the table."""
+    headings = (
+        "processors",
+        "levels",
+        "jobs",
+        "policy",
+        "placements",
+        "replay (s)",
+        "a placement (us)",
+        "audit (s)",
+        "found",
+    )
+    print_table("replays on 200 resources", headings, rows())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""The tables of the HADS and Burst-HADS papers and of Thai et al., replayed beside what is printed."""

@@ -1,0 +1,1 @@
+"""What the paper on A2HA prints, and what is measured here."""

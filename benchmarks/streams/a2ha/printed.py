@@ -1,0 +1,108 @@
+"""The numbers that the A2HA paper prints, and what follows from them by its own formula."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from ....core.records import INTEGRAL, Record
+from ....models.streams.paid_units import hosts_by_formula
+from ...paper import read_figures
+
+PAPER = "A2HA"
+
+LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
+LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
+
+_Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
+_Positive: TypeAlias = Annotated[float, Field(gt=0)]
+_Spread: TypeAlias = Annotated[float, Field(ge=0)]
+
+
+class PublishedA2haJob(Record):
+    """A job of short tasks: section 4, and its row of Table 1."""
+
+    job: str
+    n_tasks: _Count
+    mean_s: _Positive
+    optimal_hosts: _Count
+    charged_h: _Positive
+    interrupted_tasks: _Count
+    wasted_min: _Positive
+    continued_hosts: _Count
+
+    @property
+    def formula_hosts(self) -> int:
+        """Optimal number of hosts by the paper's formula from its own numbers."""
+        return hosts_by_formula(self.n_tasks, self.mean_s)
+
+
+class PublishedLongCase(Record):
+    """A row of Table 2: means and standard deviations; for the heuristic, how many hosts there are at first."""
+
+    case: str
+    hosts: _Positive
+    wall_h: _Positive
+    payment_h: _Positive
+    wall_h_sd: _Spread
+    payment_h_sd: _Spread
+    hosts_sd: _Spread | None = None
+    speedup: _Positive | None = None
+    speedup_sd: _Spread | None = None
+    initial_hosts: _Count | None = None
+
+    def mean(self, quantity: LongQuantity) -> float | None:
+        """A printed mean; None if there is none."""
+        found: float | None = getattr(self, quantity)
+        return found
+
+    def sd(self, quantity: LongQuantity) -> float | None:
+        """Its printed standard deviation; None if there is none."""
+        found: float | None = getattr(self, f"{quantity}_sd")
+        return found
+
+
+class A2haFigures(Record):
+    """What the A2HA paper prints.
+
+    Attributes
+    ----------
+    source : str
+        The paper.
+    orderings : int
+        Of which it shows means.
+    jobs : tuple of PublishedA2haJob
+        The jobs of short tasks.
+    long : tuple of PublishedLongCase
+        Table 2.
+    """
+
+    format: Literal["spotbag.published-figures/1"]
+    source: str
+    orderings: _Count
+    jobs: Annotated[tuple[PublishedA2haJob, ...], Field(strict=False)]
+    long: Annotated[tuple[PublishedLongCase, ...], Field(strict=False)]
+
+    def job(self, name: str) -> PublishedA2haJob:
+        """Return a job of short tasks."""
+        return next(job for job in self.jobs if job.job == name)
+
+    def case(self, name: str) -> PublishedLongCase:
+        """Return a row of Table 2."""
+        return next(case for case in self.long if case.case == name)
+
+    @property
+    def heuristic_cases(self) -> tuple[PublishedLongCase, ...]:
+        """Rows of Table 2 that the heuristic makes."""
+        return tuple(case for case in self.long if case.initial_hosts is not None)
+
+    @property
+    def long_cases(self) -> dict[int, int]:
+        """Hosts in all by the number of initial hosts (Table 2)."""
+        return {case.initial_hosts: round(case.hosts) for case in self.long if case.initial_hosts is not None}
+
+
+def a2ha_figures() -> A2haFigures:
+    """Read what the A2HA paper prints."""
+    return read_figures(A2haFigures, __package__, "a2ha.json")

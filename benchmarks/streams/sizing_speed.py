@@ -1,0 +1,53 @@
+"""How long the instance count takes both ways: ``python -m spotbag.benchmarks.streams.sizing_speed``.
+
+Types are drawn around what a core costs and does, so that none is far better than the others: the hard case for an
+integer programme. Times are medians, without start-up.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from ...models.streams.sizing import SizingProblem, TypeChoice, covering_of
+from ...solvers.streams.sizing import SIZING_METHODS, size_job
+from ..paper_tables import print_table
+
+_REPEATS = 9
+
+
+def problem(n_tasks: int, n_types: int, seed: int) -> SizingProblem:
+    """Job of an hour; types of 1 to 16 cores whose price and speed deviate by up to a third."""
+    numbers = random.Random(seed)
+    types = []
+    for position in range(n_types):
+        cores = numbers.choice([1, 2, 4, 8, 16])
+        price = round(0.05 * cores * numbers.uniform(0.8, 1.3), 4)
+        runtime = Fraction(round(1600 / cores * numbers.uniform(0.8, 1.3)), 10)
+        types.append(TypeChoice(f"type-{position}", price, runtime))
+    return SizingProblem(n_tasks, 3600, 60, 3600, tuple(types))
+
+
+def rows() -> Iterator[Sequence[str]]:
+    """Median times of both methods."""
+    for n_types in (3, 50, 500):
+        for n_tasks in (100, 10_000, 100_000):
+            problems = [problem(n_tasks, n_types, seed) for seed in range(_REPEATS)]
+            kept = [len(covering_of(one).without_dominated().tasks) for one in problems]
+            sizings = [[size_job(one, method) for one in problems] for method in SIZING_METHODS]
+            same = sum(one.counts == other.counts for one, other in zip(*sizings, strict=True))
+            times = [f"{1000 * statistics.median(one.runtime_s for one in of):.1f}" for of in sizings]
+            yield (f"{n_types}", f"{n_tasks:,}", f"{statistics.median(kept):.0f}", *times, f"{same} of {len(problems)}")
+
+
+def main() -> None:
+    """Print the table."""
+    size_job(problem(10, 3, 0))  # loads the solver
+    headings = ("types", "tasks", "not dominated", "milp (ms)", "dynamic programme (ms)", "same counts")
+    print_table("instance count, medians", headings, rows())
+
+
+if __name__ == "__main__":
+    main()

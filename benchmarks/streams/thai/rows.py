@@ -1,0 +1,170 @@
+"""The tables and figures of Thai et al. on our job stream, beside what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....core.statistics import Estimate, Statistic, estimate, mean_of
+from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, Relation
+from .claims import PAPER, thai_claims
+from .notes import thai_notes
+from .printed import PublishedRatio, ThaiFigures, thai_figures
+from .runs import (
+    KNOWN,
+    STREAM,
+    UNKNOWN,
+    Approach,
+    ThaiOptions,
+    ThaiRuns,
+    cost_usd,
+    late_tasks,
+    sampling_name,
+    thai_runs,
+)
+
+TEXT, FROM_TABLE_3 = "ratios, text", "ratios, Table 3"
+
+
+def bench_thai(options: ThaiOptions, on_runs: OnDays = lambda runs, label: None) -> PublishedComparisonResult:
+    """Make the tables and figures of Thai et al.
+
+    Parameters
+    ----------
+    options : ThaiOptions
+        What is replayed.
+    on_runs : callable, optional
+        Told how many runs have just been done, and of what.
+
+    Returns
+    -------
+    PublishedComparisonResult
+        Rows, claims, notes.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user ended it.
+
+    Notes
+    -----
+    Table 3 and Figs 2 to 5 of Thai, Varghese and Barker, 2015. The pictures are lost: of Fig. 3 is known what Table 3
+    gives by eq. 7 and 8, of Fig. 4 what the printed costs of the fixed settings pay for, of Fig. 5 the text. The
+    lengths of the sampling phase are what section 4.1 leaves for later.
+    """
+    figures = thai_figures()
+    runs = thai_runs(figures, options, on_runs)
+    return PublishedComparisonResult(
+        paper=PAPER,
+        about=options.about(),
+        plans=(),
+        rows=(
+            *_table_3(figures, runs),
+            *_ratios(figures, runs),
+            *_fig_4(figures, runs),
+            *_fig_5(runs),
+            *_variants(runs),
+            *_sampling(runs),
+        ),
+        claims=tuple(thai_claims(figures, runs)),
+        notes=tuple(thai_notes(figures, runs)),
+    )
+
+
+def _row(
+    table: str,
+    policy: str,
+    quantity: str,
+    printed: float | None,
+    ours: Estimate,
+    relation: Relation = "=",
+    scenario: str = "",
+) -> ComparisonRow:
+    return ComparisonRow(table, STREAM, scenario, policy, quantity, printed, ours, relation)
+
+
+def _maybe(statistic: Statistic | None) -> Estimate:
+    return NOTHING if statistic is None else statistic.estimate
+
+
+def _table_3(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """Cost and late tasks; the violation cost of Fig. 3, the printed one recomputed."""
+    for printed in figures.approaches:
+        policy = printed.policy
+        found = runs.approaches[policy]
+        yield _row("Table 3", policy, "cost_usd", printed.cost_usd, found.mean(cost_usd))
+        yield _row("Table 3", policy, "late_tasks", printed.late_tasks, found.mean(late_tasks))
+        recomputed = figures.violation_cost_usd(policy)
+        yield _row("Table 3", policy, "violation_cost_usd", recomputed, _maybe(found.violation_cost))
+
+
+def _ratios(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """How the approaches compare: as the text says, and as Table 3 gives."""
+    stated = {(ratio.policy, ratio.quantity): ratio for ratio in figures.ratios}
+    wanted = [ratio for ratio in figures.ratios if ratio.policy == UNKNOWN]
+    for policy in figures.fixed:
+        for quantity in ("late_tasks", "violation_cost_usd"):
+            nothing = PublishedRatio(policy=policy, against=UNKNOWN, quantity=quantity, unit="times", printed=0)
+            wanted.append(stated.get((policy, quantity), nothing))
+    for ratio in wanted:
+        which = (ratio.policy, ratio.against, ratio.quantity, ratio.unit)
+        name, quantity = f"{ratio.policy} against {ratio.against}", f"{ratio.quantity}_{ratio.unit}"
+        ours = runs.ratio(*which)
+        if ratio in figures.ratios:
+            yield _row(TEXT, name, quantity, ratio.printed, ours, ratio.relation)
+        else:
+            yield _row(TEXT, name, quantity, None, ours)
+        yield _row(FROM_TABLE_3, name, quantity, figures.ratio(*which), ours)
+
+
+def _fig_4(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """Paid blocks by VM type; printed is what the costs of the fixed settings pay for, and the text on m3.xlarge."""
+    for policy, found in runs.approaches.items():
+        own_type = figures.approach(policy).vm_type
+        for vm_type in runs.stream.type_names:
+            printed: float | None = None
+            relation: Relation = "="
+            if own_type is not None:
+                printed = figures.implied_blocks(policy) if vm_type == own_type else 0.0
+            elif vm_type == "m3.xlarge":
+                printed, relation = 0.0, "=" if policy == KNOWN else ">"
+            ours = found.mean(lambda run, vm_type=vm_type: run.blocks[vm_type])  # type: ignore[misc]
+            yield _row("Fig. 4", policy, f"blocks_{vm_type}", printed, ours, relation)
+
+
+def _fig_5(runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """Idle time of VMs and lateness of tasks; of the picture only one number is in the text."""
+    for policy, found in runs.approaches.items():
+        printed = 0.0 if policy == "xlarge.2" else None
+        yield _row("Fig. 5", policy, "idle_s", printed, found.mean(lambda run: run.idle_s))
+        yield _row("Fig. 5", policy, "late_s", None, found.mean(lambda run: run.late_s))
+
+
+def _variants(runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """``known`` and ``unknown`` beside other readings of the paper, and our own variation."""
+    for policy in (KNOWN, UNKNOWN):
+        yield from _measured("variants", runs.approaches[policy])
+    for found in runs.variants.values():
+        yield from _measured("variants", found)
+
+
+def _sampling(runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """``unknown`` by the length of the sampling phase, below ``known``, which needs none."""
+    yield from _measured("sampling", runs.approaches[KNOWN], "no sampling")
+    for fraction, found in runs.sweep.items():
+        name = sampling_name(fraction)
+        yield from _measured("sampling", found.runs, name)
+        excluded = mean_of([float(number) for number in found.excluded]).estimate
+        yield _row("sampling", UNKNOWN, "excluded_types", None, excluded, scenario=name)
+        error = estimate([percent for percent in found.error_percent if percent is not None])
+        yield _row("sampling", UNKNOWN, "error_percent", None, error, scenario=name)
+
+
+def _measured(table: str, found: Approach, scenario: str = "") -> Iterator[ComparisonRow]:
+    estimates = {
+        "cost_usd": found.mean(cost_usd),
+        "late_tasks": found.mean(late_tasks),
+        "violation_cost_usd": _maybe(found.violation_cost),
+        "idle_s": found.mean(lambda run: run.idle_s),
+    }
+    for quantity, ours in estimates.items():
+        yield _row(table, found.policy, quantity, None, ours, scenario=scenario)

@@ -1,0 +1,242 @@
+"""The runs of Thai et al.: their job stream under all approaches, and ``unknown`` with samples of several lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ....core.processes import in_processes
+from ....core.statistics import Estimate, Statistic, mean_of, quotient
+from ....instances.streams.draws import draw_jobs
+from ....instances.streams.stream import JobStream
+from ....instances.streams.stream_files import library_job_stream
+from ....replay.streams.engine import JobReplay
+from ....replay.streams.outcome import JobOutcome, violation_cost_usd
+from ....replay.streams.policies.unknown import Sampling, Unknown
+from ....replay.streams.runs import replay_jobs
+from ...paper import NOTHING, OnDays
+from .printed import Quantity, RatioUnit, ThaiFigures
+
+STREAM = "thai/table2"
+KNOWN, UNKNOWN = "known", "unknown"
+SAMPLING_FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+"""Lengths of the sampling phase whose effect the paper wants to investigate "later" (section 4.1)."""
+
+VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
+"""What the paper can be read as, too, and our own variation of it."""
+
+_SEEDS_A_BATCH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ThaiOptions:
+    """What is replayed.
+
+    Attributes
+    ----------
+    runs : int
+        Draws of the run times, the same for all approaches.
+    seed : int
+        Of the first draw.
+    jobs : int
+        Processes.
+    """
+
+    runs: int = 200
+    seed: int = 0
+    jobs: int = 1
+
+    def about(self) -> dict[str, Any]:
+        """Return what a file of results says of them; the number of processes changes nothing."""
+        return {"runs": self.runs, "seed": self.seed}
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """The runs of a policy.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    outcomes : tuple of JobOutcome
+        One for each draw.
+    """
+
+    policy: str
+    outcomes: tuple[JobOutcome, ...]
+
+    def statistic(self, metric: Callable[[JobOutcome], float]) -> Statistic:
+        """Mean of a number over the runs."""
+        return mean_of([metric(run) for run in self.outcomes])
+
+    def mean(self, metric: Callable[[JobOutcome], float]) -> Estimate:
+        """Mean of a number over the runs, with its interval."""
+        return self.statistic(metric).estimate
+
+    def number(self, quantity: Quantity) -> Statistic | None:
+        """A quantity of Table 3 or Fig. 3; no violation cost if no task is in time."""
+        if quantity == "violation_cost_usd":
+            return self.violation_cost
+        return self.statistic(cost_usd if quantity == "cost_usd" else late_tasks)
+
+    @property
+    def violation_cost(self) -> Statistic | None:
+        """Violation cost of the mean cost and the mean number of late tasks (eq. 7 and 8); None if none is in time."""
+        cost, late = self.statistic(cost_usd), self.statistic(late_tasks)
+        n_tasks = self.outcomes[0].n_tasks
+        value = violation_cost_usd(cost.value, late.value, n_tasks)
+        if value is None:
+            return None
+        in_time = n_tasks - late.value
+        by_cost, by_late = late.value / in_time, cost.value * n_tasks / in_time**2
+        pairs = zip(cost.influence, late.influence, strict=True)
+        return Statistic(value, tuple(by_cost * dollars + by_late * tasks for dollars, tasks in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRuns:
+    """The runs of ``unknown`` with samples of a length.
+
+    Attributes
+    ----------
+    runs : Approach
+        The runs.
+    excluded : tuple of int
+        Of each run, pairs of an application and a VM type on which no sample finished: the type is not used for it.
+    error_percent : tuple of float or None
+        Of each run, by how many percent the run times that were learnt are off the true means, up or down, averaged
+        over all other pairs.
+    """
+
+    runs: Approach
+    excluded: tuple[int, ...]
+    error_percent: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThaiRuns:
+    """All runs that the tables are made of.
+
+    Attributes
+    ----------
+    stream : JobStream
+        The jobs.
+    approaches : dict of str to Approach
+        By policy, in the order of Table 3.
+    sweep : dict of float to SampledRuns
+        By the length of the sampling phase.
+    variants : dict of str to Approach
+        `VARIANTS` by name.
+    """
+
+    stream: JobStream
+    approaches: dict[str, Approach]
+    sweep: dict[float, SampledRuns]
+    variants: dict[str, Approach]
+
+    def less(self, policy: str, other: str, metric: Callable[[JobOutcome], float]) -> Estimate:
+        """Mean of a policy less that of another, run by run."""
+        return (self.approaches[policy].statistic(metric) - self.approaches[other].statistic(metric)).estimate
+
+    def difference(self, policy: str, against: str, quantity: Quantity, times: int = 1) -> Estimate:
+        """Mean of a policy less so many times that of another."""
+        mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
+        if mine is None or other is None:
+            return NOTHING
+        for _ in range(times):
+            mine -= other
+        return mine.estimate
+
+    def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
+        """How many times the mean of another is that of a policy, or by how many percent it is above."""
+        mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
+        if mine is None or other is None:
+            return NOTHING
+        factor, base = (1.0, 0.0) if unit == "times" else (100.0, 100.0)
+        found = quotient(mine, other, factor)
+        return NOTHING if found is None else Statistic(found.value - base, found.influence).estimate
+
+
+def cost_usd(run: JobOutcome) -> float:
+    """Cost of a run."""
+    return run.cost_usd
+
+
+def late_tasks(run: JobOutcome) -> float:
+    """Tasks of a run that did not finish by the deadline of their job."""
+    return run.late_tasks + run.unfinished_tasks
+
+
+def n_thai_runs(options: ThaiOptions) -> int:
+    """How many draws `thai_runs` replays: once under all approaches, and once for each length of the samples."""
+    return options.runs * (1 + len(SAMPLING_FRACTIONS))
+
+
+def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> ThaiRuns:
+    """Replay the stream of the paper.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user ended it: means of fewer runs than asked for would not be comparable.
+    """
+    stream = library_job_stream(STREAM)
+    found = replay_jobs(
+        stream,
+        (*figures.policies, *VARIANTS),
+        options.runs,
+        seed=options.seed,
+        jobs=options.jobs,
+        on_run=lambda done: on_runs(done, "all approaches"),
+    )
+    if found.interrupted:
+        raise KeyboardInterrupt
+    pairs = zip(found.policies, found.outcomes, strict=True)
+    every = {policy: Approach(policy, outcomes) for policy, outcomes in pairs}
+    approaches = {policy: every[policy] for policy in figures.policies}
+    variants = {policy: every[policy] for policy in VARIANTS}
+    sweep = {fraction: _sampled(stream, fraction, options, on_runs) for fraction in SAMPLING_FRACTIONS}
+    return ThaiRuns(stream, approaches, sweep, variants)
+
+
+def sampling_name(fraction: float) -> str:
+    """What a length of the sampling phase is called."""
+    return f"sampling {100 * fraction:g} %"
+
+
+def _sampled(stream: JobStream, fraction: float, options: ThaiOptions, on_runs: OnDays) -> SampledRuns:
+    last = options.seed + options.runs
+    batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
+    work = partial(_batch, stream, fraction)
+    done: list[tuple[JobOutcome, int, float | None]] = []
+    for rows in map(work, batches) if options.jobs == 1 else in_processes(work, batches, options.jobs):
+        done += rows
+        on_runs(len(rows), sampling_name(fraction))
+    outcomes, excluded, errors = zip(*done, strict=True)
+    return SampledRuns(Approach(UNKNOWN, outcomes), excluded, errors)
+
+
+def _batch(stream: JobStream, fraction: float, seeds: Sequence[int]) -> list[tuple[JobOutcome, int, float | None]]:
+    rows = []
+    for seed in seeds:
+        policy = Unknown(Sampling(fraction))
+        outcome = JobReplay(draw_jobs(stream, seed), policy).run()
+        rows.append((outcome, *_learnt(stream, policy)))
+    return rows
+
+
+def _learnt(stream: JobStream, policy: Unknown) -> tuple[int, float | None]:
+    """What a policy has learnt of the applications on the types that can run them; see `SampledRuns`."""
+    first = {job.application: index for index, job in reversed(list(enumerate(stream.jobs_by_submission)))}
+    excluded, errors = 0, []
+    for application, index in first.items():
+        for vm_type, learnt in zip(stream.type_names, policy.forecast.exact_runtime_s(index), strict=True):
+            true = stream.average_s(application, vm_type)
+            if true is not None and learnt is None:
+                excluded += 1
+            elif true is not None and learnt is not None:
+                errors.append(float(100 * abs(learnt / true - 1)))
+    return excluded, sum(errors) / len(errors) if errors else None
