@@ -40,7 +40,12 @@ from spotbag.spotbag.benchmarks.claims import (
     show,
     verdicts_in_words,
 )
-from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult, format_result, format_rows_csv
+from spotbag.spotbag.benchmarks.paper import (
+    ComparisonRow,
+    PublishedComparisonResult,
+    format_result,
+    format_rows_csv,
+)
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long

@@ -8,8 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-BAD_INPUT = 2
-INTERRUPTED = 130
+from .exit_codes import BAD_INPUT, INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

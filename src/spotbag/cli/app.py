@@ -7,23 +7,10 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import (
-    audit,
-    bench,
-    best_known,
-    bound,
-    check,
-    compare,
-    instance,
-    methods,
-    pareto,
-    platform,
-    replay,
-    show,
-    size,
-    solve,
-    stream,
-)
+from . import audit, bench, instance
+from .bags import best_known, bound, check, compare, methods, pareto, replay, show, solve
+from .platforms import platform
+from .streams import size, stream
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import JsonOption, busy, make_table, print_json, print_table, seconds
+from .arguments import JsonOption, print_json
+from .progress import busy
+from .tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
     from ..audits.findings import AuditReport

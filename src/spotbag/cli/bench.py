@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import JsonOption, check_output, counting, print_json
+from .arguments import JsonOption, check_output, print_json
+from .progress import counting
 
 if TYPE_CHECKING:
     from ..benchmarks.bags.paper_days import DayOptions

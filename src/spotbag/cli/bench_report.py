@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..benchmarks.paper_tables import RATIOS, TABLES, Table
-from .common import make_table, print_table, seconds
+from .tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import ComparisonRow, PlanUsed, PublishedComparisonResult

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
-    InstanceArgument,
-    JsonOption,
-    check_output,
-    load_instance,
-    make_table,
-    print_json,
-    print_table,
-    seconds,
-    warn,
-)
+from .arguments import InstanceArgument, JsonOption, check_output, load_instance, print_json, warn
+from .tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance

@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
-    JobsArgument,
-    JsonOption,
-    load_job_stream,
-    make_table,
-    print_json,
-    print_table,
-    seconds,
-)
+from ..arguments import JobsArgument, JsonOption, load_job_stream, print_json
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances.streams.entries import Job
-    from ..models.streams.sizing import SizingProblem
-    from ..solvers.streams.sizing import InstanceUse, Sizing, SizingMethod
+    from ...instances.streams.entries import Job
+    from ...models.streams.sizing import SizingProblem
+    from ...solvers.streams.sizing import InstanceUse, Sizing, SizingMethod
 
 EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
 
@@ -58,8 +51,8 @@ def size_command(
 
     Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.
     """
-    from ..models.streams.sizing import problem_of_job
-    from ..solvers.streams.sizing import size_job
+    from ...models.streams.sizing import problem_of_job
+    from ...solvers.streams.sizing import size_job
 
     stream = load_job_stream(jobs)
     chosen = [stream.job(job_id) for job_id in dict.fromkeys(job)] if job else list(stream.jobs_by_submission)
@@ -98,7 +91,7 @@ def size_command(
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
     """Print what a job needs: a headline, a table, and what is to be said about types and earlier ends."""
-    from ..solvers.streams.sizing import earlier_and_cheaper
+    from ...solvers.streams.sizing import earlier_and_cheaper
 
     print(
         f"\n{job.id}: {problem.n_tasks:,} tasks of {job.application} in {seconds(problem.available_s)} s: "
@@ -188,7 +181,7 @@ def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
 
 def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, object]:
     """A job as a JSON object."""
-    from ..solvers.streams.sizing import earlier_and_cheaper
+    from ...solvers.streams.sizing import earlier_and_cheaper
 
     cheaper = earlier_and_cheaper(problem, sizing)
     return {

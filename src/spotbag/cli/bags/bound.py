@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
+from ..arguments import (
     CostScaleOption,
     CostWeightOption,
     DeadlineOption,
@@ -19,15 +18,14 @@ from .common import (
     MarketsOption,
     change_instance,
     load_instance,
-    make_table,
     print_json,
-    print_table,
-    seconds,
     warn,
 )
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..models.bags.lower_bounds import LowerBound
+    from ...models.bags.lower_bounds import LowerBound
 
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 
@@ -46,9 +44,9 @@ def bound_command(
 
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
-    from ..heuristics.bags.d_spot import d_spot_warning, with_d_spot
-    from ..models.bags.infeasibility import explain_infeasibility
-    from ..models.bags.lower_bounds import lower_bounds
+    from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
+    from ...models.bags.infeasibility import explain_infeasibility
+    from ...models.bags.lower_bounds import lower_bounds
 
     given = change_instance(
         load_instance(instance),

@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
+from ..arguments import (
     DeadlineOption,
     DSpotOption,
     InstanceArgument,
     JsonOption,
-    busy,
     change_instance,
     check_output,
     load_instance,
-    make_table,
     print_json,
-    print_table,
-    seconds,
     warn,
 )
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import busy
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances.instance import Instance
-    from ..schedules.schedule import Schedule
-    from ..solvers.bags.pareto import FrontPoint, ParetoFront
+    from ...instances.instance import Instance
+    from ...schedules.schedule import Schedule
+    from ...solvers.bags.pareto import FrontPoint, ParetoFront
 
 EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.png --out front.csv"
 
@@ -71,9 +69,9 @@ def pareto_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
     """
-    from ..charts.bags.front import FRONT, write_pareto
-    from ..charts.picture_files import still_format
-    from ..solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
+    from ...charts.bags.front import FRONT, write_pareto
+    from ...charts.picture_files import still_format
+    from ...solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
 
     if plot is not None:
         still_format(plot, FRONT)
@@ -116,7 +114,7 @@ def pareto_command(
 
 
 def _check_points_file(path: str) -> None:
-    from ..core.errors import SpotbagError
+    from ...core.errors import SpotbagError
 
     if not path.lower().endswith((".json", ".csv")):
         raise SpotbagError(f"{path}: the points are written as .json or .csv")
@@ -124,7 +122,7 @@ def _check_points_file(path: str) -> None:
 
 def _check_folder(path: str | None) -> None:
     """Refuse, before any work is done, a folder that cannot be made or is a file."""
-    from ..core.errors import SpotbagError
+    from ...core.errors import SpotbagError
 
     if path is None:
         return
@@ -157,7 +155,7 @@ def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | Non
 
 def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[str, Schedule]:
     """Plan by each heuristic under the instance's own objective, those that find a plan."""
-    from ..solvers.bags.solve import solve
+    from ...solvers.bags.solve import solve
 
     plans = {}
     for method in _HEURISTICS:
@@ -184,8 +182,8 @@ def _write_points(front: ParetoFront, path: str) -> None:
     import csv
     import io
 
-    from ..core.json_documents import format_json
-    from ..core.text_files import write_text
+    from ...core.json_documents import format_json
+    from ...core.text_files import write_text
 
     if path.lower().endswith(".json"):
         write_text(path, format_json(front.to_dict()))
@@ -202,8 +200,8 @@ def _write_points(front: ParetoFront, path: str) -> None:
 
 def _write_plans(front: ParetoFront, folder: str) -> None:
     """Write the plans, each named by its makespan."""
-    from ..core.errors import SpotbagError
-    from ..schedules.schedule_files import write_schedule
+    from ...core.errors import SpotbagError
+    from ...schedules.schedule_files import write_schedule
 
     if not front.points:
         return
@@ -231,7 +229,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
 
 
 def _summary(front: ParetoFront) -> str:
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import NO_FEASIBLE_PLAN, JsonOption, busy, check_output, make_table, print_json, print_table, seconds
+from ..arguments import JsonOption, check_output, print_json
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import busy
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.best_known import Update
-    from ..instances.bags.best_known import BestKnown
+    from ...benchmarks.bags.best_known import Update
+    from ...instances.bags.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
@@ -59,7 +62,7 @@ def best_known_command(
     if update:
         _update(chosen, time_limit, method, seed, file, as_json)
         return
-    from ..instances.bags.best_known import best_known
+    from ...instances.bags.best_known import best_known
 
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
@@ -74,7 +77,7 @@ def best_known_command(
 
 def _library_names(names: list[str]) -> list[str]:
     """The names, each once and in the library; all of it if there are none."""
-    from ..instances.library import library_instance, library_names
+    from ...instances.library import library_instance, library_names
 
     for name in names:
         library_instance(name)
@@ -83,10 +86,10 @@ def _library_names(names: list[str]) -> list[str]:
 
 def _update(names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
-    from .. import __version__
-    from ..benchmarks.bags.best_known import update_best_known
-    from ..core.errors import InputError, Issue, SpotbagError
-    from ..solvers.bags.methods import find_method
+    from ... import __version__
+    from ...benchmarks.bags.best_known import update_best_known
+    from ...core.errors import InputError, Issue, SpotbagError
+    from ...solvers.bags.methods import find_method
 
     find_method(method)
     if not time_limit > 0:
@@ -147,7 +150,7 @@ def _cells(entry: BestKnown) -> list[str]:
 
 
 def _gap(entry: BestKnown) -> float:
-    from ..solvers.bags.result import relative_gap
+    from ...solvers.bags.result import relative_gap
 
     gap = relative_gap(entry.value, entry.bound)
     assert gap is not None, "an entry has value and bound"

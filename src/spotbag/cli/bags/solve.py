@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
+from ..arguments import (
     CostScaleOption,
     CostWeightOption,
     DeadlineOption,
@@ -17,22 +16,20 @@ from .common import (
     JsonOption,
     MakespanScaleOption,
     MarketsOption,
-    busy,
     change_instance,
     check_output,
     load_instance,
-    make_table,
     parse_options,
     print_json,
-    print_table,
-    progress,
-    seconds,
     warn,
 )
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import busy, progress
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..schedules.schedule import Schedule
-    from ..solvers.bags.result import Result
+    from ...schedules.schedule import Schedule
+    from ...solvers.bags.result import Result
 
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
 
@@ -76,12 +73,12 @@ def solve_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
     """
-    from ..charts.bags.convergence import CONVERGENCE, write_convergence
-    from ..charts.bags.plan import write_gantt
-    from ..charts.picture_files import picture_format, still_format
-    from ..heuristics.bags.d_spot import with_d_spot
-    from ..schedules.schedule_files import read_schedule, write_schedule
-    from ..solvers.bags.solve import solve
+    from ...charts.bags.convergence import CONVERGENCE, write_convergence
+    from ...charts.bags.plan import write_gantt
+    from ...charts.picture_files import picture_format, still_format
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.schedule_files import read_schedule, write_schedule
+    from ...solvers.bags.solve import solve
 
     if gantt is not None:
         picture_format(gantt)
@@ -147,8 +144,8 @@ def _bound(result: Result) -> str:
 
 
 def _print_result(result: Result, estimated: bool) -> None:
-    from ..core.wording import counted
-    from ..solvers.bags.result import STATUS_MEANINGS
+    from ...core.wording import counted
+    from ...solvers.bags.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
     if schedule is None:

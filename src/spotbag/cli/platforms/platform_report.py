@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .common import make_table, print_table, seconds
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..core.statistics import Estimate
-    from ..instances.platforms.job_draws import JobSet
-    from ..instances.platforms.platform import Platform
-    from ..replay.platforms.outcome import JobResult, PlatformOutcome
-    from ..replay.platforms.run_bounds import RunBounds
-    from ..replay.platforms.runs import PlatformRuns, PlatformSummary
+    from ...core.statistics import Estimate
+    from ...instances.platforms.job_draws import JobSet
+    from ...instances.platforms.platform import Platform
+    from ...replay.platforms.outcome import JobResult, PlatformOutcome
+    from ...replay.platforms.run_bounds import RunBounds
+    from ...replay.platforms.runs import PlatformRuns, PlatformSummary
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
@@ -28,7 +28,7 @@ def print_runs(
     bounds: Sequence[Sequence[RunBounds]] | None,
 ) -> None:
     """Print a row for each policy, what no policy can beat, and of a single run what each resource did."""
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     single = runs.n_runs == 1
     number = len(runs.outcomes[0][0].jobs)
@@ -120,7 +120,7 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
     """Print what each resource did in a single run."""
-    from ..replay.platforms.runs import platform_with_jobs
+    from ...replay.platforms.runs import platform_with_jobs
 
     with_jobs = platform_with_jobs(platform, job_set, seed)
     columns = [
@@ -202,7 +202,7 @@ def _hours(value: Estimate) -> str:
 
 
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
-    from ..core.statistics import estimate
+    from ...core.statistics import estimate
 
     rows = [asdict(bound) for bound in bounds]
     return {name: estimate([row[name] for row in rows]) for name in rows[0]}
@@ -210,7 +210,7 @@ def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
 
 def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
     """Return what each resource did in a run, from the platform with its jobs."""
-    from ..replay.platforms.resource_use import resource_use
+    from ...replay.platforms.resource_use import resource_use
 
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
 
@@ -227,7 +227,7 @@ def runs_object(
 
     The story of a single run under each policy, if there is one, is told in its lines.
     """
-    from ..replay.platforms.runs import platform_with_jobs
+    from ...replay.platforms.runs import platform_with_jobs
 
     return {
         "platform": platform.name,
@@ -280,7 +280,7 @@ def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None
 
 
 def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
-    from ..replay.platforms.runs import METRICS
+    from ...replay.platforms.runs import METRICS
 
     said: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
     if single:
@@ -291,8 +291,8 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
 
 def library_platforms() -> list[dict[str, Any]]:
     """Say what there is to each platform of the library."""
-    from ..instances.library import platform_names
-    from ..instances.platforms.platform_files import library_platform
+    from ...instances.library import platform_names
+    from ...instances.platforms.platform_files import library_platform
 
     rows = []
     for name in platform_names():

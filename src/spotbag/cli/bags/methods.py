@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from .common import JsonOption, make_table, print_json, print_table
+from ..arguments import JsonOption, print_json
+from ..tables import make_table, print_table
 
 EXAMPLE = "Example:  spotbag methods"
 
 
 def methods_command(as_json: JsonOption = False) -> None:
     """List the methods of 'solve', what each can do, and their options."""
-    from ..solvers.bags.methods import METHODS, describe_options
+    from ...solvers.bags.methods import METHODS, describe_options
 
     if as_json:
         print_json(

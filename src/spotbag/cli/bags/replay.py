@@ -8,32 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import INTERRUPTED
-from .common import (
-    NO_FEASIBLE_PLAN,
+from ..arguments import (
     DeadlineOption,
     DSpotOption,
     InstanceArgument,
     JsonOption,
     MarketsOption,
-    busy,
     change_instance,
     check_output,
-    counting,
     load_instance,
     print_json,
     print_story,
-    progress,
     warn,
 )
+from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
+from ..progress import busy, counting, progress
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
-    from ..instances.bags.scenarios import Scenario
-    from ..instances.instance import Instance
-    from ..replay.vms import Billing
-    from ..schedules.schedule import Schedule
-    from ..traces.trace import Trace
+    from ...instances.bags.scenarios import Scenario
+    from ...instances.instance import Instance
+    from ...replay.vms import Billing
+    from ...schedules.schedule import Schedule
+    from ...traces.trace import Trace
 
 EXAMPLE = (
     "Example:  spotbag replay burst-hads/J60 --method ils --policy hads,burst-hads --scenario burst-hads/sc4 --runs 200"
@@ -111,12 +108,12 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    from ..charts.picture_files import picture_format
-    from ..core.errors import SpotbagError
-    from ..instances.bags.scenarios import find_scenario
-    from ..replay.bags.policies import find_policy
-    from ..replay.bags.runs import replay_days
-    from ..replay.vms import Billing
+    from ...charts.picture_files import picture_format
+    from ...core.errors import SpotbagError
+    from ...instances.bags.scenarios import find_scenario
+    from ...replay.bags.policies import find_policy
+    from ...replay.bags.runs import replay_days
+    from ...replay.vms import Billing
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
@@ -179,8 +176,8 @@ def replay_command(
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
-    from ..core.errors import SpotbagError
-    from ..replay.bags.plan import on_demand_schedule
+    from ...core.errors import SpotbagError
+    from ...replay.bags.plan import on_demand_schedule
 
     try:
         on_demand_schedule(schedule)
@@ -194,7 +191,7 @@ def _plan(
     problem: Instance, plan: str | None, method: str | None, time_limit: float | None
 ) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    from ..solvers.bags.solve import solve
+    from ...solvers.bags.solve import solve
 
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {plan}"
@@ -209,11 +206,11 @@ def _plan(
 
 def _read_plan(problem: Instance, path: str) -> Schedule:
     """Read a plan; say what the checker would say of it."""
-    from ..audits.bags.plan import check
-    from ..core.errors import SpotbagError
-    from ..core.text_files import source_name
-    from ..heuristics.bags.d_spot import with_d_spot
-    from ..schedules.schedule_files import read_schedule_document, schedule_of_document
+    from ...audits.bags.plan import check
+    from ...core.errors import SpotbagError
+    from ...core.text_files import source_name
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
     ids = {task.id for task in document.tasks}
@@ -240,7 +237,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
 def _traces(
     schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
 ) -> list[Trace]:
-    from ..replay.bags.runs import trace_day
+    from ...replay.bags.runs import trace_day
 
     number = day or 0
     timeline = scenario.day(schedule.instance, seed, number)
@@ -249,8 +246,8 @@ def _traces(
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a day, and a picture for each policy."""
-    from ..charts.bags.replay import write_replay_gantt
-    from ..traces.files import write_traces
+    from ...charts.bags.replay import write_replay_gantt
+    from ...traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)
@@ -264,7 +261,7 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
-    from ..traces.stories import tell_story
+    from ...traces.stories import tell_story
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import BAD_INPUT, INTERRUPTED
-from .common import JsonOption, busy, check_output, counting, load_platform, print_json, print_story, some, warn
+from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn
+from ..exit_codes import BAD_INPUT, INTERRUPTED
+from ..progress import busy, counting
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
 
 if TYPE_CHECKING:
-    from ..instances.platforms.job_draws import JobSet
-    from ..instances.platforms.platform import Platform
-    from ..replay.platforms.run_bounds import RunBounds
-    from ..replay.platforms.runs import PlatformRuns
-    from ..traces.trace import Trace
+    from ...instances.platforms.job_draws import JobSet
+    from ...instances.platforms.platform import Platform
+    from ...replay.platforms.run_bounds import RunBounds
+    from ...replay.platforms.runs import PlatformRuns
+    from ...traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
@@ -119,13 +120,13 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    from ..charts.picture_files import still_format
-    from ..charts.platforms.replay import PICTURE
-    from ..core.errors import SpotbagError
-    from ..core.text_files import source_name
-    from ..replay.platforms.policies import platform_policy
-    from ..replay.platforms.runs import replay_platform, replay_platform_once
-    from ..traces.stories import tell_story
+    from ...charts.picture_files import still_format
+    from ...charts.platforms.replay import PICTURE
+    from ...core.errors import SpotbagError
+    from ...core.text_files import source_name
+    from ...replay.platforms.policies import platform_policy
+    from ...replay.platforms.runs import replay_platform, replay_platform_once
+    from ...traces.stories import tell_story
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
     if write is not None:
@@ -196,10 +197,10 @@ def _check_options(
     platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
 ) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
-    from ..core.errors import SpotbagError, show_value
-    from ..core.wording import near_names
-    from ..instances.library import platform_names
-    from ..instances.platforms.job_draws import JOB_SETS, JobSet
+    from ...core.errors import SpotbagError, show_value
+    from ...core.wording import near_names
+    from ...instances.library import platform_names
+    from ...instances.platforms.job_draws import JOB_SETS, JobSet
 
     if platform is None:
         names = some(platform_names())
@@ -217,16 +218,16 @@ def _check_options(
 
 def _draws_nothing(policy: str) -> bool:
     """Whether a policy does the same with any seed."""
-    from ..replay.platforms.policies import PreferringPolicy, platform_policy
+    from ...replay.platforms.policies import PreferringPolicy, platform_policy
 
     return isinstance(platform_policy(policy)(0), PreferringPolicy)
 
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
     """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
-    from ..core.wording import counted
-    from ..instances.platforms.platform_files import write_platform
-    from ..replay.platforms.runs import platform_with_jobs
+    from ...core.wording import counted
+    from ...instances.platforms.platform_files import write_platform
+    from ...replay.platforms.runs import platform_with_jobs
 
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
     write_platform(written, path)
@@ -241,7 +242,7 @@ def _bounds(
     platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, jobs: int
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
     """Bound all runs; None if that is interrupted."""
-    from ..replay.platforms.run_bounds import bounds_of_runs
+    from ...replay.platforms.run_bounds import bounds_of_runs
 
     try:
         with counting("bounds", runs.n_runs) as count:
@@ -265,9 +266,9 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
-    from ..charts.platforms.replay import save_platform_gantt
-    from ..core.errors import SpotbagError
-    from ..traces.files import write_traces
+    from ...charts.platforms.replay import save_platform_gantt
+    from ...core.errors import SpotbagError
+    from ...traces.files import write_traces
 
     files: list[str] = []
     if path is not None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .common import least_width, make_table, print_table, seconds, terminal_width
+from ..run_report import _cell
+from ..tables import least_width, make_table, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..core.statistics import Estimate
-    from ..replay.bags.outcome import Outcome
-    from ..replay.bags.runs import Days, PolicySummary
-    from ..schedules.schedule import Schedule
+    from ...replay.bags.outcome import Outcome
+    from ...replay.bags.runs import Days, PolicySummary
+    from ...schedules.schedule import Schedule
 
 CLAIRVOYANT = "clairvoyant"
 """Name of the bound among the policies."""
@@ -38,7 +38,7 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
 
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     instance = schedule.instance
     print(
@@ -83,7 +83,7 @@ def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[s
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
-    from ..core.statistics import estimate
+    from ...core.statistics import estimate
 
     def row(heading: str, cells: Sequence[str], bound: str = "") -> list[str]:
         return [heading, *cells, *([bound] if with_bound else [])]
@@ -119,7 +119,7 @@ def _print_notes(days: Days, with_bound: bool) -> None:
 
 
 def _print_differences(days: Days) -> None:
-    from ..replay.bags.runs import compare_days
+    from ...replay.bags.runs import compare_days
 
     rows = []
     for outcomes in days.outcomes[1:]:
@@ -139,7 +139,7 @@ def _print_differences(days: Days) -> None:
 
 def _print_worst(days: Days) -> None:
     """Name the day of each policy that is most worth a look."""
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):
         if name == "on-demand":
@@ -162,21 +162,13 @@ def _badness(outcome: Outcome) -> tuple[int, int, float]:
     return outcome.unfinished_tasks, late_s, outcome.cost_usd
 
 
-def _cell(value: Estimate, digits: int, signed: bool = False) -> str:
-    """Mean and half width of the interval."""
-    if value.mean is None:
-        return "-"
-    text = f"{value.mean:{'+' if signed else ''},.{digits}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
-
-
 def _share(count: int, days: int) -> str:
     return f"{count} ({100 * count / days:.1f} %)"
 
 
 def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
     """Return all that is known of the days as one JSON object."""
-    from ..replay.bags.runs import compare_days
+    from ...replay.bags.runs import compare_days
 
     summaries = days.summaries()
     differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]

@@ -7,20 +7,18 @@ from typing import Annotated
 
 import typer
 
-from .common import (
-    NO_FEASIBLE_PLAN,
+from ..arguments import (
     DeadlineOption,
     DSpotOption,
     InstanceArgument,
     JsonOption,
     change_instance,
     load_instance,
-    make_table,
     print_json,
-    print_table,
-    seconds,
     warn,
 )
+from ..exit_codes import NO_FEASIBLE_PLAN
+from ..tables import make_table, print_table, seconds
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
@@ -40,10 +38,10 @@ def check_command(
 
     Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
     """
-    from ..audits.bags.plan import check
-    from ..core.wording import counted
-    from ..heuristics.bags.d_spot import with_d_spot
-    from ..schedules.schedule_files import read_schedule_document
+    from ...audits.bags.plan import check
+    from ...core.wording import counted
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.schedule_files import read_schedule_document
 
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)
     document = read_schedule_document(plan)

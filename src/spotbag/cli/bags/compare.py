@@ -9,24 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import INTERRUPTED
-from .common import (
-    NO_FEASIBLE_PLAN,
-    JsonOption,
-    check_output,
-    counting,
-    load_instance,
-    make_table,
-    narrow_terminal,
-    print_json,
-    print_table,
-    seconds,
-    warn,
-)
+from ..arguments import JsonOption, check_output, load_instance, print_json, warn
+from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
+from ..progress import counting
+from ..tables import make_table, narrow_terminal, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
-    from ..instances.instance import Instance
+    from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
+    from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -63,7 +53,7 @@ def compare_command(
     Gaps are to the best bound of all runs, and of what is known of a library instance. A run without a plan is
     counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input.
     """
-    from ..benchmarks.bags.comparison import (
+    from ...benchmarks.bags.comparison import (
         in_order,
         make_cases,
         make_references,
@@ -107,8 +97,8 @@ def compare_command(
 
 def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
-    from ..benchmarks.bags.comparison import ROW_FORMATS
-    from ..core.errors import InputError, Issue, SpotbagError
+    from ...benchmarks.bags.comparison import ROW_FORMATS
+    from ...core.errors import InputError, Issue, SpotbagError
 
     if not time_limit > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
@@ -134,8 +124,8 @@ def _load(arguments: Sequence[str]) -> dict[str, Instance]:
 
 
 def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
-    from ..benchmarks.bags.comparison import known_values
-    from ..instances.bags.best_known import best_known
+    from ...benchmarks.bags.comparison import known_values
+    from ...instances.bags.best_known import best_known
 
     return known_values(problems, best_known())
 
@@ -144,9 +134,9 @@ def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
 
 
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
-    from .. import __version__
-    from ..benchmarks.bags.comparison import ROW_FORMATS
-    from ..core.text_files import write_text
+    from ... import __version__
+    from ...benchmarks.bags.comparison import ROW_FORMATS
+    from ...core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
@@ -158,7 +148,7 @@ def _print_objects(
     totals: Sequence[MethodTotal],
     interrupted: bool,
 ) -> None:
-    from ..benchmarks.bags.comparison import as_object
+    from ...benchmarks.bags.comparison import as_object
 
     print_json(
         {
@@ -172,7 +162,7 @@ def _print_objects(
 
 
 def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     runs = f"{counted(n_runs, 'run')} on {counted(n_instances, 'instance')}, {time_limit:g} s each at most"
     return runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else "")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import INTERRUPTED
-from .common import JsonOption, busy, check_output, counting, load_job_stream, parse_options, print_json, some, warn
+from ..arguments import JsonOption, check_output, load_job_stream, parse_options, print_json, some, warn
+from ..exit_codes import INTERRUPTED
+from ..progress import busy, counting
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
-    from ..instances.streams.stream import JobStream
-    from ..replay.streams.policies.unknown import Sampling
-    from ..traces.trace import Trace
+    from ...instances.streams.stream import JobStream
+    from ...replay.streams.policies.unknown import Sampling
+    from ...traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
@@ -117,11 +118,11 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    from ..charts.picture_files import still_format
-    from ..charts.streams.replay import PICTURE
-    from ..core.errors import SpotbagError
-    from ..replay.streams.policies import a2ha_settings, job_policies
-    from ..replay.streams.runs import replay_jobs, replay_jobs_once
+    from ...charts.picture_files import still_format
+    from ...charts.streams.replay import PICTURE
+    from ...core.errors import SpotbagError
+    from ...replay.streams.policies import a2ha_settings, job_policies
+    from ...replay.streams.runs import replay_jobs, replay_jobs_once
 
     _check_options(stream, run_times, runs, once, trace)
     if write is not None:
@@ -173,15 +174,15 @@ def _list(as_json: bool) -> None:
 
 
 def _load(stream: str | None, run_times: str | None) -> JobStream:
-    from ..instances.streams.stream_files import job_stream_of_run_times
+    from ...instances.streams.stream_files import job_stream_of_run_times
 
     return job_stream_of_run_times(run_times) if run_times is not None else load_job_stream(stream or "")
 
 
 def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
     """Write a stream as JSON."""
-    from ..core.wording import counted
-    from ..instances.streams.stream_files import write_job_stream
+    from ...core.wording import counted
+    from ...instances.streams.stream_files import write_job_stream
 
     write_job_stream(stream, path)
     if as_json:
@@ -192,8 +193,8 @@ def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
 
 def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
     """Refuse what does not go together."""
-    from ..core.errors import SpotbagError
-    from ..instances.library import job_stream_names
+    from ...core.errors import SpotbagError
+    from ...instances.library import job_stream_names
 
     if stream is not None and run_times is not None:
         raise SpotbagError("STREAM and --run-times: give one of them")
@@ -207,8 +208,8 @@ def _check_options(stream: str | None, run_times: str | None, runs: int | None, 
 
 def _warn_of_hopeless_jobs(stream: JobStream) -> None:
     """Say which jobs no VM finishes in time on average, however many are rented."""
-    from ..models.streams.sizing import problem_of_job
-    from ..solvers.streams.sizing import size_job
+    from ...models.streams.sizing import problem_of_job
+    from ...solvers.streams.sizing import size_job
 
     for job in stream.jobs_by_submission:
         sizing = size_job(problem_of_job(stream, job), method="dynamic-programme")
@@ -217,7 +218,7 @@ def _warn_of_hopeless_jobs(stream: JobStream) -> None:
 
 
 def _sampling(fraction: float | None, samples: int | None) -> Sampling:
-    from ..replay.streams.policies.unknown import Sampling
+    from ...replay.streams.policies.unknown import Sampling
 
     usual = Sampling()
     return Sampling(
@@ -227,8 +228,8 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ..charts.streams.replay import save_job_gantt
-    from ..traces.files import write_traces
+    from ...charts.streams.replay import save_job_gantt
+    from ...traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)

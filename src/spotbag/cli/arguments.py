@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from .tables import (
+    terminal_width,
+)
 
+if TYPE_CHECKING:
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import JobStream
-
-NO_FEASIBLE_PLAN = 1
-
-_LONGEST_WORD = 24
 
 InstanceArgument: TypeAlias = Annotated[
     str,
@@ -144,145 +141,6 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(table: Table) -> None:
-    """Print a table; wide enough when it goes to a file or a pipe."""
-    from rich.console import Console
-
-    width = terminal_width()
-    console = Console(highlight=False, width=width or 140)
-    if width is not None:
-        # What does not fit in any way is left to the terminal to wrap: nothing is cut off.
-        console.width = max(width, least_width(table))
-        _share_width(table, console.width)
-    console.print(table)
-
-
-def _share_width(table: Table, width: int) -> None:
-    """Give the columns what they need at least, and what is left to the first ones.
-
-    Left to itself, rich takes from the widest columns first, also what they need, and then cuts off the last ones.
-    """
-    spare = width - least_width(table)
-    for column in table.columns:
-        least = column.min_width or 1
-        natural = max(map(_cell_length, (column.header, *column.cells)))
-        column.width = least + min(max(natural - least, 0), spare)
-        spare -= column.width - least
-
-
-def _cell_length(cell: Any) -> int:
-    """Columns of a terminal that a heading or a cell takes."""
-    from rich.cells import cell_len
-
-    return cell_len(str(cell))
-
-
-def least_width(table: Table) -> int:
-    """Columns without which a table cannot be shown."""
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    console = Console(width=10_000)
-    return Measurement.get(console, console.options, table).minimum
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal that the output goes to; None if it goes elsewhere."""
-    from rich.console import Console
-
-    return Console().width if sys.stdout.isatty() else None
-
-
-def narrow_terminal(columns: int) -> bool:
-    """Whether the output goes to a terminal that has fewer columns than wanted."""
-    width = terminal_width()
-    return width is not None and width < columns
-
-
-def make_table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], tight: bool = False) -> Table:
-    """Make a table; a column is its heading and whether it holds numbers.
-
-    Words and numbers are not broken, but for long names after a plus. An empty row is a line between blocks; a tight
-    table has less space between its columns.
-    """
-    from rich import box
-    from rich.table import Table
-
-    from .table_cells import BreakableText, unbroken_parts
-
-    lines = list(rows)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
-    for index, (heading, numeric) in enumerate(columns):
-        parts = unbroken_parts(" ".join([heading, *(row[index] for row in lines if row)]))
-        parts += [row[index] for row in lines if row and numeric]
-        least = min(max(map(len, parts), default=1), _LONGEST_WORD)
-        table.add_column(heading, justify="right" if numeric else "left", overflow="fold", min_width=least)
-    for row in lines:
-        if row:
-            table.add_row(*(BreakableText(cell) for cell in row))
-        else:
-            table.add_section()
-    return table
-
-
-@contextmanager
-def busy(message: str) -> Iterator[None]:
-    """Show on a terminal that something is being done."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(message):
-        yield
-
-
-@contextmanager
-def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(message, total=None, best="")
-
-        def show(point: Any, planned: int) -> None:
-            text = f"best {point.best:.6g}"
-            if point.bound is not None and 0 < point.best < float("inf"):
-                text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
-            bars.update(bar, total=planned or None, completed=point.iteration, best=text)
-
-        yield show
-
-
-@contextmanager
-def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show on a terminal how many of a number of things are done.
-
-    Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said).
-    """
-    if not sys.stderr.isatty():
-        yield lambda last, done=1: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(message, total=total, last="")
-        yield lambda last, done=1: bars.update(bar, advance=done, last=last)
-
-
 def print_story(lines: Iterable[str]) -> None:
     """Print what `tell_story` tells; on a terminal, lines go on below the words, not below the times."""
     from textwrap import fill
@@ -306,11 +164,6 @@ def check_output(path: str | None, *others: str | None) -> None:
         )
     if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
-
-
-def seconds(value: int) -> str:
-    """Seconds with thousands set apart."""
-    return f"{value:,}"
 
 
 def parse_options(pairs: list[str]) -> dict[str, str]:

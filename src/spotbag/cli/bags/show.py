@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import JsonOption, busy, check_output, load_instance, make_table, print_json, print_table, seconds, warn
+from ..arguments import JsonOption, check_output, load_instance, print_json, warn
+from ..progress import busy
+from ..tables import make_table, print_table, seconds
 from .solve import print_rented
 
 if TYPE_CHECKING:
-    from ..instances.instance import Instance
-    from ..schedules.documents import ScheduleDocument
-    from ..schedules.schedule import Schedule
+    from ...instances.instance import Instance
+    from ...schedules.documents import ScheduleDocument
+    from ...schedules.schedule import Schedule
 
 EXAMPLE = "Example:  spotbag show hads/J100   or   spotbag show plan.json --gantt plan.svg"
 
@@ -36,16 +38,16 @@ def show_command(
 
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
-    from ..audits.bags.plan import check
-    from ..charts.bags.plan import write_gantt
-    from ..charts.picture_files import picture_format
-    from ..core.errors import SpotbagError
+    from ...audits.bags.plan import check
+    from ...charts.bags.plan import write_gantt
+    from ...charts.picture_files import picture_format
+    from ...core.errors import SpotbagError
 
     if gantt is not None:
         picture_format(gantt)
         check_output(gantt, what, instance)
     found = _load(what)
-    from ..instances.instance import Instance
+    from ...instances.instance import Instance
 
     if isinstance(found, Instance):
         if gantt is not None:
@@ -70,11 +72,11 @@ def show_command(
 
 def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
-    from ..core.json_documents import parse_json
-    from ..core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
-    from ..instances.instance_files import instance_of_document, instance_warnings
-    from ..schedules.documents import SCHEDULE_FORMAT
-    from ..schedules.schedule_files import schedule_document_of
+    from ...core.json_documents import parse_json
+    from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
+    from ...instances.instance_files import instance_of_document, instance_warnings
+    from ...schedules.documents import SCHEDULE_FORMAT
+    from ...schedules.schedule_files import schedule_document_of
 
     if what != STANDARD_INPUT and not is_readable_file(what):
         return load_instance(what)
@@ -89,9 +91,9 @@ def _load(what: str) -> Instance | ScheduleDocument:
 
 def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:
     """Derive a plan from its instance: the one named, or a library instance of that name."""
-    from ..heuristics.bags.d_spot import with_d_spot
-    from ..instances.library import library_names
-    from ..schedules.schedule_files import schedule_of_document
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...instances.library import library_names
+    from ...schedules.schedule_files import schedule_of_document
 
     if instance is None and document.instance not in library_names():
         return None
@@ -107,8 +109,8 @@ def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> 
 def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
-    from ..core.errors import SpotbagError
-    from ..heuristics.bags.d_spot import with_d_spot
+    from ...core.errors import SpotbagError
+    from ...heuristics.bags.d_spot import with_d_spot
 
     counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)

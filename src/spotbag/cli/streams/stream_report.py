@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .common import make_table, print_table, seconds
+from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
-    from ..core.statistics import Estimate
-    from ..instances.streams.stream import JobStream
-    from ..replay.streams.outcome import JobOutcome
-    from ..replay.streams.policies.a2ha import A2haSettings
-    from ..replay.streams.policies.unknown import Sampling
-    from ..replay.streams.runs import JobRuns, JobSummary
+    from ...core.statistics import Estimate
+    from ...instances.streams.stream import JobStream
+    from ...replay.streams.outcome import JobOutcome
+    from ...replay.streams.policies.a2ha import A2haSettings
+    from ...replay.streams.policies.unknown import Sampling
+    from ...replay.streams.runs import JobRuns, JobSummary
 
 
 def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
     """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
-    from ..core.wording import counted
+    from ...core.wording import counted
 
     single = runs.n_runs == 1
     print(
@@ -195,8 +195,8 @@ def _outcome_object(outcome: JobOutcome) -> Mapping[str, Any]:
 
 def library_streams() -> list[dict[str, Any]]:
     """Say what there is to each stream of the library."""
-    from ..instances.library import job_stream_names
-    from ..instances.streams.stream_files import library_job_stream
+    from ...instances.library import job_stream_names
+    from ...instances.streams.stream_files import library_job_stream
 
     rows = []
     for name in job_stream_names():
