@@ -16,7 +16,7 @@ from spotbag.instances.instance_files import parse_instance
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 
 
 def test_the_plan_in_formats_md_is_that_of_the_greedy_for_the_instance_in_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import spotbag
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 ROOMS = [
     "core",

@@ -408,13 +408,13 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "job_streams.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "job_streams.md").read_text(encoding="utf-8")
     written = text[text.index(BEGIN) : text.index(END)]
     for claim in result.claims:
         assert f"| {claim.statement} |" in written
     for name in ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling"):
         assert f"]({name}.png)" in written
-        assert (Path(__file__).parents[2] / "docs" / f"{name}.png").is_file()
+        assert (Path(__file__).parents[3] / "docs" / f"{name}.png").is_file()
 
 
 def test_statistics_of_a_single_run_have_no_interval() -> None:

@@ -561,7 +561,7 @@ def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResul
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[3] / "docs"
     text = (docs / "a2ha.md").read_text(encoding="utf-8")
     written = text[text.index(BEGIN) : text.index(END)]
     for claim in result.claims:

@@ -358,7 +358,7 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[3] / "docs"
     text = (docs / "caron.md").read_text(encoding="utf-8")
     written = text[text.index(BEGIN) : text.index(END)]
     for claim in result.claims:

@@ -29,7 +29,7 @@ from spotbag.instances.platforms.platform_files import (
 )
 from spotbag.instances.streams.stream_files import library_job_stream
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {
     "format": "spotbag.platform/1",
     "name": "demo",

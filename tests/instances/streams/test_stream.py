@@ -33,7 +33,7 @@ from spotbag.instances.streams.stream_files import (
     write_job_stream,
 )
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {
     "format": "spotbag.jobs/1",
     "name": "demo",

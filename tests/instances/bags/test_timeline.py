@@ -26,7 +26,7 @@ from spotbag.instances.bags.timeline import (
     write_timeline,
 )
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(timeline_schema()))
 TYPE_NAMES = ["c3.large", "c4.large", "m5.large"]
 

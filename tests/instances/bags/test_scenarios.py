@@ -26,7 +26,7 @@ from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent, even
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 BOTH = {"spot": {"price_usd_per_hour": 0.1, "limit": 5}, "on-demand": {"price_usd_per_hour": 0.3, "limit": 5}}
 ON_DEMAND = {"on-demand": BOTH["on-demand"]}

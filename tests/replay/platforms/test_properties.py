@@ -15,7 +15,7 @@ from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
 
-from ..helpers.random_platforms import random_platforms
+from random_platforms import random_platforms
 
 busy_platforms = random_platforms(most_jobs=12).filter(lambda platform: bool(platform.jobs))
 policies = st.builds(

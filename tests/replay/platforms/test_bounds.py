@@ -16,7 +16,7 @@ from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.solvers.platforms.bound import platform_bound
 
-from ..helpers.random_platforms import random_platforms
+from random_platforms import random_platforms
 
 patient = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
