@@ -17,11 +17,11 @@ from .facts import InstanceFacts
 from .findings import RULES, AuditReport, Finding
 from .platforms.facts import PlatformFacts
 from .platforms.replay import PlatformAudit
-from .streams.replay import JobAudit
+from .streams.replay import StreamAudit
 
 
 def audit(trace: Trace, facts: InstanceFacts | PlatformFacts | None = None) -> AuditReport:
-    """Audit a replay of a plan, of a job stream, or on a hybrid platform, whose unit of cost the costs are then in.
+    """Audit a replay of a plan, of a stream, or on a hybrid platform, whose unit of cost the costs are then in.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def audit(trace: Trace, facts: InstanceFacts | PlatformFacts | None = None) -> A
     facts = _facts(trace) if facts is None else facts
     if isinstance(facts, PlatformFacts):
         return PlatformAudit(trace, facts).report()
-    return (JobAudit if trace.of_jobs else PlanAudit)(trace, facts).report()
+    return (StreamAudit if trace.of_stream else PlanAudit)(trace, facts).report()
 
 
 def audit_traces(traces: Iterable[Trace]) -> list[AuditReport]:

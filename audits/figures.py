@@ -27,7 +27,7 @@ _COUNTED = {
 """Figures that are counts, and what they count."""
 
 _COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
-"""More of them, of job streams only."""
+"""More of them, of streams only."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Figures:
 
 
 def figure_findings(
-    figures: Figures, end: Mapping[str, Any], cost_usd: float, last_s: int, of_jobs: bool
+    figures: Figures, end: Mapping[str, Any], cost_usd: float, last_s: int, of_stream: bool
 ) -> Iterator[Finding]:
     """Compare the figures of an end record with what the events come to.
 
@@ -70,8 +70,8 @@ def figure_findings(
         The bill.
     last_s : int
         Time of the last event.
-    of_jobs : bool
-        Whether the replay is one of a job stream, which has more figures.
+    of_stream : bool
+        Whether the replay is one of a stream, which has more figures.
     """
     for name, unit in _COUNTED.items():
         yield from _off(name, end[name], getattr(figures, name), unit)
@@ -92,19 +92,19 @@ def figure_findings(
     ):
         if abs(end[name] - found) > _RELATIVE_TOLERANCE * abs(found):
             yield from _off(name, end[name], found, unit)
-    yield from _stream_findings(figures, end, of_jobs)
+    yield from _stream_findings(figures, end, of_stream)
 
 
-def _stream_findings(figures: Figures, end: Mapping[str, Any], of_jobs: bool) -> Iterator[Finding]:
-    """Compare the figures that job streams have, and plans have not."""
+def _stream_findings(figures: Figures, end: Mapping[str, Any], of_stream: bool) -> Iterator[Finding]:
+    """Compare the figures that streams have, and plans have not."""
     for name in (*_COUNTED_IN_STREAMS, "blocks"):
         stated = end.get(name)
-        if not of_jobs:
+        if not of_stream:
             if stated is not None:
-                message = f"the end says {name}, which only a replay of a job stream has"
+                message = f"the end says {name}, which only a replay of a stream has"
                 yield Finding("figures", "", 1, "figures", message)
         elif stated is None:
-            message = f"the end does not say {name}, as one of a job stream does"
+            message = f"the end does not say {name}, as one of a stream does"
             yield Finding("figures", "", 1, "figures", message)
         elif name == "blocks":
             for vm_type in sorted(stated.keys() | figures.blocks.keys()):

@@ -42,7 +42,7 @@ class Finding(Violation):
 RULES = {
     "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end; "
     "on a platform finish, terminate, submit, start on a cluster; decisions follow them",
-    "kind": "a replay of a plan tells the events of plans, one of a job stream those of streams",
+    "kind": "a replay of a plan tells the events of plans, one of a stream those of streams",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",

@@ -1,4 +1,4 @@
-"""What the audits of plans and of job streams share: the order of events, VMs, cores, memory, the bill."""
+"""What the audits of plans and of streams share: the order of events, VMs, cores, memory, the bill."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Audit(ABC):
         self._moment_ends()
         cost, vm_costs = self._end()
         figures, last = self.figures, self.now_s
-        self.findings += figure_findings(figures, self.trace.end, float(cost), last, self.trace.of_jobs)
+        self.findings += figure_findings(figures, self.trace.end, float(cost), last, self.trace.of_stream)
         self._note_lateness()
         unfinished = figures.n_tasks - figures.finished
         if unfinished:
@@ -117,17 +117,17 @@ class Audit(ABC):
         kind, now = event["event"], event["t"]
         if now < self.now_s:
             early = self.now_s - now
-            self._find("order", "", early, "s", f"{told(event)} is told after what happens at {self.now_s} s")
+            self._find("order", "", early, "s", f"{described(event)} is told after what happens at {self.now_s} s")
         elif now > self.now_s:
             self._moment_ends()
             self.now_s, self.rank = now, -1
         figures = self.figures
         if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):
             late = max(now - figures.last_finish_s, 1)
-            message = f"{told(event)}, after the last task has ended at {figures.last_finish_s} s"
+            message = f"{described(event)}, after the last task has ended at {figures.last_finish_s} s"
             self._find("bill", event.get("vm", ""), late, "s", message)
         if kind not in self.kinds:
-            message = f"{told(event)}: a replay of a {self.of} has no such events"
+            message = f"{described(event)}: a replay of a {self.of} has no such events"
             self._find("kind", event.get("vm", ""), 1, "events", message)
             return
         if kind in self.decisions and self.rank < 0:
@@ -148,7 +148,7 @@ class Audit(ABC):
             return
         if rank < self.rank:
             before = next(name for name, other in RANKS.items() if other == self.rank)
-            message = f"{told(event)} stands after a {before} of the same moment"
+            message = f"{described(event)} stands after a {before} of the same moment"
             self._find("order", where, 1, "events", message)
         self.rank = max(self.rank, rank)
 
@@ -161,22 +161,22 @@ class Audit(ABC):
         at_first = kind == "launch" and self._launched_at_first(event)
         gives_up = kind == "terminate" and now == end["t"] and self.figures.finished < self.figures.n_tasks
         if not (at_first or gives_up or now < self.now_s):
-            message = f"{told(event)}: nothing happens then that led to it"
+            message = f"{described(event)}: nothing happens then that led to it"
             self._find("order", event.get("vm", ""), 1, "events", message)
 
     def _vm(self, event: Event, name: str) -> VmBook | None:
         vm = self.vms.get(name)
         if vm is None:
-            self._find("vm", name, 1, "VMs", f"{told(event)}: no VM {name!r} has been launched")
+            self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
         elif vm.state == "terminated":
-            self._find("state", name, 1, "events", f"{told(event)}: {name} was terminated at {vm.terminated_s} s")
+            self._find("state", name, 1, "events", f"{described(event)}: {name} was terminated at {vm.terminated_s} s")
             return None
         return vm
 
     def _in_state(self, event: Event, vm: VmBook, *states: str) -> bool:
         if vm.state in states:
             return True
-        self._find("state", vm.name, 1, "events", f"{told(event)}: {vm.name} is {vm.state}")
+        self._find("state", vm.name, 1, "events", f"{described(event)}: {vm.name} is {vm.state}")
         return False
 
     # --------------------------------------------------------------------- VMs
@@ -186,13 +186,13 @@ class Audit(ABC):
         name, market = event["vm"], event["market"]
         vm_type = self.facts.types.get(event["type"])
         if name in self.vms:
-            self._find("vm", name, 1, "VMs", f"{told(event)}: there is a VM of this name already")
+            self._find("vm", name, 1, "VMs", f"{described(event)}: there is a VM of this name already")
             return None
         if vm_type is None:
-            self._find("vm", name, 1, "VMs", f"{told(event)}: unknown type {event['type']!r}")
+            self._find("vm", name, 1, "VMs", f"{described(event)}: unknown type {event['type']!r}")
             return None
         if market not in vm_type.limits:
-            self._find("vm", name, 1, "VMs", f"{told(event)}: no {market} offer for {vm_type.name}")
+            self._find("vm", name, 1, "VMs", f"{described(event)}: no {market} offer for {vm_type.name}")
         vm = self.vms[name] = VmBook(name, vm_type, market, event["t"])
         return vm
 
@@ -204,15 +204,15 @@ class Audit(ABC):
         limit, cap = vm.type.limits.get(market), self.facts.market_limits[market]
         if limit is not None and self.living[name, market] > limit:
             over = self.living[name, market] - limit
-            message = f"{told(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
+            message = f"{described(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
             self._over_limit(vm.name, over, message)
         if cap is not None and self.living_by_market[market] > cap:
             over = self.living_by_market[market] - cap
-            message = f"{told(event)}: {over + cap} {market} VMs, {over} over the limit of {cap}"
+            message = f"{described(event)}: {over + cap} {market} VMs, {over} over the limit of {cap}"
             self._over_limit(vm.name, over, message)
         if market not in self.facts.markets:
             if strict:
-                message = f"{told(event)}: the instance does not allow the {market} market"
+                message = f"{described(event)}: the instance does not allow the {market} market"
                 self._over_limit(vm.name, 1, message)
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
@@ -230,7 +230,7 @@ class Audit(ABC):
         off = now - vm.launched_s - self.facts.boot_s
         if off:
             when = "late" if off > 0 else "early"
-            message = f"{told(event)}, {abs(off)} s too {when}: launched at {vm.launched_s} s"
+            message = f"{described(event)}, {abs(off)} s too {when}: launched at {vm.launched_s} s"
             self._find("ready", vm.name, abs(off), "s", message)
         return True
 
@@ -239,12 +239,12 @@ class Audit(ABC):
         now = event["t"]
         due = vm.launched_s + self.facts.boot_s
         if vm.state == "launching" and now > due:
-            message = f"{told(event)}: it has never been ready, which was due at {due} s"
+            message = f"{described(event)}: it has never been ready, which was due at {due} s"
             self._find("ready", vm.name, now - due, "s", message)
         if vm.state == "up":
             for task in vm.runs:
                 left = vm.runs[task].due_uptime_s - vm.uptime_s(now)
-                self._find("state", task, max(left, 1), "s", f"{told(event)} while task {task!r} runs there")
+                self._find("state", task, max(left, 1), "s", f"{described(event)} while task {task!r} runs there")
         self.living[vm.type.name, vm.market] -= 1
         self.living_by_market[vm.market] -= 1
         vm.terminate(now)
@@ -255,9 +255,9 @@ class Audit(ABC):
         name = event["task"]
         book = self.tasks.get(name)
         if book is None:
-            self._find("task-once", name, 1, "tasks", f"{told(event)}: task {name!r} is not in the instance")
+            self._find("task-once", name, 1, "tasks", f"{described(event)}: task {name!r} is not in the instance")
         elif book.finished:
-            self._find("task-once", name, 1, "tasks", f"{told(event)}: task {name!r} has finished before")
+            self._find("task-once", name, 1, "tasks", f"{described(event)}: task {name!r} has finished before")
             return None
         return book
 
@@ -265,11 +265,11 @@ class Audit(ABC):
         """Put a task on a core, for the work that is left of it; None if it cannot run there."""
         name, stated, now = event["task"], event["duration_s"], event["t"]
         if work is None:
-            message = f"{told(event)}: task {name!r} cannot run on {vm.type.name}"
+            message = f"{described(event)}: task {name!r} cannot run on {vm.type.name}"
             self._find("placement", name, 1, "tasks", message)
             work = Work(Fraction(stated), 0, stated, _FULL_SPEED)
         elif stated != work.duration_s:
-            message = f"{told(event)} for {stated} s, it takes {work.duration_s} s there"
+            message = f"{described(event)} for {stated} s, it takes {work.duration_s} s there"
             self._find("run-time", name, abs(stated - work.duration_s), "s", message)
         need_kb = self.facts.memory_kb(name)
         vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, event.get("mode") != "baseline", need_kb), now)
@@ -284,26 +284,28 @@ class Audit(ABC):
         if used_kb > vm.type.memory_kb:
             over = (used_kb - vm.type.memory_kb) / 1024
             need, size = used_kb / 1024, vm.type.memory_kb / 1024
-            message = f"{told(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
+            message = f"{described(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
             self._find("memory", vm.name, over, "MB", message)
 
     def _check_core(self, event: Event, vm: VmBook, n_cores: int) -> None:
         core = event["core"]
         if core >= n_cores:
             over = core - n_cores + 1
-            message = f"{told(event)} on core {core}; {vm.name} has cores 0 to {n_cores - 1}"
+            message = f"{described(event)} on core {core}; {vm.name} has cores 0 to {n_cores - 1}"
             self._find("placement", event["task"], over, "cores", message)
         other = vm.cores.get(core)
         if other is not None:
             left = max(vm.runs[other].due_uptime_s - vm.uptime_s(event["t"]), 1)
-            message = f"{told(event)} on core {core} of {vm.name}, which task {other!r} has for {left} s more"
+            message = f"{described(event)} on core {core} of {vm.name}, which task {other!r} has for {left} s more"
             self._find("core", vm.name, left, "s", message)
 
     def _check_mode(self, event: Event, vm: VmBook, task: str, mode: str | None) -> None:
         if mode is None and vm.type.credits is not None:
-            self._find("placement", task, 1, "tasks", f"{told(event)} in no mode; {vm.type.name} is burstable")
+            self._find("placement", task, 1, "tasks", f"{described(event)} in no mode; {vm.type.name} is burstable")
         elif mode is not None and vm.type.credits is None:
-            self._find("placement", task, 1, "tasks", f"{told(event)} in {mode} mode; {vm.type.name} is not burstable")
+            self._find(
+                "placement", task, 1, "tasks", f"{described(event)} in {mode} mode; {vm.type.name} is not burstable"
+            )
 
     def _check_saved(self, event: Event, book: TaskBook) -> None:
         if not (event.get("saved") or book.saved):
@@ -312,14 +314,16 @@ class Audit(ABC):
         off = abs(stated - book.saved)
         if off > _SAVED_TOLERANCE:
             name = event["task"]
-            message = f"{told(event)} with {float(stated):.9g} of task {name!r} saved; it is {float(book.saved):.9g}"
+            message = (
+                f"{described(event)} with {float(stated):.9g} of task {name!r} saved; it is {float(book.saved):.9g}"
+            )
             self._find("saved", name, off, "of the task", message)
 
     def _check_same_core(self, event: Event, run: RunBook) -> None:
         """A task leaves the core that it is on."""
         core = event["core"]
         if run.core != core:
-            message = f"{told(event)} on core {core}, but it runs on core {run.core}"
+            message = f"{described(event)} on core {core}, but it runs on core {run.core}"
             self._find("placement", run.task, abs(run.core - core), "cores", message)
 
     def _end_run(self, event: Event, vm: VmBook, book: TaskBook) -> RunBook | None:
@@ -327,7 +331,7 @@ class Audit(ABC):
         name, now = event["task"], event["t"]
         if book.running_on != vm.name:
             where = "does not run" if book.running_on is None else f"runs on {book.running_on}"
-            self._find("task-once", name, 1, "tasks", f"{told(event)} on {vm.name}, but it {where}")
+            self._find("task-once", name, 1, "tasks", f"{described(event)} on {vm.name}, but it {where}")
             if book.running_on is not None:
                 self._drop_run(name, book)
             return None
@@ -337,7 +341,7 @@ class Audit(ABC):
         off = vm.uptime_s(now) - run.due_uptime_s
         if off:
             when = "late" if off > 0 else "early"
-            message = f"{told(event)}, {abs(off)} s too {when}: it takes {run.work.duration_s} s"
+            message = f"{described(event)}, {abs(off)} s too {when}: it takes {run.work.duration_s} s"
             self._find("run-time", name, abs(off), "s", message)
         vm.leave(name, now)
         book.running_on = None
@@ -407,7 +411,7 @@ class Audit(ABC):
                 self._find("task-once", name, count - 1, "tasks", message)
 
 
-def told(event: Event) -> str:
+def described(event: Event) -> str:
     """Name an event in messages."""
     kind, moment = event["event"], f"{event['t']} s"
     if kind in ("migrate", "steal"):

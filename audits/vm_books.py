@@ -71,7 +71,7 @@ class VmBook:
     busy_s: int = 0
     tasks: set[str] = field(default_factory=set)
     first_start_uptime_s: int = 0
-    told_cycle_uptime_s: int = -1
+    reported_cycle_uptime_s: int = -1
     filled_s: int = -1
     stolen: int = 0
     trigger_at_s: int | None = None

@@ -55,7 +55,7 @@ Done = TypeVar("Done")
 
 
 def in_processes(
-    work: Callable[[Case], Done], cases: Iterable[Case], jobs: int, in_order: bool = True
+    work: Callable[[Case], Done], cases: Iterable[Case], workers: int, in_order: bool = True
 ) -> Iterator[Done]:
     """Do work on cases in processes of their own; whatever ends this ends them.
 
@@ -65,7 +65,7 @@ def in_processes(
         What is done with a case.
     cases : iterable
         The cases.
-    jobs : int
+    workers : int
         Number of processes.
     in_order : bool
         Whether results come in the order of the cases, or as they are done.
@@ -76,7 +76,7 @@ def in_processes(
     kind = "generator" if in_order else "generator_unordered"
     ended = False
     try:
-        yield from Parallel(n_jobs=jobs, batch_size=1, return_as=kind)(delayed(work)(case) for case in cases)
+        yield from Parallel(n_jobs=workers, batch_size=1, return_as=kind)(delayed(work)(case) for case in cases)
         ended = True
     finally:
         if not ended:

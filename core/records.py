@@ -198,15 +198,15 @@ def field_issues(error: ValidationError, model: Any, document: Any, key: str = "
 
 def _without_tags(loc: Sequence[Any], document: Any) -> Sequence[Any]:
     """Leave out the tags that pydantic puts into locations where it chooses among records: no keys of the document."""
-    here, kept = document, []
+    here, retained = document, []
     for place, part in enumerate(loc):
         inside = isinstance(here, Mapping) and part in here
         if isinstance(here, Mapping) and not inside and place < len(loc) - 1 and loc[place + 1] != "[key]":
             continue
-        kept.append(part)
+        retained.append(part)
         if inside or (isinstance(here, list | tuple) and isinstance(part, int) and part < len(here)):
             here = here[part]
-    return kept
+    return retained
 
 
 def _field_issue(

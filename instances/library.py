@@ -16,7 +16,7 @@ from .instance_files import parse_instance
 _SUFFIX = ".json"
 _PLANS = "best_known"
 """Folder of the best plans known; see `spotbag.instances.bags.best_known`."""
-JOB_STREAMS = "job_streams"
+STREAMS = "streams"
 """Folder of the streams of jobs; see `spotbag.instances.streams.stream_files`."""
 PLATFORMS = "platforms"
 """Folder of the hybrid platforms; see `spotbag.instances.platforms.platform_files`."""
@@ -33,13 +33,13 @@ def library_names() -> list[str]:
     return _names(
         family
         for family in families
-        if family.name not in (_PLANS, JOB_STREAMS, PLATFORMS) and not family.name.startswith("_")
+        if family.name not in (_PLANS, STREAMS, PLATFORMS) and not family.name.startswith("_")
     )
 
 
-def job_stream_names() -> list[str]:
+def stream_names() -> list[str]:
     """Names of all streams of the library, sorted: ``thai/table2``, ``tiny/two-jobs``."""
-    return _names(library_data().joinpath(JOB_STREAMS).iterdir())
+    return _names(library_data().joinpath(STREAMS).iterdir())
 
 
 def platform_names() -> list[str]:
@@ -49,7 +49,7 @@ def platform_names() -> list[str]:
 
 def who_takes_name(name: str) -> str | None:
     """What to do with a name of the library that was given where one of another kind is wanted."""
-    kinds = {"spotbag.instance": library_names, "spotbag.jobs": job_stream_names, "spotbag.platform": platform_names}
+    kinds = {"spotbag.instance": library_names, "spotbag.jobs": stream_names, "spotbag.platform": platform_names}
     return next((WHO_TAKES[kind] for kind, names in kinds.items() if name in names()), None)
 
 

@@ -74,8 +74,8 @@ def test_every_rule_of_the_checker_is_in_formats_md() -> None:
 def test_the_example_of_a_stream_of_ones_own_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (ROOT / "docs" / "job_streams.md").read_text()
-    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "read_job_stream" in code]
+    text = (ROOT / "docs" / "streams.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "read_stream" in code]
     monkeypatch.chdir(tmp_path)
     assert main(["stream", "thai/table2", "--write", "mine.json"]) == 0
     capsys.readouterr()
@@ -134,8 +134,8 @@ def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("page", "command"),
     [
-        ("job_streams", "stream tiny/two-jobs --once"),
-        ("job_streams", "size tiny/two-jobs"),
+        ("streams", "stream tiny/two-jobs --once"),
+        ("streams", "size tiny/two-jobs"),
         ("platforms", "platform tiny/hybrid --once"),
         ("platforms", "platform tiny/hybrid --once --draw small"),
     ],

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
-from random_job_streams import job_stream_documents
 from random_platforms import platform_documents
+from stream_strategies import stream_documents
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
@@ -22,7 +22,7 @@ from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.agent_trees import depth_of
 from spotbag.instances.platforms.platform_files import format_platform, parse_platform
 from spotbag.instances.streams.draws import draw_jobs
-from spotbag.instances.streams.stream_files import format_job_stream, parse_job_stream
+from spotbag.instances.streams.stream_files import format_stream, parse_stream
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.bags.solve import solve
 
@@ -140,26 +140,26 @@ def _read_broken_instances(data: st.DataObject) -> None:
 
 @given(st.data())
 @FEW
-def test_broken_job_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
-    _read_broken_job_streams(data)
+def test_broken_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObject) -> None:
+    _read_broken_streams(data)
 
 
 @pytest.mark.slow
 @given(st.data())
 @MANY
-def test_thousands_of_broken_job_streams(data: st.DataObject) -> None:
-    _read_broken_job_streams(data)
+def test_thousands_of_broken_streams(data: st.DataObject) -> None:
+    _read_broken_streams(data)
 
 
-def _read_broken_job_streams(data: st.DataObject) -> None:
-    text = data.draw(job_stream_documents().flatmap(broken))
+def _read_broken_streams(data: st.DataObject) -> None:
+    text = data.draw(stream_documents().flatmap(broken))
     try:
-        stream = parse_job_stream(text, "broken.json")
+        stream = parse_stream(text, "broken.json")
     except SpotbagError as error:
         assert str(error).startswith("broken.json: ")
         str(error).encode("utf-8", "backslashreplace")
         return
-    assert parse_job_stream(format_job_stream(stream)) == stream
+    assert parse_stream(format_stream(stream)) == stream
     if stream.n_tasks <= 100:
         assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
 

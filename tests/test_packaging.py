@@ -82,21 +82,21 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     from spotbag.instances.bags.best_known import best_known, best_known_path, best_known_plan_path
     from spotbag.instances.bags.timeline import timeline_schema
     from spotbag.instances.instance_files import instance_schema
-    from spotbag.instances.library import job_stream_names, library_names, platform_names
+    from spotbag.instances.library import library_names, platform_names, stream_names
     from spotbag.instances.platforms.platform_files import platform_schema
-    from spotbag.instances.streams.stream_files import job_stream_schema
+    from spotbag.instances.streams.stream_files import stream_schema
     from spotbag.schedules.schedule_files import schedule_schema
 
     data = ROOT / "instances" / "data"
     plans = list((data / "best_known").rglob("*.json"))
     found = {path.relative_to(data).with_suffix("").as_posix() for path in data.rglob("*.json") if path not in plans}
-    streams = {f"job_streams/{name}" for name in job_stream_names()}
+    streams = {f"streams/{name}" for name in stream_names()}
     platforms = {f"platforms/{name}" for name in platform_names()}
     assert found == {*library_names(), *streams, *platforms, "best_known"}
     assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
-    assert job_stream_schema() == (ROOT / "instances" / "streams" / "stream.schema.json").read_text(encoding="utf-8")
+    assert stream_schema() == (ROOT / "instances" / "streams" / "stream.schema.json").read_text(encoding="utf-8")
     assert platform_schema() == (ROOT / "instances" / "platforms" / "platform.schema.json").read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .bags.story import _Teller
-from .platforms.story import tell_platform_story
-from .streams.story import tell_job_story
+from .bags.story import _Narrator
+from .platforms.story import platform_story
+from .streams.story import stream_story
 from .trace import Trace
 from .vm_history import read_history
 
 
-def tell_story(trace: Trace) -> list[str]:
+def describe_trace(trace: Trace) -> list[str]:
     """Tell a replay in order of time; what happens at one moment for one reason is one line.
 
     Parameters
@@ -21,7 +21,7 @@ def tell_story(trace: Trace) -> list[str]:
     -------
     list of str
         What was replayed; the day, each line beginning with the second; how it ended, with every task that was late
-        or never finished and why. Of a job stream, the late tasks are counted by job; on a hybrid platform, it is the
+        or never finished and why. Of a stream, the late tasks are counted by job; on a hybrid platform, it is the
         jobs that are followed.
 
     Raises
@@ -30,7 +30,7 @@ def tell_story(trace: Trace) -> list[str]:
         If the trace contradicts itself.
     """
     if trace.of_platform:
-        return tell_platform_story(trace)
-    if trace.of_jobs:
-        return tell_job_story(trace)
-    return _Teller(trace, read_history(trace)).story()
+        return platform_story(trace)
+    if trace.of_stream:
+        return stream_story(trace)
+    return _Narrator(trace, read_history(trace)).story()

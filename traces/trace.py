@@ -18,7 +18,7 @@ class Trace:
     instance : dict
         The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
-        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a job stream. On a
+        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a stream. On a
         platform: policy, seed, rules, whether it displaces.
     events : list of dict
         The records ``event``, in the order they happened.
@@ -32,8 +32,8 @@ class Trace:
     end: dict[str, Any]
 
     @property
-    def of_jobs(self) -> bool:
-        """Whether it is of a job stream, not of a plan."""
+    def of_stream(self) -> bool:
+        """Whether it is of a stream, not of a plan."""
         return self.run.get("jobs") is not None
 
     @property

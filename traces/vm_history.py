@@ -138,7 +138,7 @@ class History:
         """Seconds between two moments that a VM did not hibernate."""
         return sum(end - start for start, end in awake(self.vms[vm], start_s, end_s))
 
-    def kept_uptime_s(self, run: Run) -> float:
+    def retained_uptime_s(self, run: Run) -> float:
         """Seconds of uptime of a run whose work counts: all if it finished, up to the last checkpoint if it moved."""
         if run.ending == "finished":
             return float(self.uptime_s(run.vm, run.start_s, run.end_s))

@@ -248,4 +248,4 @@ EVENT_RECORDS: dict[str, type[EventRecord]] = {
 """Fields of each kind of event."""
 
 JOB_EVENTS = frozenset({"submit", "wake", "assign", "return", "suspend"})
-"""Events that only replays of job streams tell."""
+"""Events that only replays of streams tell."""

@@ -10,7 +10,7 @@ from ...core.wording import counted
 from ...traces.trace import Trace
 from ...traces.vm_records import EVENT_RECORDS, JOB_EVENTS
 from ..facts import NOISE, InstanceFacts
-from ..vm_audit import Audit, Event, TaskBook, told
+from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, RunBook, VmBook, expected_day
 
 
@@ -163,7 +163,7 @@ class PlanAudit(Audit):
             reason = f"it is an {vm.market} VM"
         else:
             reason = f"nothing of the kind happens to {vm.type.name} VMs then"
-        self._find("timeline", vm.name, 1, "events", f"{told(event)}, but {reason}")
+        self._find("timeline", vm.name, 1, "events", f"{described(event)}, but {reason}")
 
     def _trigger_set(self, event: Event, vm: VmBook) -> None:
         now, at = event["t"], event["at_s"]
@@ -171,7 +171,7 @@ class PlanAudit(Audit):
             return
         self._check_missed_trigger(vm, now)
         if at < now:
-            self._find("trigger", vm.name, now - at, "s", f"{told(event)} to {at} s, which is past")
+            self._find("trigger", vm.name, now - at, "s", f"{described(event)} to {at} s, which is past")
         vm.trigger_at_s, vm.trigger_set_s = at, now
 
     def _trigger(self, event: Event, vm: VmBook) -> None:
@@ -179,9 +179,9 @@ class PlanAudit(Audit):
         if not self._in_state(event, vm, "hibernated"):
             return
         if at is None:
-            self._find("trigger", vm.name, 1, "events", f"{told(event)}, but none is set")
+            self._find("trigger", vm.name, 1, "events", f"{described(event)}, but none is set")
         elif at != now:
-            self._find("trigger", vm.name, abs(now - at), "s", f"{told(event)}, but it is set to {at} s")
+            self._find("trigger", vm.name, abs(now - at), "s", f"{described(event)}, but it is set to {at} s")
         vm.trigger_at_s = None
 
     def _check_missed_trigger(self, vm: VmBook, now: int) -> None:
@@ -197,14 +197,14 @@ class PlanAudit(Audit):
         uptime, cycle = vm.uptime_s(now), self.facts.cycle_s
         off = min(uptime % cycle, -uptime % cycle) if uptime else cycle
         if off:
-            message = f"{told(event)}, {off} s off the end of a cycle of {cycle} s (uptime {uptime} s)"
+            message = f"{described(event)}, {off} s off the end of a cycle of {cycle} s (uptime {uptime} s)"
             self._find("cycle-end", vm.name, off, "s", message)
         if vm.runs:
-            message = f"{told(event)}: it is not idle, {len(vm.runs)} of its cores are busy"
+            message = f"{described(event)}: it is not idle, {len(vm.runs)} of its cores are busy"
             self._find("cycle-end", vm.name, len(vm.runs), "cores", message)
-        if uptime == vm.told_cycle_uptime_s:
-            self._find("cycle-end", vm.name, 1, "events", f"{told(event)} is told twice")
-        vm.told_cycle_uptime_s = uptime
+        if uptime == vm.reported_cycle_uptime_s:
+            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is told twice")
+        vm.reported_cycle_uptime_s = uptime
         vm.idle_since_uptime_s = None
 
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
@@ -236,19 +236,21 @@ class PlanAudit(Audit):
         if book is None:
             return
         if book.running_on is not None:
-            self._find("task-once", name, 1, "tasks", f"{told(event)}: it is on a core of {book.running_on} already")
+            self._find(
+                "task-once", name, 1, "tasks", f"{described(event)}: it is on a core of {book.running_on} already"
+            )
             self._drop_run(name, book)
         if book.home != vm.name:
-            self._find("placement", name, 1, "tasks", f"{told(event)}: task {name!r} belongs to {book.home}")
+            self._find("placement", name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
             self._move(name, book, vm.name)
         if self._in_state(event, vm, "up") and vm.uptime_s(now) < vm.first_start_uptime_s:
             early = vm.first_start_uptime_s - vm.uptime_s(now)
-            message = f"{told(event)}, {early} s before tasks can have been moved to this new VM"
+            message = f"{described(event)}, {early} s before tasks can have been moved to this new VM"
             self._find("ready", name, early, "s", message)
         self._check_core(event, vm, vm.type.vcpus)
         self._check_mode(event, vm, name, mode)
         if book.mode is not None and mode != book.mode:
-            self._find("placement", name, 1, "tasks", f"{told(event)} in {mode} mode; it came in {book.mode} mode")
+            self._find("placement", name, 1, "tasks", f"{described(event)} in {mode} mode; it came in {book.mode} mode")
         self._check_saved(event, book)
         self._begin(event, vm, book, self.facts.work(name, vm.type, vm.market, mode, book.saved))
 
@@ -287,10 +289,10 @@ class PlanAudit(Audit):
             self._catch_up(vm, event["t"], -1)
         name = event["task"]
         if book.home != source.name:
-            self._find(rule, name, 1, "tasks", f"{told(event)}: task {name!r} belongs to {book.home}")
+            self._find(rule, name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
         self._check_mode(event, target, name, event.get("mode"))
         if source is target:
-            self._find(rule, name, 1, "tasks", f"{told(event)}: that is no move")
+            self._find(rule, name, 1, "tasks", f"{described(event)}: that is no move")
         book.mode = event.get("mode")
         return book, source, target
 
@@ -302,9 +304,9 @@ class PlanAudit(Audit):
         book, source, target = moved
         name, now = event["task"], event["t"]
         if source.state != "hibernated":
-            self._find("migration", name, 1, "tasks", f"{told(event)}: {source.name} is {source.state}")
+            self._find("migration", name, 1, "tasks", f"{described(event)}: {source.name} is {source.state}")
         if target.state == "hibernated":
-            self._find("migration", name, 1, "tasks", f"{told(event)}: {target.name} is hibernated")
+            self._find("migration", name, 1, "tasks", f"{described(event)}: {target.name} is hibernated")
         self._check_kind(event, target)
         recovered = False
         if book.running_on is not None:
@@ -318,7 +320,7 @@ class PlanAudit(Audit):
             recovered = book.saved > 0
             self.figures.recoveries += recovered
         if bool(event.get("recovered")) != recovered:
-            message = f"{told(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
+            message = f"{described(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
             self._find("saved", name, 1, "tasks", message)
         self._check_saved(event, book)
         book.moved_late = book.moved_late or bool(event.get("late"))
@@ -346,7 +348,7 @@ class PlanAudit(Audit):
         }
         if not fits[kind]:
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
-            message = f"{told(event)} is told as of kind {kind!r}; the target is {state}"
+            message = f"{described(event)} is told as of kind {kind!r}; the target is {state}"
             self._find("migration", event["task"], 1, "tasks", message)
         if empty:
             target.filled_s = now
@@ -359,14 +361,14 @@ class PlanAudit(Audit):
         book, source, target = moved
         name, now = event["task"], event["t"]
         if source.state != "up":
-            self._find("steal", name, 1, "tasks", f"{told(event)}: {source.name} is {source.state}")
+            self._find("steal", name, 1, "tasks", f"{described(event)}: {source.name} is {source.state}")
         if book.running_on is not None:
-            self._find("steal", name, 1, "tasks", f"{told(event)}: it runs on {book.running_on}")
+            self._find("steal", name, 1, "tasks", f"{described(event)}: it runs on {book.running_on}")
             self._drop_run(name, book)
         if target.state != "up":
-            self._find("steal", name, 1, "tasks", f"{told(event)}: {target.name} is {target.state}")
+            self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.state}")
         elif target.busy_at(now):
-            self._find("steal", name, len(target.runs), "cores", f"{told(event)}: {target.name} is not idle")
+            self._find("steal", name, len(target.runs), "cores", f"{described(event)}: {target.name} is not idle")
         target.stolen += 1
         self._move(name, book, target.name)
         self._may_be_idle(source, now)
@@ -377,11 +379,11 @@ class PlanAudit(Audit):
         self.figures.steals += stolen > 0
         self._in_state(event, vm, "up")
         if stolen != vm.stolen:
-            message = f"{told(event)} of {stolen} tasks; there were {vm.stolen}"
+            message = f"{described(event)} of {stolen} tasks; there were {vm.stolen}"
             self._find("steal", vm.name, abs(stolen - vm.stolen), "tasks", message)
         own = len(vm.tasks) - vm.stolen
         if own > 0:
-            self._find("steal", vm.name, own, "tasks", f"{told(event)}: it is not idle, it has tasks of its own")
+            self._find("steal", vm.name, own, "tasks", f"{described(event)}: it is not idle, it has tasks of its own")
         vm.stolen = 0
 
     def _stranded(self, event: Event, vm: VmBook) -> None:
@@ -390,7 +392,7 @@ class PlanAudit(Audit):
             return
         off = max(known - stays, stays - known - self.unmentioned, 0)
         if off:
-            message = f"{told(event)}: {stays} tasks; {known} are there"
+            message = f"{described(event)}: {stays} tasks; {known} are there"
             self._find("migration", vm.name, off, "tasks", message)
 
     # --------------------------------------------------------------------- end

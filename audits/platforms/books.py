@@ -60,7 +60,7 @@ class PlatformAuditBase:
     def _job(self, event: Event) -> JobBook | None:
         job = self.jobs.get(event["job"])
         if job is None:
-            self._find("job", event["job"], 1, "jobs", f"{told(event)}: the platform has no such job")
+            self._find("job", event["job"], 1, "jobs", f"{described(event)}: the platform has no such job")
         return job
 
     def _check_promise(self, event: Event, job: JobBook, offers: list[Offer]) -> None:
@@ -71,16 +71,18 @@ class PlatformAuditBase:
             offer = min(offers, key=lambda offer: (abs(offer.end_s - end_s), abs(offer.cost - cost)))
             what = f"the rules give {offer.end_s} s and {float(offer.cost):.12g}"
             if offer.end_s != end_s:
-                message = f"{told(event)} is to end at {end_s} s for {event['cost']:.12g}; {what}"
+                message = f"{described(event)} is to end at {end_s} s for {event['cost']:.12g}; {what}"
                 self._find("promise", name, abs(offer.end_s - end_s), "s", message)
             else:
-                message = f"{told(event)} is to cost {event['cost']:.12g} and to end at {end_s} s; {what}"
+                message = f"{described(event)} is to cost {event['cost']:.12g} and to end at {end_s} s; {what}"
                 self._find("promise", name, abs(offer.cost - cost), "units of cost", message)
         late_s, over = max(end_s - job.facts.deadline_s, 0), over_budget(cost, job.facts.budget)
         if event["good"] == bool(late_s or over):
             missed = [f"{late_s} s late"] * (late_s > 0) + [f"{float(over):.12g} over the budget"] * (over > 0)
             said = "good" if event["good"] else "not good"
-            message = f"{told(event)} is said to be {said}; it is {' and '.join(missed) or 'in time and in the budget'}"
+            message = (
+                f"{described(event)} is said to be {said}; it is {' and '.join(missed) or 'in time and in the budget'}"
+            )
             self._find("promise", name, 1, "jobs", message)
 
 
@@ -90,7 +92,7 @@ def place_of(event: Event) -> str:
     return place
 
 
-def told(event: Event) -> str:
+def described(event: Event) -> str:
     """Name an event in messages."""
     kind, moment = event["event"], f"{event['t']} s"
     if "vm" in event:

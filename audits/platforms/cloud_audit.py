@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from .books import CloudPlacement, Event, PlatformAuditBase, told
+from .books import CloudPlacement, Event, PlatformAuditBase, described
 from .cloud_book import CloudBook, MachineBook
 from .facts import PlatformFacts
 from .job_book import JobBook
@@ -24,7 +24,9 @@ class CloudAudit(PlatformAuditBase):
 
     def _place_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
         if event["displaced"]:
-            message = f"{told(event)} displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
+            message = (
+                f"{described(event)} displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
+            )
             self._find("displacement", job.facts.id, len(event["displaced"]), "jobs", message)
         job.resource = cloud.facts.id
         self.in_cloud = CloudPlacement(job, cloud, event)
@@ -40,13 +42,13 @@ class CloudAudit(PlatformAuditBase):
         name, resource = event["vm"], event["resource"]
         cloud = self.clouds.get(resource)
         if cloud is None:
-            self._find("machines", name, 1, "machines", f"{told(event)} from {resource}, which is no cloud")
+            self._find("machines", name, 1, "machines", f"{described(event)} from {resource}, which is no cloud")
             return
         if name in self.machines:
-            self._find("machines", name, 1, "machines", f"{told(event)}: there is a machine of this name already")
+            self._find("machines", name, 1, "machines", f"{described(event)}: there is a machine of this name already")
             return
         if self.in_cloud is None or self.in_cloud.cloud is not cloud:
-            message = f"{told(event)}: no job is placed in {resource} that it could be for"
+            message = f"{described(event)}: no job is placed in {resource} that it could be for"
             self._find("machines", name, 1, "machines", message)
         machine = self.machines[name] = MachineBook(name, cloud, event["t"], event["t"])
         self._launched.append(machine)
@@ -56,10 +58,10 @@ class CloudAudit(PlatformAuditBase):
         placement, self.in_cloud = self.in_cloud, None
         if placement is None or placement.job is not job or placement.cloud is not cloud:
             self.in_cloud = placement
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it {job.where}, and is not placed there now")
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}, and is not placed there now")
             return
         machines = self._machines_for(event, cloud)
-        job.state, job.start_s, job.told_start = "running", now, True
+        job.state, job.start_s, job.stated_start = "running", now, True
         if not machines:
             return
         offers = cloud.offers(job.facts, now, len(machines), self.run["rules"]["estimates"] == "exact")
@@ -67,7 +69,9 @@ class CloudAudit(PlatformAuditBase):
         if offers:
             self._check_promise(placement.event, job, offers)
         else:
-            message = f"{told(event)} on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
+            message = (
+                f"{described(event)} on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
+            )
             self._find("promise", name, 1, "jobs", message)
         job.due_s = now + cloud.run_s(job.facts, len(machines))
         job.charge = cloud.charge(machines, job.due_s)
@@ -95,9 +99,9 @@ class CloudAudit(PlatformAuditBase):
             else:
                 machines[name] = machine
                 continue
-            self._find("machines", name, 1, "machines", f"{told(event)} on {name}, which {reason}")
+            self._find("machines", name, 1, "machines", f"{described(event)} on {name}, which {reason}")
         if not event.get("vms"):
-            self._find("machines", event["job"], 1, "machines", f"{told(event)} on no machine")
+            self._find("machines", event["job"], 1, "machines", f"{described(event)} on no machine")
         return list(machines.values())
 
     def _check_machines(self, event: Event, cloud: CloudBook, machines: list[MachineBook]) -> None:
@@ -107,11 +111,13 @@ class CloudAudit(PlatformAuditBase):
         best = cloud.most_paid()[: len(machines)]
         if len(taken) < len(best):
             over = len(best) - len(taken)
-            message = f"{told(event)} on {counted(len(fresh), 'new machine')}, {over} of them in place of idle ones"
+            message = (
+                f"{described(event)} on {counted(len(fresh), 'new machine')}, {over} of them in place of idle ones"
+            )
             self._find("machines", event["job"], over, "machines", message)
         elif taken != best:
             less = sum(best) - sum(taken)
-            message = f"{told(event)} on machines with {less} s less of paid time than idle ones have"
+            message = f"{described(event)} on machines with {less} s less of paid time than idle ones have"
             self._find("machines", event["job"], less, "s", message)
 
     def _check_launched(self) -> None:
@@ -136,8 +142,8 @@ class CloudAudit(PlatformAuditBase):
         while self._hour_ends and self._hour_ends[0][0] < before_s:
             end_s, name = heapq.heappop(self._hour_ends)
             machine = self.machines[name]
-            if machine.idle and machine.paid_until_s == end_s and not machine.kept:
-                machine.kept = True
+            if machine.idle and machine.paid_until_s == end_s and not machine.retained:
+                machine.retained = True
                 message = f"{name} is idle at the end of the hour that is paid ({end_s} s), but not given back"
                 self._find("machines", name, 1, "machines", message)
 
@@ -146,13 +152,13 @@ class CloudAudit(PlatformAuditBase):
         machine = self.machines.get(name)
         if machine is None or machine.terminated_s is not None:
             reason = "has not been launched" if machine is None else f"was given back at {machine.terminated_s} s"
-            self._find("machines", name, 1, "machines", f"{told(event)}: it {reason}")
+            self._find("machines", name, 1, "machines", f"{described(event)}: it {reason}")
             return
         if machine.job is not None:
-            self._find("machines", name, 1, "machines", f"{told(event)}: it runs {machine.job!r}")
+            self._find("machines", name, 1, "machines", f"{described(event)}: it runs {machine.job!r}")
         elif now != machine.paid_until_s:
             off = abs(now - machine.paid_until_s)
-            self._find("machines", name, off, "s", f"{told(event)}; it is paid until {machine.paid_until_s} s")
+            self._find("machines", name, off, "s", f"{described(event)}; it is paid until {machine.paid_until_s} s")
         machine.terminated_s = now
         machine.cloud.idle.pop(name, None)
 

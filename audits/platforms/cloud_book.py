@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .facts import MINUTE_S, NOISE, CloudFacts, JobFacts
+from .facts import MINUTE_S, NOISE, CloudFacts, StreamFacts
 
 HOUR_S = 3600
 MOST_MACHINES = 10_000
@@ -23,7 +23,7 @@ class MachineBook:
     used: bool = False
     job: str | None = None
     terminated_s: int | None = None
-    kept: bool = False  # beyond the end of a paid hour, although it was idle
+    retained: bool = False  # beyond the end of a paid hour, although it was idle
 
     @property
     def idle(self) -> bool:
@@ -64,7 +64,7 @@ class CloudBook:
     facts: CloudFacts
     idle: dict[str, MachineBook] = field(default_factory=dict)
 
-    def run_s(self, job: JobFacts, machines: int) -> int:
+    def run_s(self, job: StreamFacts, machines: int) -> int:
         """How long a job runs on so many machines."""
         return -(-MINUTE_S * job.size // (machines * self.facts.processors))
 
@@ -83,7 +83,7 @@ class CloudBook:
 
     # ------------------------------------------------------------------ offers
 
-    def offers(self, job: JobFacts, now_s: int, machines: int, exactly: bool) -> list[Offer]:
+    def offers(self, job: StreamFacts, now_s: int, machines: int, exactly: bool) -> list[Offer]:
         """What the cloud may promise for a job that then has so many machines (Algorithm 3).
 
         It offers to end at the deadline, on as few machines as that takes (a minute, if less is left), or on as many as
@@ -106,7 +106,7 @@ class CloudBook:
             offers.append(Offer(end_s, cost if exactly else job.budget))
         return offers
 
-    def _most(self, job: JobFacts, machines: int, now_s: int, paid: Sequence[int]) -> bool:
+    def _most(self, job: StreamFacts, machines: int, now_s: int, paid: Sequence[int]) -> bool:
         """Whether a budget pays for no larger number of machines, up to that which does the job in a minute."""
         limit = min(-(-job.size // self.facts.processors), MOST_MACHINES)
         price = self.facts.cost_per_hour

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.wording import counted
-from .books import Event, PlatformAuditBase, told
+from .books import Event, PlatformAuditBase, described
 from .cloud_book import Offer
 from .cluster_book import ClusterBook
-from .facts import JobFacts
+from .facts import StreamFacts
 from .job_book import JobBook
 
 
@@ -47,13 +47,15 @@ class ClusterAudit(PlatformAuditBase):
         name, listed = job.facts.id, event["displaced"]
         if not self.run["displaces"]:
             if listed:
-                message = f"{told(event)} displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
+                message = (
+                    f"{described(event)} displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
+                )
                 self._find("displacement", name, len(listed), "jobs", message)
             return
         late = [] if event.get("last") else cluster.late_behind(job.facts, event["t"])
         for other in late:
             if other.id not in listed:
-                message = f"{told(event)} leaves {other.id!r} in the queue, which would be late behind it"
+                message = f"{described(event)} leaves {other.id!r} in the queue, which would be late behind it"
                 self._find("displacement", other.id, 1, "jobs", message)
         work = 0
         for place, other_name in enumerate(listed):
@@ -63,13 +65,13 @@ class ClusterAudit(PlatformAuditBase):
             if other_name in listed[:place]:
                 reason = "is in the list already"
             if reason:
-                message = f"{told(event)} displaces {other_name!r}, which {reason}"
+                message = f"{described(event)} displaces {other_name!r}, which {reason}"
                 self._find("displacement", other_name, 1, "jobs", message)
         if work >= job.facts.size:
-            message = f"{told(event)} displaces {work} processor-minutes, not less than its own {job.facts.size}"
+            message = f"{described(event)} displaces {work} processor-minutes, not less than its own {job.facts.size}"
             self._find("displacement", name, work - job.facts.size + 1, "processor-minutes", message)
 
-    def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[JobFacts]) -> str:
+    def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[StreamFacts]) -> str:
         """Say why a job may not be displaced by another; nothing if it may."""
         other = self.jobs.get(name)
         if other is None:
@@ -90,25 +92,25 @@ class ClusterAudit(PlatformAuditBase):
                 self._let_begin(cluster, event["t"])
                 if sum(other.size for other in cluster.late_behind(job.facts, event["t"])) >= job.facts.size:
                     continue
-            self._find("placing", job.facts.id, 1, "jobs", f"{told(event)}: {resource} offers to run it")
+            self._find("placing", job.facts.id, 1, "jobs", f"{described(event)}: {resource} offers to run it")
             return
 
     def _start_on_cluster(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
         name, resource = job.facts.id, event["resource"]
         if event.get("vms") is not None:
-            message = f"{told(event)} is on machines; a cluster has none"
+            message = f"{described(event)} is on machines; a cluster has none"
             self._find("machines", name, len(event["vms"]), "machines", message)
         self._let_begin(cluster, event["t"] + 1)
         if job.resource != resource or job.state not in ("waiting", "running"):
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it {job.where}")
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
             return
-        if job.told_start:
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it has been told to start before")
-        job.told_start = True
+        if job.stated_start:
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it has been told to start before")
+        job.stated_start = True
         if job.state == "waiting":
             others = "others have the processors until then, or there are none"
-            self._find("processors", name, 1, "jobs", f"{told(event)}: {others}")
+            self._find("processors", name, 1, "jobs", f"{described(event)}: {others}")
         elif job.start_s != event["t"]:
             assert job.start_s is not None
             late = abs(event["t"] - job.start_s)
-            self._find("processors", name, late, "s", f"{told(event)}; it has processors from {job.start_s} s on")
+            self._find("processors", name, late, "s", f"{described(event)}; it has processors from {job.start_s} s on")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .facts import MINUTE_S, ClusterFacts, JobFacts
+from .facts import MINUTE_S, ClusterFacts, StreamFacts
 
 
 @dataclass(slots=True)
@@ -75,14 +75,14 @@ class _Waiting(NamedTuple):
     behind_all: bool
     order: int
     turn: float
-    job: JobFacts
+    job: StreamFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A job that has processors, from when to when."""
 
-    job: JobFacts
+    job: StreamFacts
     start_s: int
     end_s: int
 
@@ -116,7 +116,7 @@ class ClusterBook:
             job = self._queue.pop(0).job
             yield Begun(job, start_s, self._minutes.hand_out(job.size))
 
-    def join(self, job: JobFacts, now_s: int, behind_all: bool, again: bool) -> None:
+    def join(self, job: StreamFacts, now_s: int, behind_all: bool, again: bool) -> None:
         """Let a job wait, behind its equals; or again, where it has waited before."""
         self._minutes.from_time(now_s)
         turn = self._turns.pop(job.id, None)
@@ -125,15 +125,15 @@ class ClusterBook:
         self._turns[job.id] = turn
         insort(self._queue, self._key(job, behind_all, turn))
 
-    def leave(self, job: JobFacts) -> None:
+    def leave(self, job: StreamFacts) -> None:
         """Take a job that waits out of the queue."""
         self._queue = [other for other in self._queue if other.job is not job]
 
-    def end_s(self, job: JobFacts, now_s: int, behind_all: bool) -> int:
+    def end_s(self, job: StreamFacts, now_s: int, behind_all: bool) -> int:
         """When a job would end that joined the queue now."""
         return self._after(self._key(job, behind_all), now_s)[0]
 
-    def late_behind(self, job: JobFacts, now_s: int) -> list[JobFacts]:
+    def late_behind(self, job: StreamFacts, now_s: int) -> list[StreamFacts]:
         """Who would be late behind a job that joined the queue now; each is left out before the next is looked at."""
         key = self._key(job)
         _, minutes = self._after(key, now_s)
@@ -153,7 +153,7 @@ class ClusterBook:
         minutes.from_time(now_s)
         return {other.job.id for other in self._queue if minutes.hand_out(other.job.size) > other.job.deadline_s}
 
-    def waits_behind(self, job: JobFacts, other: JobFacts) -> bool:
+    def waits_behind(self, job: StreamFacts, other: StreamFacts) -> bool:
         """Whether a job waits here, and would be behind another."""
         return any(waiting.job is job for waiting in self._queue[bisect(self._queue, self._key(other)) :])
 
@@ -164,6 +164,6 @@ class ClusterBook:
         work = sum(other.job.size for other in self._queue[: bisect(self._queue, key)])
         return minutes.hand_out(work + key.job.size), minutes
 
-    def _key(self, job: JobFacts, behind_all: bool = False, turn: float = math.inf) -> _Waiting:
+    def _key(self, job: StreamFacts, behind_all: bool = False, turn: float = math.inf) -> _Waiting:
         order = job.deadline_s if self._by_deadline else -job.priority
         return _Waiting(behind_all, 0 if behind_all else order, turn, job)

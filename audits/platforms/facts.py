@@ -18,7 +18,7 @@ NOISE = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
-class JobFacts:
+class StreamFacts:
     """A job; ``place`` is its place in the order of arrival."""
 
     id: str
@@ -89,8 +89,8 @@ class PlatformFacts:
         self.jobs = {entry["id"]: _job_facts(entry, place) for place, entry in enumerate(arriving)}
 
 
-def _job_facts(entry: Mapping[str, Any], place: int) -> JobFacts:
-    return JobFacts(
+def _job_facts(entry: Mapping[str, Any], place: int) -> StreamFacts:
+    return StreamFacts(
         id=entry["id"],
         place=place,
         size=int(entry["size_processor_minutes"]),

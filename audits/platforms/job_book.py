@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..findings import Finding
 from .cloud_book import MachineBook
-from .facts import NOISE, JobFacts
+from .facts import NOISE, StreamFacts
 
 State: TypeAlias = Literal["to come", "to be placed", "waiting", "running", "done"]
 
@@ -20,7 +20,7 @@ class JobBook:
 
     Attributes
     ----------
-    facts : JobFacts
+    facts : StreamFacts
         The job.
     state : str
         Where it is in its life; on clusters it runs as soon as it has processors, whatever is told.
@@ -38,14 +38,14 @@ class JobBook:
         Those of a cloud that it has.
     """
 
-    facts: JobFacts
+    facts: StreamFacts
     state: State = "to come"
     resource: str | None = None
     behind_all: bool = False
     start_s: int | None = None
     due_s: int | None = None
-    told_start: bool = False
-    told_end_s: int | None = None
+    stated_start: bool = False
+    stated_end_s: int | None = None
     charge: Fraction = Fraction(0)
     machines: list[MachineBook] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class JobBook:
     @property
     def delay_s(self) -> int:
         """By how much it ended after its deadline."""
-        return 0 if self.told_end_s is None else max(self.told_end_s - self.facts.deadline_s, 0)
+        return 0 if self.stated_end_s is None else max(self.stated_end_s - self.facts.deadline_s, 0)
 
     @property
     def overspend(self) -> Fraction:
@@ -114,13 +114,13 @@ def platform_figure_findings(
     last_s : int
         Time of the last event.
     """
-    ended = [job for job in jobs if job.told_end_s is not None]
+    ended = [job for job in jobs if job.stated_end_s is not None]
     cost = sum((job.charge for job in jobs), Fraction(0))
     overspend = sum((job.overspend for job in jobs), Fraction(0))
     found: dict[str, tuple[int | Fraction, str]] = {
         "t": (last_s, "s"),
         "finished": (len(ended), "jobs"),
-        "execution_time_s": (sum((job.told_end_s or 0) - job.facts.arrival_s for job in ended), "s"),
+        "execution_time_s": (sum((job.stated_end_s or 0) - job.facts.arrival_s for job in ended), "s"),
         "delay_s": (sum(job.delay_s for job in ended), "s"),
         "late_jobs": (sum(job.delay_s > 0 for job in ended), "jobs"),
         "overspent_jobs": (sum(job.overspend > 0 for job in jobs), "jobs"),

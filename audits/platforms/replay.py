@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...core.wording import counted
 from ...traces.trace import Trace
 from ..findings import AuditReport
-from .books import Event, place_of, told
+from .books import Event, described, place_of
 from .cloud_audit import CloudAudit
 from .cluster_audit import ClusterAudit
 from .facts import PlatformFacts
@@ -53,7 +53,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         self._end()
         jobs, machines = self.jobs.values(), self.machines.values()
         self.findings += platform_figure_findings(jobs, machines, self.counts, self.trace.end, self.now_s)
-        ends = [job.told_end_s for job in jobs if job.told_end_s is not None]
+        ends = [job.stated_end_s for job in jobs if job.stated_end_s is not None]
         return AuditReport(
             findings=tuple(self.findings),
             cost_usd=float(sum(job.charge for job in jobs)),
@@ -69,13 +69,15 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         rank = self._rank(event)
         if now < self.now_s:
             early = self.now_s - now
-            self._find("order", place_of(event), early, "s", f"{told(event)} stands after what is at {self.now_s} s")
+            self._find(
+                "order", place_of(event), early, "s", f"{described(event)} stands after what is at {self.now_s} s"
+            )
         elif now > self.now_s:
             self._decisions_end()
             self.now_s, self.rank = now, -1
         if now == self.now_s:
             if rank < self.rank:
-                message = f"{told(event)} stands after {_RANK_NAMES[self.rank]} of the same moment"
+                message = f"{described(event)} stands after {_RANK_NAMES[self.rank]} of the same moment"
                 self._find("order", place_of(event), 1, "events", message)
             self.rank = max(self.rank, rank)
         if rank != _DECIDED or kind == "submit":
@@ -113,17 +115,17 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         if job is None:
             return
         if job.state != "to come":
-            self._find("job", name, 1, "jobs", f"{told(event)}: it has arrived before")
+            self._find("job", name, 1, "jobs", f"{described(event)}: it has arrived before")
             return
         while self._by_arrival[self._arrived].state != "to come":
             self._arrived += 1
         first = self._by_arrival[self._arrived]
         if job is not first:
-            self._find("job", name, 1, "jobs", f"{told(event)}: {first.facts.id!r} comes before it")
+            self._find("job", name, 1, "jobs", f"{described(event)}: {first.facts.id!r} comes before it")
         off = now - job.facts.arrival_s
         if off:
             when = "late" if off > 0 else "early"
-            self._find("job", name, abs(off), "s", f"{told(event)}, {abs(off)} s too {when}")
+            self._find("job", name, abs(off), "s", f"{described(event)}, {abs(off)} s too {when}")
         job.state = "to be placed"
         self.unplaced[name] = job
 
@@ -140,7 +142,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         if job is None or not self._may_be_placed(event, job):
             return
         if resource == job.resource:
-            self._find("placing", name, 1, "jobs", f"{told(event)}: that is where it has been displaced from")
+            self._find("placing", name, 1, "jobs", f"{described(event)}: that is where it has been displaced from")
         if event.get("last"):
             self._check_last(event, job)
         del self.unplaced[name]
@@ -149,13 +151,13 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         elif resource in self.clouds:
             self._place_in_cloud(event, job, self.clouds[resource])
         else:
-            self._find("placing", name, 1, "jobs", f"{told(event)}: the platform has no such resource")
+            self._find("placing", name, 1, "jobs", f"{described(event)}: the platform has no such resource")
 
     def _may_be_placed(self, event: Event, job: JobBook) -> bool:
         """Whether a job has arrived, or has been displaced, at this moment; one that waits is moved all the same."""
         if job.facts.id in self.unplaced:
             return True
-        self._find("one-place", job.facts.id, 1, "jobs", f"{told(event)}: it {job.where}")
+        self._find("one-place", job.facts.id, 1, "jobs", f"{described(event)}: it {job.where}")
         if job.state == "waiting" and job.resource in self.clusters:
             self.clusters[job.resource].leave(job.facts)
         elif job.state != "to be placed":
@@ -168,9 +170,9 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         """Only a new job that nobody offers to run goes behind all others in a queue."""
         name = job.facts.id
         if job.resource is not None:
-            self._find("placing", name, 1, "jobs", f"{told(event)}, behind all: it is not new")
+            self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: it is not new")
         elif event["resource"] not in self.clusters:
-            self._find("placing", name, 1, "jobs", f"{told(event)}, behind all: nothing waits there")
+            self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: nothing waits there")
         self._check_unwanted(event, job)
 
     def _stay(self, event: Event) -> None:
@@ -181,7 +183,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             return
         if job.resource != resource:
             before = "is new" if job.resource is None else f"has been displaced from {job.resource}"
-            self._find("placing", name, 1, "jobs", f"{told(event)}: it {before}")
+            self._find("placing", name, 1, "jobs", f"{described(event)}: it {before}")
         self._check_unwanted(event, job)
         cluster = self.clusters.get(resource)
         if cluster is not None:
@@ -201,7 +203,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         elif resource in self.clusters:
             self._start_on_cluster(event, job, self.clusters[resource])
         else:
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: the platform has no such resource")
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: the platform has no such resource")
 
     def _finish(self, event: Event) -> None:
         name, resource, now = event["job"], event["resource"], event["t"]
@@ -211,17 +213,17 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         if resource in self.clusters:
             self._let_begin(self.clusters[resource], now)
         if job.resource != resource or job.state != "running":
-            self._find("one-place", name, 1, "jobs", f"{told(event)}: it {job.where}")
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
             return
         if job.due_s is not None and now != job.due_s:
             off = now - job.due_s
             when = f"{abs(off)} s too {'late' if off > 0 else 'early'}"
             rule = "processors" if resource in self.clusters else "run-time"
-            self._find(rule, name, abs(off), "s", f"{told(event)}, {when}: it is due at {job.due_s} s")
-        if not job.told_start:
-            message = f"{told(event)}: its start, at {job.start_s} s, has not been told"
+            self._find(rule, name, abs(off), "s", f"{described(event)}, {when}: it is due at {job.due_s} s")
+        if not job.stated_start:
+            message = f"{described(event)}: its start, at {job.start_s} s, has not been told"
             self._find("processors", name, 1, "events", message)
-        job.state, job.told_end_s = "done", now
+        job.state, job.stated_end_s = "done", now
         self._free_machines(job)
 
     # --------------------------------------------------------------------- end
@@ -236,7 +238,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
                 self._find("job", name, 1, "jobs", message)
             elif job.state == "running":
                 due = "" if job.due_s is None else f", though it is due at {job.due_s} s"
-                never = "ends" if job.told_start else "starts nor ends"
+                never = "ends" if job.stated_start else "starts nor ends"
                 self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it never {never} on {job.resource}{due}")
             elif job.state == "to be placed":
                 self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it is nowhere")
@@ -250,5 +252,5 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         notes = [f"{len(late):,} of {of} late, by up to {max(late):,} s"] if late else []
         if over:
             notes.append(f"{len(over):,} of {of} over budget, by {float(sum(over)):.12g} together")
-        left = sum(job.told_end_s is None for job in jobs)
+        left = sum(job.stated_end_s is None for job in jobs)
         return [*notes, f"{counted(left, 'job')} unfinished"] if left else notes

@@ -1,4 +1,4 @@
-"""The audit of a replay of a job stream: arrivals, queues, suspensions, blocks."""
+"""The audit of a replay of a stream: arrivals, queues, suspensions, blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...core.wording import counted
 from ...traces.trace import Trace
 from ...traces.vm_records import JOB_EVENTS
 from ..facts import InstanceFacts
-from ..vm_audit import Audit, Event, TaskBook, told
+from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, VmBook
 
 
@@ -31,7 +31,7 @@ class _Queue:
     tasks: list[str] = field(default_factory=list)
     stuck_since_s: int | None = None
     idle_since_s: int | None = None
-    told_cycle_s: int = -1
+    reported_cycle_s: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class _Progress:
     seconds: int
 
 
-class JobAudit(Audit):
-    """The audit of a replay of a job stream."""
+class StreamAudit(Audit):
+    """The audit of a replay of a stream."""
 
     kinds = JOB_EVENTS | {"launch", "ready", "start", "finish", "cycle-end", "terminate"}
     decisions = frozenset({"launch", "assign", "return", "suspend", "terminate"})
-    of = "job stream"
+    of = "stream"
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)
@@ -97,7 +97,7 @@ class JobAudit(Audit):
             message = f"the jobs have {counted(place, 'task')} together, the instance has {len(names):,}"
             self._find("job", "", abs(place - len(names)), "tasks", message)
         if self.run["timeline"]["events"]:
-            message = "the run has a timeline of hibernations; nothing hibernates in a job stream"
+            message = "the run has a timeline of hibernations; nothing hibernates in a stream"
             self._find("kind", "", len(self.run["timeline"]["events"]), "events", message)
 
     def _submit(self, event: Event) -> None:
@@ -105,17 +105,17 @@ class JobAudit(Audit):
         job = self.job_by_id.get(name)
         if job is None or job.submitted:
             reason = "the run has no such job" if job is None else "it has arrived before"
-            self._find("job", name, 1, "jobs", f"{told(event)}: {reason}")
+            self._find("job", name, 1, "jobs", f"{described(event)}: {reason}")
             return
         while self.jobs[self.next_job].submitted:
             self.next_job += 1
         first = self.jobs[self.next_job]
         if job is not first:
-            self._find("job", name, 1, "jobs", f"{told(event)}: {first.id!r} comes before it")
+            self._find("job", name, 1, "jobs", f"{described(event)}: {first.id!r} comes before it")
         off = now - job.submitted_s
         if off:
             when = "late" if off > 0 else "early"
-            self._find("job", name, abs(off), "s", f"{told(event)}, {abs(off)} s too {when}")
+            self._find("job", name, abs(off), "s", f"{described(event)}, {abs(off)} s too {when}")
         job.submitted = True
 
     # ------------------------------------------------------------------ events
@@ -132,7 +132,7 @@ class JobAudit(Audit):
             if kind == "submit":
                 self._submit(event)
             elif name is not None and name not in self.vms:
-                self._find("vm", name, 1, "VMs", f"{told(event)}: no VM {name!r} has been launched")
+                self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
             return
         vm = self._vm(event, event["vm"])
         if vm is not None:
@@ -178,7 +178,9 @@ class JobAudit(Audit):
         if vm is not None:
             self.queues[vm.name] = _Queue()
             if vm.market != "on-demand":
-                self._find("vm", vm.name, 1, "VMs", f"{told(event)}: VMs of job streams are on-demand, not {vm.market}")
+                self._find(
+                    "vm", vm.name, 1, "VMs", f"{described(event)}: VMs of streams are on-demand, not {vm.market}"
+                )
             self.figures.on_demand_started += vm.market == "on-demand"
             self._check_limits(event, vm, strict=True)
 
@@ -194,16 +196,18 @@ class JobAudit(Audit):
         elapsed = now - self._cycle_start_s(vm)
         off = min(elapsed % cycle, -elapsed % cycle) if elapsed > 0 else cycle
         if off:
-            message = f"{told(event)}, {off} s off the end of a cycle of {cycle} s ({elapsed} s after the first began)"
+            message = (
+                f"{described(event)}, {off} s off the end of a cycle of {cycle} s ({elapsed} s after the first began)"
+            )
             self._find("cycle-end", vm.name, off, "s", message)
         busy = len(vm.runs) + len(self.queues[vm.name].tasks)
         if busy:
-            message = f"{told(event)}: it is not idle, it has {counted(busy, 'task')}"
+            message = f"{described(event)}: it is not idle, it has {counted(busy, 'task')}"
             self._find("cycle-end", vm.name, busy, "tasks", message)
         queue = self.queues[vm.name]
-        if queue.told_cycle_s == now:
-            self._find("cycle-end", vm.name, 1, "events", f"{told(event)} is told twice")
-        queue.told_cycle_s, queue.idle_since_s = now, None
+        if queue.reported_cycle_s == now:
+            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is told twice")
+        queue.reported_cycle_s, queue.idle_since_s = now, None
 
     def _cycle_start_s(self, vm: VmBook) -> int:
         """When the first cycle of a VM that is up began: with the bill."""
@@ -232,7 +236,7 @@ class JobAudit(Audit):
         self._no_longer_idle(vm, event["t"])
         waiting = self.queues[vm.name].tasks
         if waiting:
-            message = f"{told(event)} while {counted(len(waiting), 'task')} wait there"
+            message = f"{described(event)} while {counted(len(waiting), 'task')} wait there"
             self._find("state", vm.name, len(waiting), "tasks", message)
         self._end_vm(event, vm)
 
@@ -244,7 +248,7 @@ class JobAudit(Audit):
         job = self.job_of.get(event["task"])
         if book is not None and job is not None and not job.submitted:
             early = max(job.submitted_s - event["t"], 1)
-            self._find("job", event["task"], early, "s", f"{told(event)}: job {job.id!r} has not arrived")
+            self._find("job", event["task"], early, "s", f"{described(event)}: job {job.id!r} has not arrived")
         return book
 
     def _assign(self, event: Event, vm: VmBook) -> None:
@@ -255,13 +259,15 @@ class JobAudit(Audit):
         self._in_state(event, vm, "launching", "up")
         if book.home is not None:
             does = "waits" if book.running_on is None else "runs"
-            self._find("queue", name, 1, "tasks", f"{told(event)}: it is not in the pool, it {does} on {book.home}")
+            self._find(
+                "queue", name, 1, "tasks", f"{described(event)}: it is not in the pool, it {does} on {book.home}"
+            )
             self._take_away(name, book)
         self._no_longer_idle(vm, now)
         tasks = self.queues[vm.name].tasks
         position = event.get("position")
         if position is not None and position > len(tasks):
-            message = f"{told(event)} at position {position}; {counted(len(tasks), 'task')} wait there"
+            message = f"{described(event)} at position {position}; {counted(len(tasks), 'task')} wait there"
             self._find("queue", name, position - len(tasks), "places", message)
         tasks.insert(len(tasks) if position is None else position, name)
         book.home = vm.name
@@ -273,7 +279,7 @@ class JobAudit(Audit):
         if book is None:
             return
         if book.home != vm.name or book.running_on is not None:
-            self._find("queue", name, 1, "tasks", f"{told(event)}: it {_where(book)}")
+            self._find("queue", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
         if book.running_on is None:
             self._take_away(name, book)
             self._may_be_idle(vm, event["t"])
@@ -285,14 +291,14 @@ class JobAudit(Audit):
         if book is None:
             return
         if book.running_on != vm.name:
-            self._find("suspension", name, 1, "tasks", f"{told(event)}: it {_where(book)}")
+            self._find("suspension", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
             return
         self._in_state(event, vm, "up")
         run = vm.runs[name]
         self._check_same_core(event, run)
         over = vm.uptime_s(now) - run.due_uptime_s
         if over > 0:
-            self._find("run-time", name, over, "s", f"{told(event)}, {over} s after it was due to finish")
+            self._find("run-time", name, over, "s", f"{described(event)}, {over} s after it was due to finish")
         vm.leave(name, now)
         book.running_on = None
         ran = vm.uptime_s(now) - run.started_uptime_s
@@ -305,15 +311,17 @@ class JobAudit(Audit):
         if book is None:
             return
         if book.running_on is not None:
-            self._find("task-once", name, 1, "tasks", f"{told(event)}: it is on a core of {book.running_on} already")
+            self._find(
+                "task-once", name, 1, "tasks", f"{described(event)}: it is on a core of {book.running_on} already"
+            )
             self._take_away(name, book)
         elif book.home != vm.name:
-            self._find("placement", name, 1, "tasks", f"{told(event)}: it {_where(book)}")
+            self._find("placement", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
             self._take_away(name, book)
         else:
             before = self.queues[vm.name].tasks.index(name)
             if before:
-                message = f"{told(event)}: {counted(before, 'task')} of the queue come before it"
+                message = f"{described(event)}: {counted(before, 'task')} of the queue come before it"
                 self._find("queue", name, before, "tasks", message)
             self._take_away(name, book)
         self._no_longer_idle(vm, event["t"])

@@ -11,7 +11,7 @@ from .burst_hads.rows import BOTH, bench_burst_hads
 from .hads.rows import bench_hads
 from .paper_days import DayOptions
 
-_JOBS = 2
+_WORKERS = 2
 
 _HADS = (
     ("hibernations", "hads", "hibernations", 2),
@@ -61,9 +61,9 @@ def _verdicts(results: Sequence[PublishedComparisonResult]) -> Iterator[Sequence
 def main() -> None:
     """Print the tables."""
     options = [
-        DayOptions(jobs=_JOBS),
-        DayOptions(jobs=_JOBS, rate_scale=0.5),
-        DayOptions(jobs=_JOBS, d_spot="estimated"),
+        DayOptions(workers=_WORKERS),
+        DayOptions(workers=_WORKERS, rate_scale=0.5),
+        DayOptions(workers=_WORKERS, d_spot="estimated"),
     ]
     variants = ("as printed", "--rate-scale 0.5", "--d-spot estimated")
     hads = [bench_hads(entry) for entry in options]

@@ -255,12 +255,14 @@ def run_case(case: Case, time_limit_s: float | None = None) -> Row:
     )
 
 
-def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, jobs: int = 1) -> Iterator[Row]:
+def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, workers: int = 1) -> Iterator[Row]:
     """Make runs, as they are finished; with several jobs in processes of their own, in no particular order.
 
     An interrupt (Ctrl-C) ends them without a word: what was done until then has been handed out.
     """
-    rows = _in_processes(cases, time_limit_s, jobs) if jobs > 1 else (run_case(case, time_limit_s) for case in cases)
+    rows = (
+        _in_processes(cases, time_limit_s, workers) if workers > 1 else (run_case(case, time_limit_s) for case in cases)
+    )
     try:
         for row in rows:
             yield row
@@ -270,8 +272,8 @@ def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, jobs: in
         return
 
 
-def _in_processes(cases: Sequence[Case], time_limit_s: float | None, jobs: int) -> Iterator[Row]:
-    yield from in_processes(functools.partial(run_case, time_limit_s=time_limit_s), cases, jobs, in_order=False)
+def _in_processes(cases: Sequence[Case], time_limit_s: float | None, workers: int) -> Iterator[Row]:
+    yield from in_processes(functools.partial(run_case, time_limit_s=time_limit_s), cases, workers, in_order=False)
 
 
 def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:

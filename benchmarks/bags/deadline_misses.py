@@ -18,7 +18,7 @@ from ...traces.bags.lateness import CAUSES, missed_because
 from ..paper_tables import print_table
 
 _DAYS = 1000
-_JOBS = 2
+_WORKERS = 2
 _INSTANCES = ("J60", "J80", "J100", "ED200")
 _RUNS = (
     ("hads", "greedy", "static"),
@@ -42,7 +42,7 @@ def rows(causes: Counter[tuple[str, str]]) -> Iterator[Sequence[str]]:
             cells = []
             for label in scenarios:
                 scenario = find_scenario(label)
-                days = replay_days(schedule, [policy], scenario, _DAYS, jobs=_JOBS, bounds=False)
+                days = replay_days(schedule, [policy], scenario, _DAYS, workers=_WORKERS, bounds=False)
                 missed = [number for number, day in enumerate(days.outcomes[0]) if not day.meets_deadline]
                 ends = [days.outcomes[0][number].makespan_s for number in missed]
                 late = [end - schedule.instance.deadline_s for end in ends if end is not None]

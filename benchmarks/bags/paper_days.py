@@ -39,7 +39,7 @@ class DayOptions:
         Days of each cell.
     seed : int
         Of the days, and of methods that use random numbers.
-    jobs : int
+    workers : int
         Processes.
     rate_scale : float
         Multiplies the rates of all scenarios.
@@ -49,7 +49,7 @@ class DayOptions:
 
     runs: int = 200
     seed: int = 0
-    jobs: int = 1
+    workers: int = 1
     rate_scale: float = 1.0
     d_spot: DSpotRule = "printed"
 
@@ -151,7 +151,7 @@ def replay_cell(
         days_from,
         options.runs,
         seed=options.seed,
-        jobs=options.jobs,
+        workers=options.workers,
         bounds=False,
         on_day=lambda done: on_days(done, label),
     )

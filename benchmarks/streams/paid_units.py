@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...instances.streams.draws import draw_jobs
-from ...instances.streams.stream_files import library_job_stream
+from ...instances.streams.stream_files import library_stream
 from ...models.streams.paid_units import fewest_paid_units
 from ...solvers.streams.paid_units import least_makespan_within
 from ..paper_tables import print_table
@@ -19,7 +19,7 @@ _PERCENT = 100
 
 def bags(seed: int = 0) -> dict[str, list[int]]:
     """Run times of the four jobs, in whole seconds."""
-    return {job: run_times_s(draw_jobs(library_job_stream(f"a2ha/{job}"), seed)) for job in (*SHORT_JOBS, LONG_JOB)}
+    return {job: run_times_s(draw_jobs(library_stream(f"a2ha/{job}"), seed)) for job in (*SHORT_JOBS, LONG_JOB)}
 
 
 def rows(time_limit_s: float = 30.0) -> Iterator[Sequence[str]]:

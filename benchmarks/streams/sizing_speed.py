@@ -35,11 +35,17 @@ def rows() -> Iterator[Sequence[str]]:
     for n_types in (3, 50, 500):
         for n_tasks in (100, 10_000, 100_000):
             problems = [problem(n_tasks, n_types, seed) for seed in range(_REPEATS)]
-            kept = [len(covering_of(one).without_dominated().tasks) for one in problems]
+            retained = [len(covering_of(one).without_dominated().tasks) for one in problems]
             sizings = [[size_job(one, method) for one in problems] for method in SIZING_METHODS]
             same = sum(one.counts == other.counts for one, other in zip(*sizings, strict=True))
             times = [f"{1000 * statistics.median(one.runtime_s for one in of):.1f}" for of in sizings]
-            yield (f"{n_types}", f"{n_tasks:,}", f"{statistics.median(kept):.0f}", *times, f"{same} of {len(problems)}")
+            yield (
+                f"{n_types}",
+                f"{n_tasks:,}",
+                f"{statistics.median(retained):.0f}",
+                *times,
+                f"{same} of {len(problems)}",
+            )
 
 
 def main() -> None:

@@ -85,12 +85,12 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.of_platform:
         raise SpotbagError(
             f"the replay of policy {trace.run['policy']!r} is one on a hybrid platform; this picture shows replays of "
-            "plans (spotbag.charts.platforms.replay draws it, tell_story tells it in words)"
+            "plans (spotbag.charts.platforms.replay draws it, describe_trace tells it in words)"
         )
-    if trace.of_jobs:
+    if trace.of_stream:
         raise SpotbagError(
-            f"the replay of policy {trace.run['policy']!r} is one of a job stream; this picture shows replays of plans "
-            "(spotbag.charts.streams.replay draws it, tell_story tells it in words)"
+            f"the replay of policy {trace.run['policy']!r} is one of a stream; this picture shows replays of plans "
+            "(spotbag.charts.streams.replay draws it, describe_trace tells it in words)"
         )
     layout = replay_layout(trace)
     try:
@@ -140,7 +140,7 @@ def _edges(layout: ReplayLayout, vm: int) -> tuple[float, float]:
 
 def _draw_pieces(axes: Axes, layout: ReplayLayout) -> None:
     edge = 0.5 if len(layout.row) <= FINE_EDGES_ABOVE else 0.1
-    kept = layout.outcome == KEPT
+    retained = layout.outcome == KEPT
     for index, (name, colour) in enumerate(CATEGORIES.items()):
         for outcome, hatch in enumerate(_HATCHES):
             chosen = (layout.outcome == outcome) & (layout.category == index)
@@ -156,8 +156,8 @@ def _draw_pieces(axes: Axes, layout: ReplayLayout) -> None:
             axes.fill_between(
                 [], [], [], facecolor="#DDDDDD", hatch=_HATCHES[outcome], edgecolor="#777777", label=label
             )
-    bars = (layout.row[kept], layout.start_s[kept], layout.duration_s[kept])
-    draw_names(axes, layout, *bars, [name for name, shown in zip(layout.names, kept, strict=True) if shown])
+    bars = (layout.row[retained], layout.start_s[retained], layout.duration_s[retained])
+    draw_names(axes, layout, *bars, [name for name, shown in zip(layout.names, retained, strict=True) if shown])
 
 
 def _draw_hibernated_labels(axes: Axes, layout: ReplayLayout) -> None:

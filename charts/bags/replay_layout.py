@@ -219,7 +219,7 @@ def _pieces(history: History, run: Run) -> list[tuple[Run, int, int, int]]:
     """Cut a run where its VM hibernates and where the work begins that does not count: start, end, outcome."""
     if run.ending == "finished":
         return [(run, start, end, KEPT) for start, end in awake(history.vms[run.vm], run.start_s, run.end_s)]
-    left = round(history.kept_uptime_s(run))
+    left = round(history.retained_uptime_s(run))
     outcome = LOST if run.ending == "migrated" else UNFINISHED
     pieces = []
     for start, end in awake(history.vms[run.vm], run.start_s, run.end_s):

@@ -64,8 +64,8 @@ def short_labels(names: Sequence[str]) -> list[str]:
 
 
 def _without_ends(name: str, beginning: int, end: int) -> str:
-    told = name[beginning : len(name) - end]
-    return f"{'…' if beginning else ''}{told}{'…' if end else ''}" if told else name
+    stated = name[beginning : len(name) - end]
+    return f"{'…' if beginning else ''}{stated}{'…' if end else ''}" if stated else name
 
 
 def label_with_room(name: str, short: str, room: int) -> str:

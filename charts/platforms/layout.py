@@ -167,7 +167,7 @@ def platform_picture(traces: Sequence[Trace]) -> PlatformPicture:
     for trace in traces:
         if not trace.of_platform:
             name = shortened(str(trace.instance.get("name")), 60)
-            other = "a job stream; spotbag.charts.streams.replay" if trace.of_jobs else "a plan; write_replay_gantt"
+            other = "a stream; spotbag.charts.streams.replay" if trace.of_stream else "a plan; write_replay_gantt"
             raise SpotbagError(f"the trace of {name!r} is not one on a hybrid platform, but of {other} draws it")
         if trace.instance != traces[0].instance:
             raise SpotbagError("the traces are of different platforms or jobs; a picture shows replays of the same")

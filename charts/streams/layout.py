@@ -1,4 +1,4 @@
-"""What the Gantt chart of a job stream shows, independent of how it is drawn."""
+"""What the Gantt chart of a stream shows, independent of how it is drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...traces.trace import Trace
 
 
 @dataclass(slots=True)
-class JobBar:
+class StreamBar:
     """A task on a VM, from a start until it finishes or is suspended.
 
     Attributes
@@ -20,7 +20,7 @@ class JobBar:
     task : str
         The task.
     job, row : int
-        Its job, as an index into `JobPicture.jobs`; its VM, as an index into `JobPanel.rows`.
+        Its job, as an index into `StreamPicture.jobs`; its VM, as an index into `StreamPanel.rows`.
     start_s, end_s : int
         From when to when.
     suspended : bool
@@ -66,7 +66,7 @@ class VmRow:
 
 
 @dataclass(frozen=True, slots=True)
-class JobMark:
+class StreamMark:
     """What there is to say about a job: what it is, when it is submitted, and when it is due."""
 
     id: str
@@ -76,7 +76,7 @@ class JobMark:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPanel:
+class StreamPanel:
     """The chart of one replay.
 
     Attributes
@@ -85,7 +85,7 @@ class JobPanel:
         Policy and figures.
     rows : list of VmRow
         VMs by type, those of a type in the order of their requests, the first at the top.
-    bars : list of JobBar
+    bars : list of StreamBar
         In the order of their starts.
     end_s : int
         When the last thing shown ends.
@@ -93,27 +93,27 @@ class JobPanel:
 
     title: str
     rows: list[VmRow]
-    bars: list[JobBar]
+    bars: list[StreamBar]
     end_s: int
 
 
 @dataclass(frozen=True, slots=True)
-class JobPicture:
-    """Charts of replays of one job stream, to be drawn one above the other.
+class StreamPicture:
+    """Charts of replays of one stream, to be drawn one above the other.
 
     Attributes
     ----------
     title : str
         What was replayed.
-    jobs : list of JobMark
+    jobs : list of StreamMark
         In the order of submission.
-    panels : list of JobPanel
+    panels : list of StreamPanel
         One for each replay.
     """
 
     title: str
-    jobs: list[JobMark]
-    panels: list[JobPanel]
+    jobs: list[StreamMark]
+    panels: list[StreamPanel]
 
     @property
     def end_s(self) -> int:
@@ -121,13 +121,13 @@ class JobPicture:
         return max([panel.end_s for panel in self.panels] + [job.deadline_s for job in self.jobs])
 
 
-def job_picture(traces: Sequence[Trace]) -> JobPicture:
-    """Lay out the Gantt charts of replays of a job stream.
+def stream_picture(traces: Sequence[Trace]) -> StreamPicture:
+    """Lay out the Gantt charts of replays of a stream.
 
     Raises
     ------
     SpotbagError
-        If there is no trace, one is not of a job stream, they are of different jobs, or one contradicts itself.
+        If there is no trace, one is not of a stream, they are of different jobs, or one contradicts itself.
     """
     if not traces:
         raise SpotbagError("no trace to draw: a picture shows at least one replay")
@@ -135,25 +135,26 @@ def job_picture(traces: Sequence[Trace]) -> JobPicture:
         if trace.of_platform:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one on a hybrid platform, not of "
-                "a job stream; spotbag.charts.platforms.replay draws it"
+                "a stream; spotbag.charts.platforms.replay draws it"
             )
-        if not trace.of_jobs:
+        if not trace.of_stream:
             raise SpotbagError(
                 f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one of a plan, not of a job "
                 "stream; write_replay_gantt draws it"
             )
         if trace.run["jobs"] != traces[0].run["jobs"]:
-            raise SpotbagError("the traces are of different job streams; a picture shows replays of one")
+            raise SpotbagError("the traces are of different streams; a picture shows replays of one")
     jobs = [
-        JobMark(job["id"], job["application"], job["submitted_s"], job["deadline_s"]) for job in traces[0].run["jobs"]
+        StreamMark(job["id"], job["application"], job["submitted_s"], job["deadline_s"])
+        for job in traces[0].run["jobs"]
     ]
     names = list(dict.fromkeys(_run_name(trace) for trace in traces))
     n_tasks = sum(job["n_tasks"] for job in traces[0].run["jobs"])
     title = f"{shortened(', '.join(names), 80)}: {counted(len(jobs), 'job')}, {counted(n_tasks, 'task')}"
-    return JobPicture(title, jobs, [_panel(trace) for trace in traces])
+    return StreamPicture(title, jobs, [_panel(trace) for trace in traces])
 
 
-def _panel(trace: Trace) -> JobPanel:
+def _panel(trace: Trace) -> StreamPanel:
     history = _Reader(trace).read()
     types = [vm_type["name"] for vm_type in trace.instance["vm_types"]]
     order = sorted(range(len(history.vms)), key=lambda index: types.index(history.vms[index].vm_type))
@@ -162,7 +163,7 @@ def _panel(trace: Trace) -> JobPanel:
         bar.row = row_of[bar.row]
     rows = [history.vms[index] for index in order]
     end_s = max([int(trace.end["t"]), *(row.paid_until_s for row in rows)])
-    return JobPanel(_title(trace), rows, history.bars, end_s)
+    return StreamPanel(_title(trace), rows, history.bars, end_s)
 
 
 def _run_name(trace: Trace) -> str:
@@ -187,9 +188,9 @@ class _Reader:
 
     trace: Trace
     vms: list[VmRow] = field(default_factory=list)
-    bars: list[JobBar] = field(default_factory=list)
+    bars: list[StreamBar] = field(default_factory=list)
     number: dict[str, int] = field(default_factory=dict)
-    running: dict[str, JobBar] = field(default_factory=dict)
+    running: dict[str, StreamBar] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
 
     def read(self) -> _Reader:
@@ -226,7 +227,7 @@ class _Reader:
             self.vms[self.number[event["vm"]]].end_s = time_s
             self.ended.add(event["vm"])
         elif kind == "start":
-            bar = JobBar(event["task"], job_of[event["task"]], self.number[event["vm"]], time_s, time_s)
+            bar = StreamBar(event["task"], job_of[event["task"]], self.number[event["vm"]], time_s, time_s)
             self.running[event["task"]] = bar
             self.bars.append(bar)
         elif kind in ("suspend", "finish"):

@@ -1,4 +1,4 @@
-"""Gantt charts of replays of job streams, one above the other: PNG, SVG and PDF by matplotlib."""
+"""Gantt charts of replays of streams, one above the other: PNG, SVG and PDF by matplotlib."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..matplotlib_renderer import (
     row_height_in,
 )
 from ..picture_files import figure_bytes, still_format
-from .layout import JobMark, JobPanel, JobPicture, VmRow, job_picture
+from .layout import StreamMark, StreamPanel, StreamPicture, VmRow, stream_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PICTURE = "a job stream"
+PICTURE = "a stream"
 """What is drawn, in messages about the format of the file."""
 
 
@@ -49,24 +49,24 @@ _LONGEST_LEGEND_NAME = 18
 _AXIS_IN = WIDTH_IN - 1.6
 
 
-def save_job_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> None:
-    """Draw replays of a job stream one above the other: a row for each VM, tasks in the colours of their jobs.
+def save_stream_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> None:
+    """Draw replays of a stream one above the other: a row for each VM, tasks in the colours of their jobs.
 
     Parameters
     ----------
     traces : sequence of Trace
-        Replays of one job stream, e.g. by `replay_jobs_once` under several policies.
+        Replays of one stream, e.g. by `replay_stream_once` under several policies.
     path : path
         Its ending says the format: ``.png``, ``.svg`` or ``.pdf``.
 
     Raises
     ------
     SpotbagError
-        If the format is unknown, the traces are not of one job stream or contradict themselves, the file cannot be
+        If the format is unknown, the traces are not of one stream or contradict themselves, the file cannot be
         written or matplotlib is missing.
     """
     kind = still_format(path, PICTURE)
-    picture = job_picture(traces)
+    picture = stream_picture(traces)
     try:
         data = _picture(picture, kind)
     except ImportError as error:
@@ -74,7 +74,7 @@ def save_job_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> Non
     write_bytes(path, data)
 
 
-def _picture(picture: JobPicture, kind: str) -> bytes:
+def _picture(picture: StreamPicture, kind: str) -> bytes:
     heights = [max(len(panel.rows), _LEAST_PANEL_ROWS) for panel in picture.panels]
     figure = empty_figure(sum(heights), _PANEL_MARGIN_IN * len(picture.panels))
     row_in = row_height_in(sum(heights))
@@ -104,7 +104,7 @@ def _picture(picture: JobPicture, kind: str) -> bytes:
 # ------------------------------------------------------------------------ VMs
 
 
-def _draw_vms(axes: Axes, panel: JobPanel) -> None:
+def _draw_vms(axes: Axes, panel: StreamPanel) -> None:
     from matplotlib.collections import LineCollection
 
     for start, end in _groups(panel.rows)[1::2]:
@@ -142,7 +142,7 @@ def _draw_spans(axes: Axes, spans: Sequence[tuple[int, int]], **style: Any) -> N
 # ---------------------------------------------------------------------- tasks
 
 
-def _draw_tasks(axes: Axes, panel: JobPanel, row_in: float) -> None:
+def _draw_tasks(axes: Axes, panel: StreamPanel, row_in: float) -> None:
     import numpy as np
 
     edge = 0.5 if len(panel.bars) <= FINE_EDGES_ABOVE else 0.1
@@ -173,7 +173,7 @@ def _draw_tasks(axes: Axes, panel: JobPanel, row_in: float) -> None:
 # ----------------------------------------------------------------------- jobs
 
 
-def _draw_jobs(axes: Axes, picture: JobPicture) -> None:
+def _draw_jobs(axes: Axes, picture: StreamPicture) -> None:
     """Draw when jobs are submitted and due, with their ids above them, in a line for each of both."""
     from matplotlib.patheffects import Normal, Stroke
     from matplotlib.transforms import ScaledTranslation
@@ -210,7 +210,7 @@ def _label(names: Sequence[str]) -> str:
     return text if len(text) <= _LONGEST_LABEL else cut_in_the_middle(names[0], _LONGEST_LABEL - len(more)) + more
 
 
-def _legend_label(jobs: Sequence[JobMark]) -> str:
+def _legend_label(jobs: Sequence[StreamMark]) -> str:
     """Jobs of a colour, with their applications if there is room."""
     text = ", ".join(f"{job.id} ({job.application})" for job in jobs)
     if len(text) <= _LONGEST_LEGEND_LABEL:
@@ -233,7 +233,7 @@ def _colour(job: int) -> str:
     return JOB_COLOURS[job % len(JOB_COLOURS)]
 
 
-def _legend(picture: JobPicture) -> list[Any]:
+def _legend(picture: StreamPicture) -> list[Any]:
     """Entries of the legend: the jobs, then what else there is to see."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -186,13 +186,13 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
     offers = [instance.offers[index] for index in indices.tolist()]
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
-    kept = np.minimum(vms, opened + spare_vms)
+    retained = np.minimum(vms, opened + spare_vms)
     for market in instance.markets:
         cap = instance.limits.of(market)
         members = np.array([offer.market == market for offer in offers])
-        if cap is not None and kept[members].sum() > cap:
-            kept[members] = opened[members]  # a spare VM could exceed the limit of the market
-    vm_column = np.repeat(np.arange(len(offers)), kept)
+        if cap is not None and retained[members].sum() > cap:
+            retained[members] = opened[members]  # a spare VM could exceed the limit of the market
+    vm_column = np.repeat(np.arange(len(offers)), retained)
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[indices] * cost_weight

@@ -55,12 +55,12 @@ def list_schedule_end(
         start = core_free[earliest]
         if size_kb >= 0:
             # Forget what ended before any core is free, then look for room from there on.
-            kept = 0
+            retained = 0
             for other in range(placed):
                 if ends[other] > start:
-                    ends[kept], starts[kept], needs[kept] = ends[other], starts[other], needs[other]
-                    kept += 1
-            placed = kept
+                    ends[retained], starts[retained], needs[retained] = ends[other], starts[other], needs[other]
+                    retained += 1
+            placed = retained
             room = size_kb - memory_kb[task]
             while True:
                 # First moment in [start, start + duration) at which the memory does not suffice.

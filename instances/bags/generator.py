@@ -189,16 +189,16 @@ def generate_instance(
     rng = np.random.default_rng(seed)
 
     counts = _class_counts(n_tasks, classes, rng)
-    drawn = runtimes.sample(counts, rng)
+    sampled = runtimes.sample(counts, rng)
     memory = np.maximum(memories.sample(counts, rng).round(2), 0.01)
     noise = np.clip(rng.normal(1.0, RUNTIME_NOISE, (len(counts), len(vm_types))), 0.5, 1.5)
     noise[:, 0] = 1.0  # the first type has the run times as drawn
     factors = np.array([RUNTIME_FACTORS.get(vm_type.name, 1.0) for vm_type in vm_types])
     if distinct:
-        drawn = _distinct(drawn)
-    if drawn.max() > MAX_SECONDS / 2:
+        sampled = _distinct(sampled)
+    if sampled.max() > MAX_SECONDS / 2:
         raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
-    table = np.clip(np.rint(drawn[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
+    table = np.clip(np.rint(sampled[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
     width = len(str(len(counts)))
     names = [vm_type.name for vm_type in vm_types]
     rows = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))

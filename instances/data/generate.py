@@ -16,11 +16,11 @@ from ..bags.generator import Distribution, generate_instance
 from ..entries import Burstable, Checkpoints, KnownOptimum, Limits, Market, Objective, Offer, Provenance, Task, VmType
 from ..instance import Instance
 from ..instance_files import write_instance
-from ..library import JOB_STREAMS, PLATFORMS
+from ..library import PLATFORMS, STREAMS
 from ..platforms.platform_files import write_platform
-from ..streams.stream_files import write_job_stream
+from ..streams.stream_files import write_stream
 from .generate_platforms import platforms
-from .generate_streams import GENERATOR, job_streams
+from .generate_streams import GENERATOR, library_streams
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5
@@ -313,15 +313,15 @@ def library() -> Iterator[Instance]:
 
 
 def main(folder: str) -> None:
-    """Write all library instances, job streams and hybrid platforms below a folder."""
+    """Write all library instances, streams and hybrid platforms below a folder."""
     for instance in library():
         path = Path(folder) / f"{instance.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_instance(instance, path)
-    for stream in job_streams():
-        path = Path(folder) / JOB_STREAMS / f"{stream.name}.json"
+    for stream in library_streams():
+        path = Path(folder) / STREAMS / f"{stream.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_job_stream(stream, path)
+        write_stream(stream, path)
     for platform in platforms():
         path = Path(folder) / PLATFORMS / f"{platform.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The job streams of the library; `spotbag.instances.data.generate` writes them."""
+"""The streams of the library; `spotbag.instances.data.generate` writes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from ...core.quantities import FloatArray
 from ..entries import Provenance
-from ..streams.entries import Application, Job, JobVmType
+from ..streams.entries import Application, Job, StreamVmType
 from ..streams.run_times import ConstantRunTimes, NormalRunTimes, RunTimes, SequenceRunTimes, UniformRunTimes
-from ..streams.stream import JobStream
+from ..streams.stream import Stream
 
 GENERATOR = "python -m spotbag.instances.data.generate"
 
@@ -19,18 +19,18 @@ _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge":
 """VM type: vCPUs, memory in MB, price; Thai et al. 2015, Table 1."""
 
 
-def job_streams() -> Iterator[JobStream]:
-    """All job streams of the library."""
+def library_streams() -> Iterator[Stream]:
+    """All streams of the library."""
     yield from _a2ha()
     yield _table2()
     yield _two_jobs()
 
 
-def _table2() -> JobStream:
+def _table2() -> Stream:
     compression, learning, simulation = (42, 21, 17), (40, 17, 17), (48, 24, 12)
     rows = [("app1", 0, 50), ("app2", 300, 50), ("app3", 600, 50)]
     rows += [("app1", 900, 100), ("app2", 1200, 100), ("app3", 1500, 100)]
-    return JobStream(
+    return Stream(
         name="thai/table2",
         description="Six jobs of three applications, 300 s apart, each with 600 s until its deadline.",
         provenance=Provenance(
@@ -55,7 +55,7 @@ def _table2() -> JobStream:
         block_s=600,
         creation_overhead_s=15,
         vm_types=tuple(
-            JobVmType(name=name, price_usd_per_block=price, vcpus=vcpus, memory_mb=memory_mb)
+            StreamVmType(name=name, price_usd_per_block=price, vcpus=vcpus, memory_mb=memory_mb)
             for name, (vcpus, memory_mb, price) in _M3.items()
         ),
         applications=(
@@ -94,7 +94,7 @@ _A2HA = (
 _MONTH_S = 30 * 24 * 3600
 
 
-def _a2ha() -> Iterator[JobStream]:
+def _a2ha() -> Iterator[Stream]:
     """The jobs of section 4; the two real ones are lists of run times that have what is printed about them."""
     yield _a2ha_job(
         "synthetic",
@@ -135,9 +135,9 @@ def _a2ha() -> Iterator[JobStream]:
 
 def _a2ha_job(
     name: str, description: str, n_tasks: int, run_times: RunTimes, notes: str, seed: int | None = None
-) -> JobStream:
+) -> Stream:
     made: dict[str, Any] = {} if seed is None else {"generator": GENERATOR, "seed": seed}
-    return JobStream(
+    return Stream(
         name=f"a2ha/{name}",
         description=description,
         provenance=Provenance(
@@ -148,7 +148,7 @@ def _a2ha_job(
         ),
         block_s=3600,
         creation_overhead_s=300,
-        vm_types=(JobVmType(name="host", price_usd_per_block=1),),
+        vm_types=(StreamVmType(name="host", price_usd_per_block=1),),
         applications=(Application(name=name, runtime_s={"host": run_times}),),
         jobs=(Job(id=name, application=name, submitted_s=0, deadline_s=_MONTH_S, n_tasks=n_tasks),),
     )
@@ -186,15 +186,15 @@ def _test_suite_s() -> FloatArray:
     return seconds
 
 
-def _two_jobs() -> JobStream:
-    return JobStream(
+def _two_jobs() -> Stream:
+    return Stream(
         name="tiny/two-jobs",
         provenance=Provenance(source="spotbag", notes="Small enough to be followed by hand."),
         block_s=100,
         creation_overhead_s=10,
         vm_types=(
-            JobVmType(name="small", price_usd_per_block=1),
-            JobVmType(name="big", price_usd_per_block=3, vcpus=2),
+            StreamVmType(name="small", price_usd_per_block=1),
+            StreamVmType(name="big", price_usd_per_block=3, vcpus=2),
         ),
         applications=(
             Application(name="sort", runtime_s={"small": _constant(40), "big": _constant(20)}),

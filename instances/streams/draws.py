@@ -14,9 +14,9 @@ from ...core.quantities import SECONDS_PER_HOUR, FloatArray
 from ..durations import NEVER
 from ..entries import Offer, Task, VmType
 from ..instance import Instance
-from .entries import Job, JobVmType
-from .run_times import drawn_seconds
-from .stream import JobStream
+from .entries import Job, StreamVmType
+from .run_times import sampled_seconds
+from .stream import Stream
 
 _MOST_VMS = 10**6
 """Highest limit that an offer of an instance can have."""
@@ -25,12 +25,12 @@ _DEFAULT_VM_MB = 1024
 
 
 @dataclass(frozen=True)
-class DrawnJobs:
+class SampledJobs:
     """The tasks of a stream of jobs with their actual run times.
 
     Attributes
     ----------
-    stream : JobStream
+    stream : Stream
         What they were drawn from.
     seed : int
         Same stream and seed, same run times.
@@ -38,22 +38,22 @@ class DrawnJobs:
         All tasks, job by job in the order of submission, on on-demand VMs of one core. Its deadline is the last of
         the stream's, or later if a task takes longer than that.
     first_task : tuple of int
-        First task of each job, the jobs in the order of `JobStream.jobs_by_submission`.
+        First task of each job, the jobs in the order of `Stream.jobs_by_submission`.
     """
 
-    stream: JobStream
+    stream: Stream
     seed: int
     instance: Instance
     first_task: tuple[int, ...]
 
     def tasks(self, job_index: int) -> range:
-        """Tasks of a job by its position in `JobStream.jobs_by_submission`."""
+        """Tasks of a job by its position in `Stream.jobs_by_submission`."""
         first = self.first_task[job_index]
         return range(first, first + self.stream.jobs_by_submission[job_index].n_tasks)
 
     @cached_property
     def job_of(self) -> list[int]:
-        """Position of the job of each task in `JobStream.jobs_by_submission`."""
+        """Position of the job of each task in `Stream.jobs_by_submission`."""
         return [index for index, job in enumerate(self.stream.jobs_by_submission) for _ in range(job.n_tasks)]
 
     def runtime_s(self, task: int, type_index: int) -> int | None:
@@ -66,7 +66,7 @@ class DrawnJobs:
         return [[seconds if seconds < NEVER else None for seconds in row] for row in rows]
 
 
-def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
+def draw_jobs(stream: Stream, seed: int) -> SampledJobs:
     """Draw the actual run times of all tasks.
 
     One level in [0, 1) is drawn for each task. Its run time on every VM type is the quantile of that level of the
@@ -75,7 +75,7 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
 
     Parameters
     ----------
-    stream : JobStream
+    stream : Stream
         The jobs.
     seed : int
         From 0 to 2**64 - 1.
@@ -87,7 +87,7 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
     """
     _demand_seed(seed)
     jobs = stream.jobs_by_submission
-    tasks = [task for job in jobs for task in _drawn_tasks(stream, job, seed)]
+    tasks = [task for job in jobs for task in _sampled_tasks(stream, job, seed)]
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
     deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + int(longest_s))
     limit = most_vms_of_a_type(stream)
@@ -102,15 +102,15 @@ def draw_jobs(stream: JobStream, seed: int) -> DrawnJobs:
         tasks=tuple(tasks),
     )
     first_task = accumulate((job.n_tasks for job in jobs[:-1]), initial=0)
-    return DrawnJobs(stream, seed, instance, tuple(first_task))
+    return SampledJobs(stream, seed, instance, tuple(first_task))
 
 
-def most_vms_of_a_type(stream: JobStream) -> int:
+def most_vms_of_a_type(stream: Stream) -> int:
     """VMs of a type that can be rented at most: one for each task, and one more for each type that is tried."""
     return min(stream.n_tasks + len(stream.vm_types), _MOST_VMS)
 
 
-def draws(stream: JobStream, seeds: Iterable[int]) -> Iterator[DrawnJobs]:
+def draws(stream: Stream, seeds: Iterable[int]) -> Iterator[SampledJobs]:
     """Draw for several seeds; where all have the same run times, they share one instance.
 
     Raises
@@ -118,7 +118,7 @@ def draws(stream: JobStream, seeds: Iterable[int]) -> Iterator[DrawnJobs]:
     SpotbagError
         If a seed is out of range.
     """
-    first: DrawnJobs | None = None
+    first: SampledJobs | None = None
     for seed in seeds:
         if first is None or not stream.is_the_same_for_all_seeds:
             first = draw_jobs(stream, seed)
@@ -131,10 +131,10 @@ def _demand_seed(seed: int) -> None:
         raise SpotbagError(f"seed {seed} must be from 0 to 2**64 - 1")
 
 
-def _drawn_tasks(stream: JobStream, job: Job, seed: int) -> list[Task]:
+def _sampled_tasks(stream: Stream, job: Job, seed: int) -> list[Task]:
     run_times = stream.application(job.application).runtime_s
     levels = _levels(job, seed)
-    columns = [drawn_seconds(run_times[name], levels) for name in run_times]
+    columns = [sampled_seconds(run_times[name], levels) for name in run_times]
     return [
         Task(id=f"{job.id}#{number}", memory_mb=_TASK_MB, runtime_s=dict(zip(run_times, row, strict=True)))
         for number, row in enumerate(zip(*columns, strict=True), start=1)
@@ -147,7 +147,7 @@ def _levels(job: Job, seed: int) -> FloatArray:
     return np.random.Generator(np.random.PCG64(sequence)).random(job.n_tasks)
 
 
-def _vm_type(vm_type: JobVmType, block_s: int, limit: int) -> VmType:
+def _vm_type(vm_type: StreamVmType, block_s: int, limit: int) -> VmType:
     offer = Offer(price_usd_per_hour=vm_type.price_usd_per_block * SECONDS_PER_HOUR / block_s, limit=limit)
     memory_mb = _DEFAULT_VM_MB if vm_type.memory_mb is None else vm_type.memory_mb
     return VmType(name=vm_type.name, vcpus=1, memory_mb=memory_mb, offers={"on-demand": offer})

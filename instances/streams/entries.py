@@ -19,7 +19,7 @@ MAX_BLOCK_S = 10**8
 _JobId = Annotated[Name, Field(max_length=190)]
 
 
-class JobVmType(Record):
+class StreamVmType(Record):
     """A kind of VM that is billed by the started block. Each executes one task at a time, whatever its cores.
 
     Attributes
@@ -27,7 +27,7 @@ class JobVmType(Record):
     name : str
         E.g. ``m3.medium``.
     price_usd_per_block : float
-        Price of one VM for one block of `JobStream.block_s`.
+        Price of one VM for one block of `Stream.block_s`.
     vcpus : int
         Virtual cores; for people, the run times tell what they are worth.
     memory_mb : float, optional

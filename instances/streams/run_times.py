@@ -258,7 +258,7 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def drawn_seconds(run_times: RunTimes, levels: FloatArray) -> list[int]:
+def sampled_seconds(run_times: RunTimes, levels: FloatArray) -> list[int]:
     """Run times at the levels, in whole seconds, at least 1.
 
     Rounded to the nearest, halves up: what is drawn has the average of the distribution, which schedulers may know.

@@ -14,7 +14,7 @@ from ...core.quantities import Name
 from ...core.records import INTEGRAL, Text, WholeDocument, field_issues
 from ...core.wording import near_names
 from ..entries import Provenance
-from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, MAX_JOB_VM_TYPES, Application, Job, JobVmType
+from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, MAX_JOB_VM_TYPES, Application, Job, StreamVmType
 from .run_times import is_the_same_for_all_seeds
 from .stream_checks import cross_issues, cross_issues_of_parts
 
@@ -23,7 +23,7 @@ JOBS_FORMAT: Literal["spotbag.jobs/1"] = "spotbag.jobs/1"
 _StreamName = Annotated[Name, Field(max_length=170)]
 
 
-class JobStream(WholeDocument):
+class Stream(WholeDocument):
     """Jobs, their applications, and the VM types that can be rented for them.
 
     Attributes
@@ -34,7 +34,7 @@ class JobStream(WholeDocument):
         Length of a time block in which VMs are billed (Theta).
     creation_overhead_s : int
         From the creation of a VM, when its billing begins, until it is ready (beta).
-    vm_types : tuple of JobVmType
+    vm_types : tuple of StreamVmType
         In an order that decides ties.
     applications : tuple of Application
         What the jobs execute.
@@ -54,7 +54,7 @@ class JobStream(WholeDocument):
     provenance: Provenance | None = None
     block_s: Annotated[int, Field(ge=1, le=MAX_BLOCK_S), INTEGRAL]
     creation_overhead_s: Annotated[int, Field(ge=0, le=MAX_BLOCK_S), INTEGRAL] = 0
-    vm_types: Annotated[tuple[JobVmType, ...], Field(strict=False, min_length=1, max_length=MAX_JOB_VM_TYPES)]
+    vm_types: Annotated[tuple[StreamVmType, ...], Field(strict=False, min_length=1, max_length=MAX_JOB_VM_TYPES)]
     applications: Annotated[tuple[Application, ...], Field(strict=False, min_length=1)]
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
 

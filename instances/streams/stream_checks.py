@@ -9,7 +9,7 @@ from ...core.errors import Issue
 from ...core.quantities import SECONDS_PER_HOUR, is_name
 from ...core.records import Numbered, duplicates, valid_parts
 from ...core.wording import near_names
-from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, JobVmType
+from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, StreamVmType
 from .run_times import SequenceRunTimes
 
 _USD_PER_HOUR = (1e-9, 1e6)
@@ -18,7 +18,7 @@ _MOST_HINTS = 50
 
 
 def cross_issues(
-    block_s: int, vm_types: Sequence[JobVmType], applications: Sequence[Application], jobs: Sequence[Job]
+    block_s: int, vm_types: Sequence[StreamVmType], applications: Sequence[Application], jobs: Sequence[Job]
 ) -> list[Issue]:
     """Everything that is wrong between the parts of a stream that are valid on their own."""
     return [
@@ -31,7 +31,7 @@ def cross_issues(
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
     """The same for a document with faulty parts: whatever can be said about those that are valid."""
-    vm_types, _ = valid_parts(JobVmType, document.get("vm_types"))
+    vm_types, _ = valid_parts(StreamVmType, document.get("vm_types"))
     applications, _ = valid_parts(Application, document.get("applications"))
     jobs, _ = valid_parts(Job, document.get("jobs"))
     block_s = document.get("block_s")
@@ -52,7 +52,7 @@ def _names(entries: Any) -> list[str] | None:
     return [str(name) for name in names] if all(isinstance(name, str) and is_name(name) for name in names) else None
 
 
-def _type_issues(vm_types: Numbered[JobVmType], block_s: int | None) -> Iterator[Issue]:
+def _type_issues(vm_types: Numbered[StreamVmType], block_s: int | None) -> Iterator[Issue]:
     yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
     if block_s is None:
         return

@@ -15,15 +15,15 @@ from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import MAX_SECONDS, is_name
 from ...core.text_files import read_text, source_name, write_text
 from ...core.wording import near_names
-from ..library import JOB_STREAMS, job_stream_names, library_data, who_takes_name
-from .entries import Application, Job, JobVmType
+from ..library import STREAMS, library_data, stream_names, who_takes_name
+from .entries import Application, Job, StreamVmType
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
-from .stream import JOBS_FORMAT, JobStream
+from .stream import JOBS_FORMAT, Stream
 
 _SUFFIX = ".json"
 
 
-def read_job_stream(path: str | os.PathLike[str]) -> JobStream:
+def read_stream(path: str | os.PathLike[str]) -> Stream:
     """Read a stream of jobs from a JSON file, or from standard input for ``-``.
 
     Raises
@@ -31,10 +31,10 @@ def read_job_stream(path: str | os.PathLike[str]) -> JobStream:
     InputError
         With everything that is wrong in it.
     """
-    return parse_job_stream(read_text(path), source_name(path))
+    return parse_stream(read_text(path), source_name(path))
 
 
-def parse_job_stream(text: str, source: str = "jobs") -> JobStream:
+def parse_stream(text: str, source: str = "jobs") -> Stream:
     """Read a stream of jobs from a JSON text; ``source`` names it in messages.
 
     Raises
@@ -42,10 +42,10 @@ def parse_job_stream(text: str, source: str = "jobs") -> JobStream:
     InputError
         With everything that is wrong in it.
     """
-    return job_stream_of_document(parse_json(text, source), source)
+    return stream_of_document(parse_json(text, source), source)
 
 
-def job_stream_of_document(document: Mapping[str, Any], source: str = "jobs") -> JobStream:
+def stream_of_document(document: Mapping[str, Any], source: str = "jobs") -> Stream:
     """Make a stream of a parsed JSON document; ``source`` names it in messages.
 
     Raises
@@ -54,10 +54,10 @@ def job_stream_of_document(document: Mapping[str, Any], source: str = "jobs") ->
         With everything that is wrong in it.
     """
     check_format(document, JOBS_FORMAT, source)
-    return JobStream.from_document(document, source)
+    return Stream.from_document(document, source)
 
 
-def job_stream_of_run_times(
+def stream_of_run_times(
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
@@ -65,7 +65,7 @@ def job_stream_of_run_times(
     creation_overhead_s: int = 300,
     price_usd_per_block: float = 1.0,
     deadline_s: int | None = None,
-) -> JobStream:
+) -> Stream:
     """Make a stream of one job of a list of run times: a text file with one number of seconds a line.
 
     Empty lines, and what follows a ``#``, do not count. The run times are those of the tasks in the order of the file,
@@ -93,11 +93,11 @@ def job_stream_of_run_times(
     run_times = _listed_seconds(read_text(path), source)
     stem = Path(source).stem
     done_s = creation_overhead_s + sum(max(math.ceil(seconds), 1) for seconds in run_times)
-    return JobStream(
+    return Stream(
         name=name if name is not None else stem if is_name(stem) else "run times",
         block_s=block_s,
         creation_overhead_s=creation_overhead_s,
-        vm_types=(JobVmType(name="host", price_usd_per_block=price_usd_per_block),),
+        vm_types=(StreamVmType(name="host", price_usd_per_block=price_usd_per_block),),
         applications=(Application(name="job", runtime_s={"host": SequenceRunTimes(sequence_s=run_times)}),),
         jobs=(
             Job(
@@ -134,7 +134,7 @@ def _listed_seconds(text: str, source: str) -> tuple[float, ...]:
     return tuple(seconds)
 
 
-def write_job_stream(stream: JobStream, path: str | os.PathLike[str]) -> None:
+def write_stream(stream: Stream, path: str | os.PathLike[str]) -> None:
     """Write a stream of jobs as a JSON file; reading it gives the same stream.
 
     Raises
@@ -142,20 +142,20 @@ def write_job_stream(stream: JobStream, path: str | os.PathLike[str]) -> None:
     SpotbagError
         If the file cannot be written.
     """
-    write_text(path, format_job_stream(stream))
+    write_text(path, format_stream(stream))
 
 
-def format_job_stream(stream: JobStream) -> str:
+def format_stream(stream: Stream) -> str:
     """Return a stream of jobs as a JSON text; reading it gives the same stream."""
     return format_json(stream.to_document())
 
 
-def job_stream_schema() -> str:
+def stream_schema() -> str:
     """JSON Schema of ``spotbag.jobs/1``, as shipped with the package."""
     return resources.files(__package__).joinpath("stream.schema.json").read_text(encoding="utf-8")
 
 
-def library_job_stream(name: str) -> JobStream:
+def library_stream(name: str) -> Stream:
     """Load a stream of the library by its name.
 
     Raises
@@ -163,13 +163,13 @@ def library_job_stream(name: str) -> JobStream:
     InputError
         If there is none of that name; close names are suggested.
     """
-    names = job_stream_names()
+    names = stream_names()
     if name not in names:
-        unknown = f"no job stream of the library has this name ({near_names(name, names)})"
+        unknown = f"no stream of the library has this name ({near_names(name, names)})"
         raise input_error(name, who_takes_name(name) or unknown)
     entry = _streams().joinpath(*PurePosixPath(name + _SUFFIX).parts)
-    return parse_job_stream(entry.read_text(encoding="utf-8"), name)
+    return parse_stream(entry.read_text(encoding="utf-8"), name)
 
 
 def _streams() -> Traversable:
-    return library_data().joinpath(JOB_STREAMS)
+    return library_data().joinpath(STREAMS)

@@ -421,13 +421,15 @@ class ClassProgramme:
         for k in np.argsort(-prices.gain, kind="stable").tolist():  # offers whose limits bind come first: few choices
             table, gain = self._tables[k], float(prices.gain[k])
             value = self._reduced(table, rows[k], prices.of_counts, pay)
-            kept = np.flatnonzero(value + gain <= allowed)
-            kept = kept[np.argsort(value[kept], kind="stable")]
+            retained = np.flatnonzero(value + gain <= allowed)
+            retained = retained[np.argsort(value[retained], kind="stable")]
             frontier = np.flatnonzero(least <= allowed - spent)
             for number in range(1, table.vms + 1):
-                if not len(kept):
+                if not len(retained):
                     break
-                layer = self._one_more_vm(least, frontier, k, kept, value[kept], allowed - spent - number * gain, scale)
+                layer = self._one_more_vm(
+                    least, frontier, k, retained, value[retained], allowed - spent - number * gain, scale
+                )
                 if layer is None:
                     break
                 layers.append(layer)

@@ -137,7 +137,7 @@ def schedule_of_cores(
     possible for these loads. Tasks on burstable VMs run in baseline mode.
     """
     left = [mine.tolist() for mine in classes.tasks]
-    kept: dict[int, list[tuple[int, list[int]]]] = {}
+    retained: dict[int, list[tuple[int, list[int]]]] = {}
     for offer, counts, _ in sorted(cores, key=lambda core: (core[0].index, -core[2])):
         mine = []
         for index in np.flatnonzero(counts).tolist():
@@ -146,12 +146,12 @@ def schedule_of_cores(
             del left[index][:taken]
         if mine:
             seconds = int(instance.sustained_s[instance.task_group[mine], offer.index].sum())
-            kept.setdefault(offer.index, []).append((seconds, mine))
+            retained.setdefault(offer.index, []).append((seconds, mine))
     if any(left):
         raise ValueError("the cores do not run all tasks")
     vm_offer: list[int] = []
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    for index, loaded in sorted(kept.items()):
+    for index, loaded in sorted(retained.items()):
         vcpus = instance.offers[index].vcpus
         for position, (_, mine) in enumerate(sorted(loaded, key=lambda core: -core[0])):
             if position % vcpus == 0:

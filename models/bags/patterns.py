@@ -64,7 +64,7 @@ class _RelaxedOffer:
     seconds: int
 
 
-class NestedHallModel:
+class PatternModel:
     """The model of an instance.
 
     Parameters

@@ -30,7 +30,7 @@ from fractions import Fraction
 
 from ...core.errors import InputError, Issue
 from ...instances.streams.entries import Job
-from ...instances.streams.stream import JobStream
+from ...instances.streams.stream import Stream
 
 MOST_TASKS = 1_000_000
 """Tasks of a job beyond which a problem is refused; streams of jobs have no more."""
@@ -115,13 +115,13 @@ class SizingProblem:
 
 
 def problem_of_job(
-    stream: JobStream, job: Job, n_tasks: int | None = None, available_s: int | None = None
+    stream: Stream, job: Job, n_tasks: int | None = None, available_s: int | None = None
 ) -> SizingProblem:
     """Return the problem of a job at its submission, with its average run times, as if nothing were rented yet.
 
     Parameters
     ----------
-    stream : JobStream
+    stream : Stream
         Where the job stands.
     job : Job
         The job.
@@ -216,16 +216,18 @@ class Covering:
         With the other in its place, all tasks are still covered, the cost is less, or the same with more of an earlier
         type.
         """
-        kept: list[int] = []
+        retained: list[int] = []
         # Dominating types come first: the cheaper ones, of the same price those that cover more, then earlier ones. Of
         # the same price, an earlier type may still be kept after one that covers more.
         for i in sorted(range(len(self.tasks)), key=lambda i: (self.prices[i], -self.tasks[i], i)):
-            dominated = any(self.tasks[j] >= self.tasks[i] and (self.prices[j] < self.prices[i] or j < i) for j in kept)
+            dominated = any(
+                self.tasks[j] >= self.tasks[i] and (self.prices[j] < self.prices[i] or j < i) for j in retained
+            )
             if not dominated:
-                kept.append(i)
-        kept.sort()
+                retained.append(i)
+        retained.sort()
         positions, tasks, prices = (
-            tuple(values[i] for i in kept) for values in (self.positions, self.tasks, self.prices)
+            tuple(values[i] for i in retained) for values in (self.positions, self.tasks, self.prices)
         )
         return Covering(self.n_tasks, positions, tasks, prices)
 

@@ -144,7 +144,7 @@ def replay_days(
     runs: int,
     *,
     seed: int = 0,
-    jobs: int = 1,
+    workers: int = 1,
     billing: Billing = PAPERS_BILLING,
     bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
@@ -163,7 +163,7 @@ def replay_days(
         Number of days.
     seed : int
         Of the scenario.
-    jobs : int
+    workers : int
         Processes.
     billing : Billing
         How VMs are billed.
@@ -177,15 +177,17 @@ def replay_days(
     Days
         An interrupt (Ctrl-C) ends it with the days so far.
     """
-    if runs < 1 or jobs < 1:
-        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
+    if runs < 1 or workers < 1:
+        raise InputError(
+            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
+        )
     ready = [_Ready(schedule, policy) for policy in policies]
     batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
     done: _Rows = []
     interrupted = False
     try:
         work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
-        for rows in _batches(work, batches, jobs):
+        for rows in _batches(work, batches, workers):
             done += rows
             if on_day is not None:
                 on_day(len(rows))
@@ -234,12 +236,12 @@ def _replay(ready: _Ready, timeline: Timeline, billing: Billing, record: bool) -
     return Replay(ready.plan, ready.policy, day, billing, record)
 
 
-def _batches(work: Callable[[range], _Rows], batches: Sequence[range], jobs: int) -> Iterator[_Rows]:
+def _batches(work: Callable[[range], _Rows], batches: Sequence[range], workers: int) -> Iterator[_Rows]:
     """Replay batches of days, in order."""
-    if jobs == 1:
+    if workers == 1:
         yield from map(work, batches)
         return
-    yield from in_processes(work, batches, jobs)
+    yield from in_processes(work, batches, workers)
 
 
 def _batch(

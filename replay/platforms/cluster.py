@@ -123,10 +123,10 @@ class ClusterScheduler(LocalScheduler):
         """Let others leave the queue, and a job join it: behind its equals, or behind all."""
         if displaced:
             gone = set(displaced)
-            kept = [position for position, other in enumerate(self._jobs) if other.index not in gone]
-            self._keys = [self._keys[position] for position in kept]
-            self._latest = [self._latest[position] for position in kept]
-            self._jobs = [self._jobs[position] for position in kept]
+            retained = [position for position, other in enumerate(self._jobs) if other.index not in gone]
+            self._keys = [self._keys[position] for position in retained]
+            self._latest = [self._latest[position] for position in retained]
+            self._jobs = [self._jobs[position] for position in retained]
         self._joined += 1
         job.turn = self._joined
         self._join(job, now_s)

@@ -91,9 +91,9 @@ class RoundRobin(PlatformPolicy):
     def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
         """Draw a resource."""
         assert sender == NOWHERE, "it displaces nothing"
-        drawn = int(self._random.integers(len(replay.schedulers)))
+        sampled = int(self._random.integers(len(replay.schedulers)))
         replay.counts["messages"] += 2
-        return replay.schedulers[drawn].offer_without_displacement(job, replay.now_s)
+        return replay.schedulers[sampled].offer_without_displacement(job, replay.now_s)
 
 
 PolicyFactory: TypeAlias = Callable[[int], PlatformPolicy]

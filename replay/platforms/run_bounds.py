@@ -59,7 +59,7 @@ def bounds_of_runs(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    jobs: int = 1,
+    workers: int = 1,
     on_run: Callable[[int], None] | None = None,
 ) -> tuple[tuple[RunBounds, ...], ...]:
     """Bound the runs of `replay_platform`, which got the same platform, jobs and seed.
@@ -80,7 +80,7 @@ def bounds_of_runs(
     """
     cases = _distinct(runs, seed, job_set is None)
     bounds: dict[_Key, RunBounds] = {}
-    for found in _rows(partial(_bounds_of_run, platform, job_set), cases, jobs):
+    for found in _rows(partial(_bounds_of_run, platform, job_set), cases, workers):
         bounds |= found
         if on_run is not None:
             on_run(1)
@@ -109,9 +109,9 @@ def _distinct(runs: PlatformRuns, seed: int, same_jobs: bool) -> list[_Case]:
 def _rows(
     work: Callable[[_Case], dict[_Key, RunBounds]],
     cases: Sequence[_Case],
-    jobs: int,
+    workers: int,
 ) -> Iterator[dict[_Key, RunBounds]]:
-    return map(work, cases) if jobs == 1 else in_processes(work, cases, jobs)
+    return map(work, cases) if workers == 1 else in_processes(work, cases, workers)
 
 
 def _bounds_of_run(platform: Platform, job_set: JobSet | None, case: _Case) -> dict[_Key, RunBounds]:

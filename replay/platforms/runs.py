@@ -55,7 +55,7 @@ def replay_platform(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    jobs: int = 1,
+    workers: int = 1,
     on_run: Callable[[int], None] | None = None,
 ) -> PlatformRuns:
     """Replay jobs on a hybrid platform under several policies.
@@ -73,7 +73,7 @@ def replay_platform(
         Jobs to be drawn in place of those of the platform.
     seed : int
         The first of them.
-    jobs : int
+    workers : int
         Processes; what makes policies is sent to them, if there are several.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies.
@@ -91,12 +91,14 @@ def replay_platform(
     SpotbagError
         If a policy of one's own chooses what cannot be.
     """
-    if runs < 1 or jobs < 1:
-        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
+    if runs < 1 or workers < 1:
+        raise InputError(
+            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
+        )
     given = _listed(policies)
     _check(seed, runs)
     factories = policy_factories(given, seed)
-    if jobs > 1:
+    if workers > 1:
         _demand_sendable(given)
     platform_with_jobs(platform, job_set, seed)
     batches = [
@@ -105,7 +107,7 @@ def replay_platform(
     done: list[list[PlatformOutcome]] = []
     interrupted = False
     try:
-        for rows in _rows(partial(_batch, platform, given, job_set), batches, jobs):
+        for rows in _rows(partial(_batch, platform, given, job_set), batches, workers):
             done += rows
             if on_run is not None:
                 on_run(len(rows))
@@ -193,7 +195,7 @@ def _demand_sendable(policies: Sequence[str | PolicyFactory]) -> None:
         try:
             dumps(policy)
         except Exception as error:  # whatever objects raise that cannot be pickled
-            rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (jobs=1)"
+            rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (workers=1)"
             raise InputError("replay", [Issue(f"policies[{place}]", rule)]) from None
 
 
@@ -205,19 +207,21 @@ def _check(seed: int, runs: int) -> None:
 
 
 def _rows(
-    work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], jobs: int
+    work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], workers: int
 ) -> Iterator[list[list[PlatformOutcome]]]:
-    if jobs == 1:
+    if workers == 1:
         yield from map(work, batches)
         return
     from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 
     try:
-        yield from in_processes(work, batches, jobs)
+        yield from in_processes(work, batches, workers)
     except TerminatedWorkerError:
         raise
     except BrokenProcessPool:
-        rule = "cannot be imported in other processes: have them in a module that can, or replay in this one (jobs=1)"
+        rule = (
+            "cannot be imported in other processes: have them in a module that can, or replay in this one (workers=1)"
+        )
         raise InputError("replay", [Issue("", rule, "policies")]) from None
 
 

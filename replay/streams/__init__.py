@@ -1,1 +1,1 @@
-"""Replays of job streams: jobs that arrive over time, on VMs that a policy rents."""
+"""Replays of streams: jobs that arrive over time, on VMs that a policy rents."""

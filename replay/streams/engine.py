@@ -1,4 +1,4 @@
-"""The replay of a job stream: jobs arrive, a policy rents VMs and deals the tasks to them."""
+"""The replay of a stream: jobs arrive, a policy rents VMs and deals the tasks to them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 from typing import Final
 
 from ...instances.durations import NEVER
-from ...instances.streams.draws import DrawnJobs
+from ...instances.streams.draws import SampledJobs
 from ..event_loop import EventLoop
 from ..vms import LAUNCHING, RUNNING, TERMINATED
-from .outcome import JobOutcome, JobProgress, job_outcome
-from .policy import JobPolicy
-from .vm import JobVm
+from .outcome import JobProgress, StreamOutcome, stream_outcome
+from .policy import StreamPolicy
+from .vm import StreamVm
 
 # Order of events at the same time; a job that arrives with the end of a block may still use the VM.
 _FINISH: Final = 0
@@ -26,30 +26,30 @@ _POOL: Final = -2
 _FINISHED: Final = -3
 
 
-class JobReplay(EventLoop[JobOutcome]):
-    """A replay of a job stream: the drawn run times, a policy, and how far it has come.
+class StreamReplay(EventLoop[StreamOutcome]):
+    """A replay of a stream: the drawn run times, a policy, and how far it has come.
 
     VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
     a task will run: only when it started, and how long it took.
 
     Parameters
     ----------
-    drawn : DrawnJobs
+    sampled : SampledJobs
         The stream, and how long each task runs.
-    policy : JobPolicy
+    policy : StreamPolicy
         Answers to events; made afresh for each replay.
     record : bool
         Whether to keep a record of every event and decision in `records`.
 
     Attributes
     ----------
-    drawn, stream, policy : DrawnJobs, JobStream, JobPolicy
+    drawn, stream, policy : SampledJobs, Stream, StreamPolicy
         What it was made with.
     jobs : tuple of Job
         In the order of their submission; policies name jobs by the position here.
     job_of : sequence of int
         Job of each task.
-    vms : list of JobVm
+    vms : list of StreamVm
         All VMs so far, in the order of their requests.
     progress : list of JobProgress
         Of each job: what is finished, and how late.
@@ -59,23 +59,23 @@ class JobReplay(EventLoop[JobOutcome]):
         Tasks that are not finished, of all jobs.
     """
 
-    def __init__(self, drawn: DrawnJobs, policy: JobPolicy, record: bool = False) -> None:
+    def __init__(self, sampled: SampledJobs, policy: StreamPolicy, record: bool = False) -> None:
         super().__init__(policy.name, record)
-        self.drawn = drawn
-        self.stream = drawn.stream
+        self.sampled = sampled
+        self.stream = sampled.stream
         self.policy = policy
-        self.jobs = drawn.stream.jobs_by_submission
-        self.job_of = drawn.job_of
-        self.vms: list[JobVm] = []
+        self.jobs = sampled.stream.jobs_by_submission
+        self.job_of = sampled.job_of
+        self.vms: list[StreamVm] = []
         self.suspended: dict[int, tuple[int, int]] = {}
-        self.unfinished = len(drawn.job_of)
+        self.unfinished = len(sampled.job_of)
         self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
-        self._runtime_s: list[list[int]] = drawn.instance.runtime_s[drawn.instance.task_group].tolist()
+        self._runtime_s: list[list[int]] = sampled.instance.runtime_s[sampled.instance.task_group].tolist()
         self._place = [_FUTURE] * self.unfinished
-        self._task_ids = drawn.instance.task_ids
+        self._task_ids = sampled.instance.task_ids
         self._rented: Counter[int] = Counter()
         self._numbers: Counter[int] = Counter()
-        self._restless: list[JobVm] = []
+        self._restless: list[StreamVm] = []
         for index, job in enumerate(self.jobs):
             self._push(job.submitted_s, _SUBMIT, index)
         policy.begin(self)
@@ -110,7 +110,7 @@ class JobReplay(EventLoop[JobOutcome]):
             self._settle()
         return True
 
-    def _finish(self, vm: JobVm) -> None:
+    def _finish(self, vm: StreamVm) -> None:
         task = vm.task
         assert task is not None
         ran_s = self.now_s - vm.started_s
@@ -129,7 +129,7 @@ class JobReplay(EventLoop[JobOutcome]):
         if self.unfinished:
             self.policy.finished(self, vm, task, took_s)
 
-    def _ready(self, vm: JobVm) -> None:
+    def _ready(self, vm: StreamVm) -> None:
         vm.state = RUNNING
         self.counts["events"] += 1
         if self.records is not None:
@@ -138,7 +138,7 @@ class JobReplay(EventLoop[JobOutcome]):
 
     def _submit(self, job: int) -> None:
         self.counts["events"] += 1
-        for task in self.drawn.tasks(job):
+        for task in self.sampled.tasks(job):
             self._place[task] = _POOL
         if self.records is not None:
             self._note("submit", job=self.jobs[job].id)
@@ -150,7 +150,7 @@ class JobReplay(EventLoop[JobOutcome]):
             self._note("wake")
         self.policy.woken(self, datum)
 
-    def _cycle_end(self, vm: JobVm, epoch: int, time_s: int) -> None:
+    def _cycle_end(self, vm: StreamVm, epoch: int, time_s: int) -> None:
         if vm.idle_epoch != epoch or not vm.idle:
             return
         self.now_s = time_s
@@ -172,7 +172,7 @@ class JobReplay(EventLoop[JobOutcome]):
                     vm.idle_epoch += 1
                     self._push(self.paid_until_s(vm, self.now_s), _CYCLE_END, vm.index, 0, vm.idle_epoch)
 
-    def _start(self, vm: JobVm) -> None:
+    def _start(self, vm: StreamVm) -> None:
         task = vm.queue.pop(0)
         vm.task = task
         vm.started_s = self.now_s
@@ -187,7 +187,7 @@ class JobReplay(EventLoop[JobOutcome]):
 
     # ----------------------------------------------- what policies may ask for
 
-    def paid_until_s(self, vm: JobVm, time_s: int) -> int:
+    def paid_until_s(self, vm: StreamVm, time_s: int) -> int:
         """End of the last block that is paid if the VM runs until a time; at least one block is."""
         block_s = self.stream.block_s
         return vm.requested_s + max(-(-(time_s - vm.requested_s) // block_s), 1) * block_s
@@ -200,29 +200,29 @@ class JobReplay(EventLoop[JobOutcome]):
         """Whether a task is there, unfinished, and belongs to no VM."""
         return self._place[task] == _POOL
 
-    def done_s(self, task: int, vm: JobVm) -> int:
+    def done_s(self, task: int, vm: StreamVm) -> int:
         """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
         index, seconds = self.suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
 
     # --------------------------------------------------------------- decisions
 
-    def start_vm(self, type_index: int) -> JobVm:
+    def start_vm(self, type_index: int) -> StreamVm:
         """Request a VM of a type; it is ready after the creation overhead, and billed from now on."""
-        offer = self.drawn.instance.offers[type_index]
+        offer = self.sampled.instance.offers[type_index]
         self._demand(self._rented[type_index] < offer.limit, f"no more {offer} VM can be started")
         self._rented[type_index] += 1
         self._numbers[type_index] += 1
         name = f"{offer.vm_type.name}-{self._numbers[type_index]}"
         ready_s = self.now_s + self.stream.creation_overhead_s
-        vm = JobVm(len(self.vms), name, type_index, offer, self.now_s, ready_s)
+        vm = StreamVm(len(self.vms), name, type_index, offer, self.now_s, ready_s)
         self.vms.append(vm)
         self._push(ready_s, _READY, vm.index)
         if self.records is not None:
             self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
         return vm
 
-    def assign(self, task: int, vm: JobVm, position: int | None = None) -> None:
+    def assign(self, task: int, vm: StreamVm, position: int | None = None) -> None:
         """Let a task that belongs to no VM wait for one: last, or at a position (0: next)."""
         self._demand(self._place[task] == _POOL, f"task {self._task_ids[task]!r} is not there to be assigned")
         self._demand(vm.alive, f"{vm.name} is terminated and takes no task")
@@ -240,7 +240,7 @@ class JobReplay(EventLoop[JobOutcome]):
         if vm.state == RUNNING and vm.task is None:
             self._restless.append(vm)
 
-    def take_back(self, task: int, vm: JobVm) -> None:
+    def take_back(self, task: int, vm: StreamVm) -> None:
         """Let a task that waits for a VM belong to none; what it has done there is kept while the VM lives."""
         self._demand(task in vm.queue, f"task {self._task_ids[task]!r} does not wait for {vm.name}")
         vm.queue.remove(task)
@@ -252,7 +252,7 @@ class JobReplay(EventLoop[JobOutcome]):
         if vm.idle:
             self._restless.append(vm)
 
-    def suspend(self, vm: JobVm) -> int:
+    def suspend(self, vm: StreamVm) -> int:
         """Stop the task that runs on a VM: it waits there as the next one, and goes on where it stopped; return it."""
         task = vm.task
         self._demand(task is not None, f"{vm.name} runs no task that could be suspended")
@@ -270,7 +270,7 @@ class JobReplay(EventLoop[JobOutcome]):
         self._restless.append(vm)
         return task
 
-    def terminate(self, vm: JobVm) -> None:
+    def terminate(self, vm: StreamVm) -> None:
         """Terminate a VM without tasks."""
         self._demand(vm.alive, f"{vm.name} is terminated already")
         self._demand(vm.task is None and not vm.queue, f"{vm.name} has tasks left and cannot be terminated")
@@ -282,7 +282,7 @@ class JobReplay(EventLoop[JobOutcome]):
 
     # --------------------------------------------------------------------- end
 
-    def _terminate(self, vm: JobVm) -> None:
+    def _terminate(self, vm: StreamVm) -> None:
         vm.state = TERMINATED
         vm.terminated_s = self.now_s
         vm.idle_epoch += 1
@@ -296,9 +296,9 @@ class JobReplay(EventLoop[JobOutcome]):
             if vm.state != TERMINATED:
                 self._terminate(vm)
 
-    def outcome(self) -> JobOutcome:
+    def outcome(self) -> StreamOutcome:
         """Return what an ended replay came to."""
-        return job_outcome(self)
+        return stream_outcome(self)
 
     def unfinished_ids(self) -> list[str]:
         """Ids of the tasks that are not finished, in the order of the stream."""

@@ -1,4 +1,4 @@
-"""What the replay of a job stream comes to."""
+"""What the replay of a stream comes to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...traces.vm_records import MIGRATION_KINDS
 from ..vms import VmBill
 
 if TYPE_CHECKING:
-    from .engine import JobReplay
-    from .vm import JobVm
+    from .engine import StreamReplay
+    from .vm import StreamVm
 
 
 @dataclass(slots=True)
@@ -50,8 +50,8 @@ class JobProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class JobOutcome:
-    """What a job stream comes to under a policy.
+class StreamOutcome:
+    """What a stream comes to under a policy.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class JobOutcome:
     events : int
         Events handled, for measuring the engine.
     policy_counts : dict of str to int
-        What the policy counts beyond this, by name; see `JobPolicy.counts`.
+        What the policy counts beyond this, by name; see `StreamPolicy.counts`.
     """
 
     policy: str
@@ -115,7 +115,7 @@ def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> floa
     return cost_usd / in_time * late_tasks if in_time > 0 else None
 
 
-def job_outcome(replay: JobReplay) -> JobOutcome:
+def stream_outcome(replay: StreamReplay) -> StreamOutcome:
     """Return what an ended replay came to."""
     bills = tuple(_bill(replay, vm) for vm in replay.vms)
     blocks = dict.fromkeys(replay.stream.type_names, 0)
@@ -123,9 +123,9 @@ def job_outcome(replay: JobReplay) -> JobOutcome:
         blocks[vm.offer.vm_type.name] += _blocks(replay, vm)
     progress: Sequence[JobProgress] = replay.progress
     busy_s = sum(vm.busy_s for vm in replay.vms)
-    return JobOutcome(
+    return StreamOutcome(
         policy=replay.policy.name,
-        seed=replay.drawn.seed,
+        seed=replay.sampled.seed,
         cost_usd=math.fsum(bill.cost_usd for bill in bills),
         makespan_s=None if replay.unfinished else max(job.last_finish_s for job in progress),
         n_tasks=len(replay.job_of),
@@ -144,25 +144,25 @@ def job_outcome(replay: JobReplay) -> JobOutcome:
     )
 
 
-def _blocks(replay: JobReplay, vm: JobVm) -> int:
+def _blocks(replay: StreamReplay, vm: StreamVm) -> int:
     return (replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // replay.stream.block_s
 
 
-def _bill(replay: JobReplay, vm: JobVm) -> VmBill:
+def _bill(replay: StreamReplay, vm: StreamVm) -> VmBill:
     price = replay.stream.vm_types[vm.type_index].price_usd_per_block
     offer = vm.offer
     cost = price * _blocks(replay, vm)
     return VmBill(vm.name, offer.vm_type.name, offer.market, vm.requested_s, vm.terminated_s, 0, cost)
 
 
-def job_trace(replay: JobReplay, outcome: JobOutcome) -> Trace:
+def stream_trace(replay: StreamReplay, outcome: StreamOutcome) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``."""
     assert replay.records is not None, "the replay keeps no record"
     stream = replay.stream
     run: dict[str, Any] = {
         "record": "run",
         "policy": replay.policy.name,
-        "day": replay.drawn.seed,
+        "day": replay.sampled.seed,
         "timeline": {"name": "no hibernations", "events": []},
         "billing": {
             "first_hour_free": False,
@@ -203,4 +203,4 @@ def job_trace(replay: JobReplay, outcome: JobOutcome) -> Trace:
         "suspensions": outcome.suspensions,
         "returns": outcome.returns,
     }
-    return Trace(replay.drawn.instance.to_document(), run, replay.records, end)
+    return Trace(replay.sampled.instance.to_document(), run, replay.records, end)

@@ -1,4 +1,4 @@
-"""``replay_jobs``: a job stream under several policies, with the same run times for all of them."""
+"""``replay_stream``: a stream under several policies, with the same run times for all of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...core.errors import InputError, Issue
 from ...core.processes import in_processes
 from ...core.statistics import Estimate, estimate
 from ...instances.streams.draws import draw_jobs, draws
-from ...instances.streams.stream import JobStream
+from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
-from .engine import JobReplay
-from .outcome import JobOutcome, job_trace, violation_cost_usd
-from .policies import job_policies, job_policy
+from .engine import StreamReplay
+from .outcome import StreamOutcome, stream_trace, violation_cost_usd
+from .policies import stream_policies, stream_policy
 from .policies.a2ha import A2haSettings
 from .policies.unknown import Sampling
 
@@ -22,21 +22,21 @@ _SEEDS_A_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class JobRuns:
+class StreamRuns:
     """Policies side by side on the same draws of run times.
 
     Attributes
     ----------
     policies : tuple of str
         The policies.
-    outcomes : tuple of tuple of JobOutcome
+    outcomes : tuple of tuple of StreamOutcome
         Of each policy, one outcome a seed.
     interrupted : bool
         Whether there are fewer runs than were asked for.
     """
 
     policies: tuple[str, ...]
-    outcomes: tuple[tuple[JobOutcome, ...], ...]
+    outcomes: tuple[tuple[StreamOutcome, ...], ...]
     interrupted: bool = False
 
     @property
@@ -44,35 +44,35 @@ class JobRuns:
         """Number of runs of each policy."""
         return len(self.outcomes[0])
 
-    def summaries(self) -> list[JobSummary]:
+    def summaries(self) -> list[StreamSummary]:
         """Summarise each policy, in the order of ``policies``."""
-        return [summarise_jobs(outcomes) for outcomes in self.outcomes]
+        return [summarise_stream(outcomes) for outcomes in self.outcomes]
 
 
-def replay_jobs(
-    stream: JobStream,
+def replay_stream(
+    stream: Stream,
     policies: Sequence[str],
     runs: int,
     *,
     seed: int = 0,
-    jobs: int = 1,
+    workers: int = 1,
     sampling: Sampling | None = None,
     a2ha: A2haSettings | None = None,
     on_run: Callable[[int], None] | None = None,
-) -> JobRuns:
-    """Replay a job stream under several policies.
+) -> StreamRuns:
+    """Replay a stream under several policies.
 
     Parameters
     ----------
-    stream : JobStream
+    stream : Stream
         The jobs.
     policies : sequence of str
-        Names of policies; see `job_policy`.
+        Names of policies; see `stream_policy`.
     runs : int
         Draws of the run times: the seeds from ``seed`` on.
     seed : int
         The first of them.
-    jobs : int
+    workers : int
         Processes.
     sampling : Sampling, optional
         How ``unknown`` samples.
@@ -83,7 +83,7 @@ def replay_jobs(
 
     Returns
     -------
-    JobRuns
+    StreamRuns
         An interrupt (Ctrl-C) ends it with the runs so far.
 
     Raises
@@ -91,21 +91,23 @@ def replay_jobs(
     InputError
         If there is no such policy, or a number is out of range.
     """
-    if runs < 1 or jobs < 1:
-        raise InputError("replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "jobs", min(runs, jobs))])
+    if runs < 1 or workers < 1:
+        raise InputError(
+            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
+        )
     if not policies:
         raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
     if seed + runs > 2**64:
         rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
         raise InputError("replay", [Issue("", rule, "seed", seed)])
-    job_policies(stream, policies, sampling, a2ha)
+    stream_policies(stream, policies, sampling, a2ha)
     batches = [
         range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
     ]
-    done: list[list[JobOutcome]] = []
+    done: list[list[StreamOutcome]] = []
     interrupted = False
     try:
-        for rows in _rows(partial(_batch, stream, tuple(policies), sampling, a2ha), batches, jobs):
+        for rows in _rows(partial(_batch, stream, tuple(policies), sampling, a2ha), batches, workers):
             done += rows
             if on_run is not None:
                 on_run(len(rows))
@@ -113,43 +115,43 @@ def replay_jobs(
         interrupted = True
         if not done:
             raise
-    return JobRuns(tuple(policies), tuple(zip(*done, strict=True)), interrupted)
+    return StreamRuns(tuple(policies), tuple(zip(*done, strict=True)), interrupted)
 
 
-def replay_jobs_once(
-    stream: JobStream,
+def replay_stream_once(
+    stream: Stream,
     policy: str,
     seed: int = 0,
     sampling: Sampling | None = None,
     a2ha: A2haSettings | None = None,
-) -> tuple[JobOutcome, Trace]:
-    """Replay a job stream once, and keep a record of all that happens; see `replay_jobs`."""
-    replay = JobReplay(draw_jobs(stream, seed), job_policy(stream, policy, sampling, a2ha)(), record=True)
+) -> tuple[StreamOutcome, Trace]:
+    """Replay a stream once, and keep a record of all that happens; see `replay_stream`."""
+    replay = StreamReplay(draw_jobs(stream, seed), stream_policy(stream, policy, sampling, a2ha)(), record=True)
     outcome = replay.run()
-    return outcome, job_trace(replay, outcome)
+    return outcome, stream_trace(replay, outcome)
 
 
 def _rows(
-    work: Callable[[range], list[list[JobOutcome]]], batches: Sequence[range], jobs: int
-) -> Iterator[list[list[JobOutcome]]]:
-    if jobs == 1:
+    work: Callable[[range], list[list[StreamOutcome]]], batches: Sequence[range], workers: int
+) -> Iterator[list[list[StreamOutcome]]]:
+    if workers == 1:
         return map(work, batches)
-    return in_processes(work, batches, jobs)
+    return in_processes(work, batches, workers)
 
 
 def _batch(
-    stream: JobStream,
+    stream: Stream,
     policies: Sequence[str],
     sampling: Sampling | None,
     a2ha: A2haSettings | None,
     seeds: range,
-) -> list[list[JobOutcome]]:
+) -> list[list[StreamOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = job_policies(stream, policies, sampling, a2ha)
-    return [[JobReplay(drawn, make()).run() for make in makers] for drawn in draws(stream, seeds)]
+    makers = stream_policies(stream, policies, sampling, a2ha)
+    return [[StreamReplay(sampled, make()).run() for make in makers] for sampled in draws(stream, seeds)]
 
 
-METRICS: dict[str, Callable[[JobOutcome], float]] = {
+METRICS: dict[str, Callable[[StreamOutcome], float]] = {
     "cost_usd": lambda run: run.cost_usd,
     "late_tasks": lambda run: run.late_tasks,
     "unfinished_tasks": lambda run: run.unfinished_tasks,
@@ -163,7 +165,7 @@ METRICS: dict[str, Callable[[JobOutcome], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class JobSummary:
+class StreamSummary:
     """How a policy went through its runs.
 
     Attributes
@@ -193,12 +195,12 @@ class JobSummary:
     violation_cost_usd: float | None
 
 
-def summarise_jobs(outcomes: Sequence[JobOutcome]) -> JobSummary:
+def summarise_stream(outcomes: Sequence[StreamOutcome]) -> StreamSummary:
     """Summarise the runs of one policy; at least one."""
     means = {name: estimate([float(metric(run)) for run in outcomes]) for name, metric in METRICS.items()}
     cost, late, unfinished = (means[name].mean or 0.0 for name in ("cost_usd", "late_tasks", "unfinished_tasks"))
     counted = outcomes[0].policy_counts
-    return JobSummary(
+    return StreamSummary(
         policy=outcomes[0].policy,
         runs=len(outcomes),
         means=means,

@@ -1,4 +1,4 @@
-"""A VM of a job stream: it runs one task at a time, from a queue."""
+"""A VM of a stream: it runs one task at a time, from a queue."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..vms import LAUNCHING, RUNNING, TERMINATED
 
 
 @dataclass(slots=True, eq=False)
-class JobVm:
+class StreamVm:
     """A VM while it lives.
 
     Attributes
     ----------
     index, name, type_index, offer : int, str, int, RentalOffer
-        Which VM it is; index in `JobReplay.vms`, type in the order of the stream.
+        Which VM it is; index in `StreamReplay.vms`, type in the order of the stream.
     requested_s, ready_s : int
         When it was asked for, and billed from; when it can run tasks.
     state : int

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
-from ...models.bags.patterns import NestedHallModel
+from ...models.bags.patterns import PatternModel
 from ...schedules.method import HeuristicOutcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
@@ -105,7 +105,7 @@ def _solve(
     burstable: str = "relaxed",
 ) -> _Answer:
     """Solve the model of a window, from the best plan so far."""
-    model = NestedHallModel(instance, window, burstable)
+    model = PatternModel(instance, window, burstable)
     answer = solve_program(options.solver, model.program, limits, None if best is None else model.start(best))
     rents_relaxed = answer.values is not None and model.uses_relaxed_offers(answer.values)
     if answer.values is not None and not rents_relaxed:

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from .instances.entries import Limits, Objective, Offer, Task, VmType
     from .instances.instance import Instance
     from .instances.instance_files import read_instance, write_instance
-    from .instances.library import job_stream_names, library_instance, library_names, platform_names
+    from .instances.library import library_instance, library_names, platform_names, stream_names
     from .instances.platforms.job_draws import draw_malleable_jobs
     from .instances.platforms.platform import Platform
     from .instances.platforms.platform_files import library_platform, read_platform, write_platform
-    from .instances.streams.stream import JobStream
-    from .instances.streams.stream_files import library_job_stream, read_job_stream, write_job_stream
+    from .instances.streams.stream import Stream
+    from .instances.streams.stream_files import library_stream, read_stream, write_stream
     from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
     from .replay.bags.policy import Policy
     from .replay.bags.runs import replay_day, replay_days
     from .replay.platforms.policy import PlatformPolicy
     from .replay.platforms.runs import replay_platform
-    from .replay.streams.policy import JobPolicy
-    from .replay.streams.runs import replay_jobs
+    from .replay.streams.policy import StreamPolicy
+    from .replay.streams.runs import replay_stream
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
     from .solvers.bags.pareto import ParetoFront, pareto_front
@@ -70,10 +70,10 @@ _MODULES = {
         "write_instance",
     ),
     "instances.library": (
-        "job_stream_names",
         "library_instance",
         "library_names",
         "platform_names",
+        "stream_names",
     ),
     "instances.platforms.job_draws": ("draw_malleable_jobs",),
     "instances.platforms.platform": ("Platform",),
@@ -82,11 +82,11 @@ _MODULES = {
         "read_platform",
         "write_platform",
     ),
-    "instances.streams.stream": ("JobStream",),
+    "instances.streams.stream": ("Stream",),
     "instances.streams.stream_files": (
-        "library_job_stream",
-        "read_job_stream",
-        "write_job_stream",
+        "library_stream",
+        "read_stream",
+        "write_stream",
     ),
     "models.streams.sizing": (
         "SizingProblem",
@@ -100,8 +100,8 @@ _MODULES = {
     ),
     "replay.platforms.policy": ("PlatformPolicy",),
     "replay.platforms.runs": ("replay_platform",),
-    "replay.streams.policy": ("JobPolicy",),
-    "replay.streams.runs": ("replay_jobs",),
+    "replay.streams.policy": ("StreamPolicy",),
+    "replay.streams.runs": ("replay_stream",),
     "schedules.schedule": ("Schedule",),
     "schedules.schedule_files": (
         "read_schedule",
@@ -123,8 +123,6 @@ __version__ = "0.1.0"
 __all__ = [
     "InputError",
     "Instance",
-    "JobPolicy",
-    "JobStream",
     "Limits",
     "Objective",
     "Offer",
@@ -136,6 +134,8 @@ __all__ = [
     "Schedule",
     "SizingProblem",
     "SpotbagError",
+    "Stream",
+    "StreamPolicy",
     "Task",
     "Timeline",
     "TypeChoice",
@@ -146,30 +146,30 @@ __all__ = [
     "estimate_d_spot",
     "find_scenario",
     "generate_instance",
-    "job_stream_names",
     "library_instance",
-    "library_job_stream",
     "library_names",
     "library_platform",
+    "library_stream",
     "pareto_front",
     "platform_bound",
     "platform_names",
     "problem_of_job",
     "read_instance",
-    "read_job_stream",
     "read_platform",
     "read_schedule",
+    "read_stream",
     "replay_day",
     "replay_days",
-    "replay_jobs",
     "replay_platform",
+    "replay_stream",
     "size_job",
     "solve",
+    "stream_names",
     "write_gantt",
     "write_instance",
-    "write_job_stream",
     "write_platform",
     "write_schedule",
+    "write_stream",
 ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import hand_made_job_traces
 import hand_made_platform_traces
+import hand_made_stream_traces
 import hand_made_traces
 import pytest
 from command_shell import Shell
@@ -46,12 +46,12 @@ def test_an_unfinished_bag_is_noted(shell: Shell) -> None:
     assert shell.json("audit", "day.jsonl")["runs"][0]["makespan_s"] is None
 
 
-def test_a_job_stream(shell: Shell) -> None:
-    write_traces("stream.jsonl", [hand_made_job_traces.sampled()])
+def test_a_stream(shell: Shell) -> None:
+    write_traces("stream.jsonl", [hand_made_stream_traces.sampled()])
     out = " ".join(shell.run("audit", "stream.jsonl").split())
     assert "a stream by hand: 1 run, correct" in out
     assert "0.100000 520 33 correct j3: 1 of 1 task late for its deadline of 500 s, by up to 20 s" in out
-    late = hand_made_job_traces.sampled()
+    late = hand_made_stream_traces.sampled()
     late.end["idle_s"] -= 5
     write_traces("stream.jsonl", [late])
     assert "the end says idle_s 180; the events come to 185" in shell.run("audit", "stream.jsonl", code=1)
@@ -88,7 +88,7 @@ def test_a_hybrid_platform(shell: Shell) -> None:
 
 def test_many_notes_are_cut(shell: Shell) -> None:
     tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"small": 10}, "count": 6}]
-    jobs = [hand_made_job_traces.job(f"j{number}", 0, 0, 1) for number in range(6)]
+    jobs = [hand_made_stream_traces.job(f"j{number}", 0, 0, 1) for number in range(6)]
     jobs[-1]["deadline_s"] = 80
     events = [(0, "submit", {"job": job["id"]}) for job in jobs]
     events.append((0, "launch", {"vm": "v", "type": "small", "market": "on-demand"}))
@@ -99,7 +99,7 @@ def test_many_notes_are_cut(shell: Shell) -> None:
         events += [(5 + 10 * number, "start", run | {"duration_s": 10}), (15 + 10 * number, "finish", run)]
     events.append((75, "terminate", {"vm": "v"}))
     end = {"cost_usd": 0.006, "late_tasks": 5, "late_s": 25 + 35 + 45 + 55 + 65, "on_demand_started": 1}
-    write_traces("stream.jsonl", [hand_made_job_traces.job_trace(tasks, jobs, events, end)])
+    write_traces("stream.jsonl", [hand_made_stream_traces.stream_trace(tasks, jobs, events, end)])
     assert "j3: 1 of 1 task late for its deadline of 0 s, by up to 55 s; and 1 more (--json" in " ".join(
         shell.run("audit", "stream.jsonl").split()
     )

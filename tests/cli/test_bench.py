@@ -66,9 +66,9 @@ def test_the_tables_of_thai(shell: Shell) -> None:
     [none] = [line.split() for line in out.splitlines() if line.startswith(" known    no sampling")]
     assert none[-2:] == ["-", "-"]
     assert "xlarge.3 against unknown: violation cost, times    > 700.0" in out
-    drawn = sorted(path.name for path in (shell.folder / "drawn").iterdir())
-    assert len(drawn) == 5
-    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
+    sampled = sorted(path.name for path in (shell.folder / "drawn").iterdir())
+    assert len(sampled) == 5
+    assert all(f"wrote {Path('sampled', name)}" in shell.err for name in sampled)
 
 
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,9 +86,9 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert line[2] == "27"
     document = json.loads((shell.folder / "a.json").read_text())
     assert (document["runs"], document["seed"], document["optimum_s"]) == (1, 7, 0.2)
-    drawn = sorted(path.name for path in (shell.folder / "drawn").iterdir())
-    assert len(drawn) == 6
-    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in drawn)
+    sampled = sorted(path.name for path in (shell.folder / "drawn").iterdir())
+    assert len(sampled) == 6
+    assert all(f"wrote {Path('sampled', name)}" in shell.err for name in sampled)
 
 
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Random job streams, and a policy that does whatever is allowed."""
+"""Random streams, and a policy that does whatever is allowed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from spotbag.instances.streams.stream import JobStream
-from spotbag.replay.streams.engine import JobReplay
-from spotbag.replay.streams.policy import JobPolicy
-from spotbag.replay.streams.vm import JobVm
+from spotbag.instances.streams.stream import Stream
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.vm import StreamVm
 
 TYPES = ("small", "big", "huge")
 
 
-def random_stream(rng: np.random.Generator) -> JobStream:
+def random_stream(rng: np.random.Generator) -> Stream:
     """Few types, applications and jobs; deadlines from hopeless to generous, many things at the same moment."""
     types = TYPES[: int(rng.integers(1, 4))]
     applications = [f"app{number}" for number in range(int(rng.integers(1, 4)))]
@@ -31,7 +31,7 @@ def random_stream(rng: np.random.Generator) -> JobStream:
                 "n_tasks": int(rng.integers(1, 13)),
             }
         )
-    return JobStream(
+    return Stream(
         name="random",
         block_s=int(rng.choice([10, 60, 100, 600])),
         creation_overhead_s=int(rng.choice([0, 1, 10, 70])),
@@ -60,7 +60,7 @@ def _run_times(rng: np.random.Generator) -> dict[str, Any]:
     return kinds[int(rng.integers(len(kinds)))]
 
 
-class Anything(JobPolicy):
+class Anything(StreamPolicy):
     """Decides at random; in the end every task is assigned, so that the stream ends."""
 
     name = "anything"
@@ -69,23 +69,23 @@ class Anything(JobPolicy):
         self._rng = np.random.default_rng(seed)
         self._decisions = 200
 
-    def submitted(self, replay: JobReplay, job: int) -> None:
+    def submitted(self, replay: StreamReplay, job: int) -> None:
         self._decide(replay)
 
-    def idle(self, replay: JobReplay, vm: JobVm) -> None:
+    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
         self._decide(replay)
 
-    def finished(self, replay: JobReplay, vm: JobVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
         self._decide(replay)
 
-    def woken(self, replay: JobReplay, datum: int) -> None:
+    def woken(self, replay: StreamReplay, datum: int) -> None:
         self._decide(replay)
 
-    def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
+    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
         if self._rng.random() < 0.7:
             replay.terminate(vm)
 
-    def _decide(self, replay: JobReplay) -> None:
+    def _decide(self, replay: StreamReplay) -> None:
         rng = self._rng
         for task in [task for task in range(len(replay.job_of)) if replay.in_pool(task)]:
             if rng.random() < 0.7 or self._decisions <= 0:
@@ -102,7 +102,7 @@ class Anything(JobPolicy):
         if any(replay.in_pool(task) for task in range(len(replay.job_of))):
             replay.wake_at(replay.now_s + int(rng.integers(0, 30)))
 
-    def _assign(self, replay: JobReplay, task: int) -> None:
+    def _assign(self, replay: StreamReplay, task: int) -> None:
         rng = self._rng
         vms = [vm for vm in replay.vms if vm.alive and replay.can_run(task, vm.type_index)]
         if not vms or rng.random() < 0.2:

@@ -1,4 +1,4 @@
-"""Small job streams, whose tasks run as long as a test says."""
+"""Small streams, whose tasks run as long as a test says."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from spotbag.instances.entries import Task
 from spotbag.instances.instance import Instance
-from spotbag.instances.streams.draws import DrawnJobs
-from spotbag.instances.streams.stream import JobStream
-from spotbag.replay.streams.engine import JobReplay
-from spotbag.replay.streams.policy import JobPolicy
+from spotbag.instances.streams.draws import SampledJobs
+from spotbag.instances.streams.stream import Stream
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.policy import StreamPolicy
 
 
 def stream(
@@ -20,10 +20,10 @@ def stream(
     prices: Mapping[str, float] | None = None,
     block_s: int = 100,
     creation_overhead_s: int = 10,
-) -> JobStream:
+) -> Stream:
     """Make a stream of jobs (id, application, submission, deadline, tasks), with average run times by application."""
     costs = {"small": 1.0} if prices is None else prices
-    return JobStream(
+    return Stream(
         name="tiny",
         block_s=block_s,
         creation_overhead_s=creation_overhead_s,
@@ -42,7 +42,7 @@ def stream(
     )
 
 
-def drawn(jobs: JobStream, actual_s: Mapping[str, Mapping[str, Sequence[int]]] | None = None) -> DrawnJobs:
+def sampled(jobs: Stream, actual_s: Mapping[str, Mapping[str, Sequence[int]]] | None = None) -> SampledJobs:
     """Let tasks run as long as their averages, or so long: job to VM type to the seconds of each task."""
     special = {} if actual_s is None else actual_s
     tasks: list[Task] = []
@@ -77,12 +77,12 @@ def drawn(jobs: JobStream, actual_s: Mapping[str, Mapping[str, Sequence[int]]] |
         tasks=tasks,
     )
     first = accumulate((job.n_tasks for job in jobs.jobs_by_submission[:-1]), initial=0)
-    return DrawnJobs(jobs, 0, instance, tuple(first))
+    return SampledJobs(jobs, 0, instance, tuple(first))
 
 
-def told(draw: DrawnJobs, policy: JobPolicy) -> tuple[JobReplay, list[tuple[Any, ...]]]:
+def described(draw: SampledJobs, policy: StreamPolicy) -> tuple[StreamReplay, list[tuple[Any, ...]]]:
     """Replay, and tell it in short: time, event, VM, task or job."""
-    replay = JobReplay(draw, policy, record=True)
+    replay = StreamReplay(draw, policy, record=True)
     replay.run()
     assert replay.records is not None
     return replay, [

@@ -12,12 +12,12 @@ import spotbag.instances.data
 from spotbag.core.errors import InputError
 from spotbag.instances.data import generate
 from spotbag.instances.data.generate_platforms import platforms
-from spotbag.instances.data.generate_streams import job_streams
+from spotbag.instances.data.generate_streams import library_streams
 from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import format_instance
-from spotbag.instances.library import job_stream_names, library_instance, library_names, platform_names
+from spotbag.instances.library import library_instance, library_names, platform_names, stream_names
 from spotbag.instances.platforms.platform_files import format_platform
-from spotbag.instances.streams.stream_files import format_job_stream
+from spotbag.instances.streams.stream_files import format_stream
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
 PRINTED = {
@@ -64,11 +64,11 @@ def test_the_generator_makes_the_shipped_files() -> None:
     assert sorted(made) == library_names()
     for name, instance in made.items():
         assert format_instance(instance) == (folder / f"{name}.json").read_text(encoding="utf-8")
-    streams = {stream.name: stream for stream in job_streams()}
-    assert sorted(streams) == job_stream_names()
+    streams = {stream.name: stream for stream in library_streams()}
+    assert sorted(streams) == stream_names()
     for name, stream in streams.items():
-        text = (folder / "job_streams" / f"{name}.json").read_text(encoding="utf-8")
-        assert format_job_stream(stream) == text
+        text = (folder / "streams" / f"{name}.json").read_text(encoding="utf-8")
+        assert format_stream(stream) == text
     hybrid = {platform.name: platform for platform in platforms()}
     assert sorted(hybrid) == platform_names()
     for name, platform in hybrid.items():
@@ -77,7 +77,7 @@ def test_the_generator_makes_the_shipped_files() -> None:
 
 
 def test_job_streams_and_platforms_are_no_instances() -> None:
-    assert not any(name.startswith(("job_streams", "platforms")) for name in library_names())
+    assert not any(name.startswith(("streams", "platforms")) for name in library_names())
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -167,9 +167,9 @@ def test_all_wrong_lines_are_named() -> None:
 
 def test_files_that_are_cut_or_broken() -> None:
     lines = list(trace_lines([recovered()]))
-    for kept in range(1, len(lines)):
+    for retained in range(1, len(lines)):
         with pytest.raises(InputError, match="cut short"):
-            parse_traces("\n".join(lines[:kept]), "t")
+            parse_traces("\n".join(lines[:retained]), "t")
     with pytest.raises(InputError, match=r"line 16: is not JSON: .* in column"):
         parse_traces("\n".join([*lines[:-1], lines[-1][:-3]]), "t")
     with pytest.raises(InputError, match="line 4: gives the key 'vm' more than once"):

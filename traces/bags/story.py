@@ -23,7 +23,7 @@ from ..vm_history import History, Move, Run, awake
 Event = Mapping[str, Any]
 
 
-class _Teller:
+class _Narrator:
     """Follows which task is where while it tells."""
 
     def __init__(self, trace: Trace, history: History) -> None:
@@ -89,8 +89,8 @@ class _Teller:
             self._follow(event, moves)
         migrated = [move for move in moves if move.kind != "steal"]
         stolen = [move for move in moves if move.kind == "steal"]
-        told_launches = {move.target for move in migrated if move.kind == "new"}
-        launches = [event for event in kinds.get("launch", []) if event["vm"] not in told_launches]
+        stated_launches = {move.target for move in migrated if move.kind == "new"}
+        launches = [event for event in kinds.get("launch", []) if event["vm"] not in stated_launches]
         if launches:
             self._tell_launches(time_s, launches)
         if kinds.get("resume"):
@@ -206,13 +206,13 @@ class _Teller:
         one = len(numbers) == 1
         where = f" to {kinds[moves[0].target]} {moves[0].target}" if one else f": {', '.join(targets)}"
         notes = []
-        kept = [move.saved for move in moves if move.saved]
-        if kept:
-            goes = "goes on from its checkpoint" if len(kept) == 1 else "go on from their checkpoints"
-            span = percent(min(kept))
-            if len({percent(saved) for saved in kept}) > 1:
-                span = f"{span.removesuffix(' %')} to {percent(max(kept))}"
-            notes.append(f"{len(kept)} {goes} at {span}")
+        retained = [move.saved for move in moves if move.saved]
+        if retained:
+            goes = "goes on from its checkpoint" if len(retained) == 1 else "go on from their checkpoints"
+            span = percent(min(retained))
+            if len({percent(saved) for saved in retained}) > 1:
+                span = f"{span.removesuffix(' %')} to {percent(max(retained))}"
+            notes.append(f"{len(retained)} {goes} at {span}")
         restarted = sum(move.task in self.restarted and not move.saved for move in moves)
         if restarted:
             notes.append(f"{restarted} {'starts' if restarted == 1 else 'start'} again from nothing")

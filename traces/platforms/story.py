@@ -16,12 +16,12 @@ from ..trace import Trace
 Event = Mapping[str, Any]
 
 
-def tell_platform_story(trace: Trace) -> list[str]:
-    """Tell a replay on a hybrid platform in order of time; see `spotbag.traces.stories.tell_story`."""
-    return _Teller(trace).story()
+def platform_story(trace: Trace) -> list[str]:
+    """Tell a replay on a hybrid platform in order of time; see `spotbag.traces.stories.describe_trace`."""
+    return _Narrator(trace).story()
 
 
-class _Teller:
+class _Narrator:
     """Follows jobs and machines while it tells."""
 
     def __init__(self, trace: Trace) -> None:
@@ -161,14 +161,14 @@ class _Teller:
             counts.append(f"{counted(end['machines'], 'machine')} rented for {counted(end['vm_hours'], 'hour')}")
         lines = [
             f"In the end: {end['finished']:,} of {counted(len(self.jobs), 'job')} ended by {last_s:,} s, for "
-            f"{_amount(end['cost'])} units of cost; {', '.join(missed) or 'all deadlines and budgets kept'}.",
+            f"{_amount(end['cost'])} units of cost; {', '.join(missed) or 'all deadlines and budgets retained'}.",
             f"Over the run: {'; '.join(counts)}.",
         ]
         delays = {name: time_s - self.jobs[name].deadline_s for name, time_s in self.end_s.items()}
         worst = sorted((name for name, delay in delays.items() if delay > 0), key=lambda name: -delays[name])
         if worst:
-            told = [f"{name} by {delays[name]:,} s on {self.ran_on[name]}" for name in worst]
-            lines.append(f"Late: {listed(told, 'job')}.")
+            stated = [f"{name} by {delays[name]:,} s on {self.ran_on[name]}" for name in worst]
+            lines.append(f"Late: {listed(stated, 'job')}.")
         return lines
 
 

@@ -1,4 +1,4 @@
-"""The story of a replay of a job stream: arrivals, queues, suspensions, deadlines of jobs."""
+"""The story of a replay of a stream: arrivals, queues, suspensions, deadlines of jobs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class _Job:
         return len(self.tasks) - self.done
 
 
-def tell_job_story(trace: Trace) -> list[str]:
-    """Tell a replay of a job stream in order of time; see `spotbag.traces.stories.tell_story`."""
-    return _Teller(trace, read_history(trace)).story()
+def stream_story(trace: Trace) -> list[str]:
+    """Tell a replay of a stream in order of time; see `spotbag.traces.stories.describe_trace`."""
+    return _Narrator(trace, read_history(trace)).story()
 
 
-class _Teller:
+class _Narrator:
     """Follows jobs and tasks while it tells."""
 
     def __init__(self, trace: Trace, history: History) -> None:

@@ -38,7 +38,7 @@ _PICTURES = {
     "caron-trees": "Messages over the most children of an agent: in all, of the busiest agent, one after another",
 }
 
-_JOBS = 2
+_WORKERS = 2
 
 _FIGURES = (
     ("cost", "cost", 0),
@@ -86,7 +86,7 @@ _TREES = (
 _INTRODUCTION = """## The paper's figures
 
 ```bash
-spotbag bench caron --jobs 2 --plots pictures     # Figs 2 to 7, and what is not printed: about two minutes
+spotbag bench caron --workers 2 --plots pictures     # Figs 2 to 7, and what is not printed: about two minutes
 ```
 
 draws each set of jobs {runs} times, the same for all policies, replays it on `caron/hybrid`, and judges every
@@ -188,7 +188,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write the section into the file that is named."""
     path = Path(arguments[0])
     prepare_pictures(str(path.parent))
-    result = bench_caron(CaronOptions(jobs=_JOBS))
+    result = bench_caron(CaronOptions(workers=_WORKERS))
     write_section(path, "Caron & de Assuncao", section(result))
     write_pictures(PICTURES, result.rows, path.parent, tuple(_PICTURES))
 

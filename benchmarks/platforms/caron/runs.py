@@ -72,7 +72,7 @@ class CaronOptions:
         Draws of each set of jobs, the same for all policies.
     seed : int
         Of the first draw.
-    jobs : int
+    workers : int
         Processes.
     numbers, grid_numbers : tuple of int
         Jobs in a set; those of the settings that are not printed.
@@ -82,7 +82,7 @@ class CaronOptions:
 
     runs: int = 20
     seed: int = 0
-    jobs: int = 1
+    workers: int = 1
     numbers: tuple[int, ...] = NUMBERS
     grid_numbers: tuple[int, ...] = GRID_NUMBERS
     fan_outs: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: FAN_OUTS)
@@ -263,7 +263,7 @@ def _cells(
     batches = [(setting, batch) for setting in settings for batch in seeds]
     found: dict[Setting, list[list[Values]]] = {setting: [] for setting in settings}
     for (setting, batch), rows in zip(
-        batches, in_batches(partial(_batch, policies), batches, options.jobs), strict=True
+        batches, in_batches(partial(_batch, policies), batches, options.workers), strict=True
     ):
         found[setting] += rows
         on_runs(len(batch), f"{setting.number} {setting.kind} jobs")
@@ -273,9 +273,9 @@ def _cells(
     }
 
 
-def in_batches(work: Callable[[Any], Any], batches: Iterable[Any], jobs: int) -> Iterator[Any]:
+def in_batches(work: Callable[[Any], Any], batches: Iterable[Any], workers: int) -> Iterator[Any]:
     """Do work on batches, in so many processes."""
-    return map(work, batches) if jobs == 1 else in_processes(work, batches, jobs)
+    return map(work, batches) if workers == 1 else in_processes(work, batches, workers)
 
 
 def _batch(policies: Sequence[str], batch: tuple[Setting, Sequence[int]]) -> list[list[Values]]:

@@ -111,7 +111,7 @@ def tree_runs(options: CaronOptions, on_runs: OnDays) -> tuple[TreeRuns, ...]:
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
     ]
     found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in options.fan_outs}
-    for (resources, _, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.jobs), strict=True):
+    for (resources, _, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.workers), strict=True):
         found[resources].append(rows)
         on_runs(len(rows), f"trees of {resources} resources")
     return tuple(_joined(draws) for rows in found.values() for draws in zip(*rows, strict=True))

@@ -36,7 +36,7 @@ _PICTURES = {
     "a2ha-not-knowing": "By how much the heuristic is later and dearer than with known run times",
 }
 
-_JOBS = 2
+_WORKERS = 2
 
 _TABLE_1 = (
     ("charged (h)", "charged_h", 1),
@@ -84,7 +84,7 @@ _PRICE = (
 _INTRODUCTION = """## The paper's tables and figures
 
 ```bash
-spotbag bench a2ha --jobs 2 --plots pictures     # Tables 1 and 2, Figs 9 to 12, what not knowing costs: some minutes
+spotbag bench a2ha --workers 2 --plots pictures     # Tables 1 and 2, Figs 9 to 12, what not knowing costs: some minutes
 ```
 
 replays the jobs of the paper, `a2ha/image`, `a2ha/synthetic`, `a2ha/test-suite` and `a2ha/long`, each in {runs}
@@ -246,8 +246,8 @@ def _policy_and_scenario(row: ComparisonRow) -> Sequence[str]:
 
 def _equal_ratios(result: PublishedComparisonResult) -> PublishedComparisonResult:
     """Of the sweeps, only the settings in which both ratios are the same, and above 0."""
-    kept = {sweep_name((ratio, ratio)) for ratio in RATIOS if ratio}
-    rows = tuple(row for row in result.rows if row.table != SWEEP or row.scenario in kept)
+    retained = {sweep_name((ratio, ratio)) for ratio in RATIOS if ratio}
+    rows = tuple(row for row in result.rows if row.table != SWEEP or row.scenario in retained)
     return replace(result, rows=rows)
 
 
@@ -255,7 +255,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write the section into the file that is named."""
     path = Path(arguments[0])
     prepare_pictures(str(path.parent))
-    result = bench_a2ha(A2haOptions(jobs=_JOBS))
+    result = bench_a2ha(A2haOptions(workers=_WORKERS))
     write_section(path, "A2HA", section(result))
     write_pictures(PICTURES, result.rows, path.parent, tuple(_PICTURES))
 

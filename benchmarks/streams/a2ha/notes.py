@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ....instances.streams.draws import draw_jobs
-from ....instances.streams.stream_files import library_job_stream
+from ....instances.streams.stream_files import library_stream
 from .printed import A2haFigures
 from .runs import (
     AT_THE_START,
@@ -49,7 +49,7 @@ def _distributions() -> str:
 
 
 def _test_suite_tail() -> tuple[int, int]:
-    seconds = run_times_s(draw_jobs(library_job_stream("a2ha/test-suite"), 0))
+    seconds = run_times_s(draw_jobs(library_stream("a2ha/test-suite"), 0))
     return sum(one > _QUARTER_S for one in seconds), max(seconds)
 
 

@@ -136,8 +136,8 @@ def _speedup(rows: Rows) -> Figure:
         axes.axvline(optimal, color=PRINTED, linestyle="--", linewidth=1, label="optimal hosts, printed")
         axes.set_xlim(min(low, optimal - 1), high)
         bare_frame(axes, _TITLES[job], "speedup")
-        not_drawn = "\nnot drawn: " + ",\n".join(hidden.values()) if hidden else ""
-        axes.set_xlabel(f"hosts created{not_drawn}", fontsize=9)
+        not_sampled = "\nnot drawn: " + ",\n".join(hidden.values()) if hidden else ""
+        axes.set_xlabel(f"hosts created{not_sampled}", fontsize=9)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from ....core.processes import in_processes
 from ....core.statistics import Estimate, Statistic, mean_of, sd_of
-from ....instances.streams.draws import DrawnJobs, draws
-from ....instances.streams.stream import JobStream
-from ....instances.streams.stream_files import library_job_stream
+from ....instances.streams.draws import SampledJobs, draws
+from ....instances.streams.stream import Stream
+from ....instances.streams.stream_files import library_stream
 from ....models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
-from ....replay.streams.engine import JobReplay
+from ....replay.streams.engine import StreamReplay
 from ....replay.streams.policies.a2ha import A2ha, A2haSettings, LongTasks
 from ....replay.streams.policies.fixed_fleet import FixedFleet
-from ....replay.streams.policy import JobPolicy
-from ....replay.streams.vm import JobVm
+from ....replay.streams.policy import StreamPolicy
+from ....replay.streams.vm import StreamVm
 from ....solvers.streams.paid_units import least_makespan_within, least_units_by
 from ...paper import OnDays
 
@@ -61,7 +61,7 @@ class A2haOptions:
         Orderings of the tasks, the same for all settings.
     seed : int
         Of the first.
-    jobs : int
+    workers : int
         Processes.
     optimum_s : float
         Seconds for the least wall time of one ordering, at most.
@@ -69,7 +69,7 @@ class A2haOptions:
 
     runs: int = 200
     seed: int = 0
-    jobs: int = 1
+    workers: int = 1
     optimum_s: float = 20.0
 
     @property
@@ -132,7 +132,7 @@ class A2haRun:
         return 100 * self.speedup / self.hosts
 
 
-_Maker: TypeAlias = Callable[[], JobPolicy]
+_Maker: TypeAlias = Callable[[], StreamPolicy]
 _Key = TypeVar("_Key")
 
 Metric: TypeAlias = Callable[[A2haRun], float]
@@ -301,7 +301,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDa
     KeyboardInterrupt
         If the user ended it: means of fewer runs than asked for would not be comparable.
     """
-    streams = {job: library_job_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
+    streams = {job: library_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
     swept: dict[Ratios, _Maker] = {ratios: partial(A2ha, A2haSettings(*ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
     generous: dict[float, _Maker] = {TWICE: partial(A2ha, A2haSettings(*CONSERVATIVE, budget_factor=TWICE))}
@@ -325,7 +325,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDa
         (AT_THE_START, initial): partial(_AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
     long_at_once = _replayed(at_once, cases | start, options, partial(_tell, on_runs, "long, hosts ready at once"))
-    lines = {job: tuple(_lines(drawn) for drawn in draws(stream, options.seeds)) for job, stream in streams.items()}
+    lines = {job: tuple(_lines(sampled) for sampled in draws(stream, options.seeds)) for job, stream in streams.items()}
     short_lines = {job: lines[job] for job in SHORT_JOBS}
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
@@ -343,38 +343,38 @@ def _tell(on_runs: OnDays, label: str, done: int) -> None:
 class _AtTheStart(FixedFleet):
     """Hosts that are all created at the start, and stop with their unit once there are no tasks for them."""
 
-    def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
+    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Stop the host."""
         replay.terminate(vm)
 
 
 def _replayed(
-    stream: JobStream, makers: Mapping[_Key, _Maker], options: A2haOptions, on_done: Callable[[int], None]
+    stream: Stream, makers: Mapping[_Key, _Maker], options: A2haOptions, on_done: Callable[[int], None]
 ) -> dict[_Key, A2haCell]:
     """Replay all orderings under all policies."""
     seeds = options.seeds
     batches = [seeds[first : first + _SEEDS_A_BATCH] for first in range(0, len(seeds), _SEEDS_A_BATCH)]
     work = partial(_batch, stream, tuple(makers.values()))
     done: list[list[A2haRun]] = []
-    for rows in map(work, batches) if options.jobs == 1 else in_processes(work, batches, options.jobs):
+    for rows in map(work, batches) if options.workers == 1 else in_processes(work, batches, options.workers):
         done += rows
         on_done(len(rows))
     return {key: A2haCell(runs) for key, runs in zip(makers, zip(*done, strict=True), strict=True)}
 
 
-def _batch(stream: JobStream, makers: Sequence[_Maker], seeds: Sequence[int]) -> list[list[A2haRun]]:
-    return [[_run(drawn, make()) for make in makers] for drawn in draws(stream, seeds)]
+def _batch(stream: Stream, makers: Sequence[_Maker], seeds: Sequence[int]) -> list[list[A2haRun]]:
+    return [[_run(sampled, make()) for make in makers] for sampled in draws(stream, seeds)]
 
 
-def _run(drawn: DrawnJobs, policy: JobPolicy) -> A2haRun:
-    outcome = JobReplay(drawn, policy).run()
+def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
+    outcome = StreamReplay(sampled, policy).run()
     assert outcome.makespan_s is not None, "the last host never stops while there are tasks"
     counts = outcome.policy_counts
     return A2haRun(
         hosts=len(outcome.bills),
         wall_s=outcome.makespan_s,
         paid_units=sum(outcome.blocks.values()),
-        serial_s=sum(run_times_s(drawn)),
+        serial_s=sum(run_times_s(sampled)),
         interrupted_tasks=counts.get("interrupted_tasks", 0),
         wasted_s=counts.get("wasted_s", 0),
         continued_hosts=counts.get("continued_hosts", 0),
@@ -382,16 +382,16 @@ def _run(drawn: DrawnJobs, policy: JobPolicy) -> A2haRun:
     )
 
 
-def run_times_s(drawn: DrawnJobs) -> list[int]:
+def run_times_s(sampled: SampledJobs) -> list[int]:
     """Run time of each task on the only type of host."""
-    found: list[int] = drawn.instance.runtime_s[drawn.instance.task_group, 0].tolist()
+    found: list[int] = sampled.instance.runtime_s[sampled.instance.task_group, 0].tolist()
     return found
 
 
-def _lines(drawn: DrawnJobs) -> LongLines:
-    seconds = run_times_s(drawn)
-    boot_s = drawn.stream.creation_overhead_s
-    unit_s = drawn.stream.block_s
+def _lines(sampled: SampledJobs) -> LongLines:
+    seconds = run_times_s(sampled)
+    boot_s = sampled.stream.creation_overhead_s
+    unit_s = sampled.stream.block_s
     return LongLines(
         serial_line(seconds, unit_s, boot_s),
         one_host_per_task_line(seconds, unit_s, boot_s),
@@ -401,23 +401,23 @@ def _lines(drawn: DrawnJobs) -> LongLines:
 
 
 def _not_knowing(
-    stream: JobStream, cells: Sequence[A2haCell], options: A2haOptions, on_done: Callable[[int], None]
+    stream: Stream, cells: Sequence[A2haCell], options: A2haOptions, on_done: Callable[[int], None]
 ) -> list[tuple[NotKnowing, ...]]:
     """For each cell and the first orderings, what can be had for the payment of the heuristic."""
     seeds = options.optimum_seeds
     cases = [(seed, [cell.runs[number] for cell in cells]) for number, seed in enumerate(seeds)]
     work = partial(_best_plans, stream, options.optimum_s)
     done: list[list[NotKnowing]] = []
-    for found in map(work, cases) if options.jobs == 1 else in_processes(work, cases, options.jobs):
+    for found in map(work, cases) if options.workers == 1 else in_processes(work, cases, options.workers):
         done.append(found)
         on_done(1)
     return list(zip(*done, strict=True))
 
 
-def _best_plans(stream: JobStream, time_limit_s: float, case: tuple[int, Sequence[A2haRun]]) -> list[NotKnowing]:
+def _best_plans(stream: Stream, time_limit_s: float, case: tuple[int, Sequence[A2haRun]]) -> list[NotKnowing]:
     seed, runs = case
-    [drawn] = draws(stream, [seed])
-    seconds = run_times_s(drawn)
+    [sampled] = draws(stream, [seed])
+    seconds = run_times_s(sampled)
     unit_s, boot_s = stream.block_s, stream.creation_overhead_s
     fewest = fewest_paid_units(seconds, unit_s, boot_s)
     found = []

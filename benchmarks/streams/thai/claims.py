@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ....core.statistics import Estimate, ratio_of
-from ....replay.streams.outcome import JobOutcome
+from ....replay.streams.outcome import StreamOutcome
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .printed import Quantity, ThaiFigures
 from .runs import KNOWN, UNKNOWN, ThaiRuns, cost_usd, late_tasks
@@ -76,7 +76,7 @@ def _against(
     runs: ThaiRuns,
     policies: Sequence[str],
     others: Sequence[str],
-    metric: Callable[[JobOutcome], float],
+    metric: Callable[[StreamOutcome], float],
     decide: Callable[[Estimate], Verdict],
     digits: int,
 ) -> list[_Found]:
@@ -89,7 +89,7 @@ def _against(
     return found
 
 
-def _means(runs: ThaiRuns, policies: Sequence[str], metric: Callable[[JobOutcome], float], digits: int) -> str:
+def _means(runs: ThaiRuns, policies: Sequence[str], metric: Callable[[StreamOutcome], float], digits: int) -> str:
     return "; ".join(f"{policy} {show(runs.approaches[policy].mean(metric), digits)}" for policy in policies)
 
 
@@ -180,7 +180,7 @@ def _twice(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     )
 
 
-def _types_used(run: JobOutcome) -> float:
+def _types_used(run: StreamOutcome) -> float:
     return sum(number > 0 for number in run.blocks.values())
 
 

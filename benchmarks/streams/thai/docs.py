@@ -1,4 +1,4 @@
-"""The section on Thai et al. in docs/job_streams.md: ``python -m spotbag.benchmarks.streams.thai.docs FILE``.
+"""The section on Thai et al. in docs/streams.md: ``python -m spotbag.benchmarks.streams.thai.docs FILE``.
 
 It is written between two marks, or at the end of a file without them; its pictures go beside the file.
 """
@@ -36,7 +36,7 @@ _PICTURES = {
     "thai-sampling": "Cost, late tasks, violation cost and excluded types over the length of the sampling phase",
 }
 
-_JOBS = 2
+_WORKERS = 2
 
 _TABLE_3 = (
     ("cost ($)", "cost_usd", 3),
@@ -62,7 +62,7 @@ _RATIOS = {
 _INTRODUCTION = """## Thai et al., beside the printed figures
 
 ```bash
-spotbag bench thai --jobs 2 --plots pictures    # Table 3, Figs 2 to 5 and a sweep of the sampling phase: a minute
+spotbag bench thai --workers 2 --plots pictures    # Table 3, Figs 2 to 5 and a sweep of the sampling phase: a minute
 ```
 
 replays `thai/table2`, the six jobs of the paper, under its eight approaches, all with the same draws of the run times,
@@ -135,8 +135,8 @@ def main(arguments: Sequence[str]) -> None:
     """Write the section into the file that is named."""
     path = Path(arguments[0])
     prepare_pictures(str(path.parent))
-    result = bench_thai(ThaiOptions(jobs=_JOBS))
-    write_section(path, "Job streams", section(result))
+    result = bench_thai(ThaiOptions(workers=_WORKERS))
+    write_section(path, "Streams", section(result))
     write_pictures(PICTURES, result.rows, path.parent, tuple(_PICTURES))
 
 

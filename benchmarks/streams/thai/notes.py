@@ -59,11 +59,12 @@ def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> str:
     ours = runs.approaches["large.4"]
     mean = ours.statistic(lambda run: sum(run.blocks.values())).value
     together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.outcomes)
-    kept = "; ours all end with the last task" if together else ""
+    retained = "; ours all end with the last task" if together else ""
     return (
         "A fixed setting pays whole blocks, so a last task shortly before or after the end of a block makes a jump. "
         f"The printed cost of large.4 is that of {printed * figures.runs:.0f} blocks in {figures.runs} runs, no "
-        f"multiple of {vms}: its VMs did not all end in the same block{kept}. It pays {printed / vms:.2f} blocks of a "
+        f"multiple of {vms}: its VMs did not all end in the same block{retained}. It "
+        f"pays {printed / vms:.2f} blocks of a "
         f"VM there, {mean / vms:.2f} here."
     )
 

@@ -1,4 +1,4 @@
-"""The tables and figures of Thai et al. on our job stream, beside what is printed."""
+"""The tables and figures of Thai et al. on our stream, beside what is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of Thai et al.: their job stream under all approaches, and ``unknown`` with samples of several lengths."""
+"""The runs of Thai et al.: their stream under all approaches, and ``unknown`` with samples of several lengths."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from ....core.processes import in_processes
 from ....core.statistics import Estimate, Statistic, mean_of, quotient
 from ....instances.streams.draws import draw_jobs
-from ....instances.streams.stream import JobStream
-from ....instances.streams.stream_files import library_job_stream
-from ....replay.streams.engine import JobReplay
-from ....replay.streams.outcome import JobOutcome, violation_cost_usd
+from ....instances.streams.stream import Stream
+from ....instances.streams.stream_files import library_stream
+from ....replay.streams.engine import StreamReplay
+from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
 from ....replay.streams.policies.unknown import Sampling, Unknown
-from ....replay.streams.runs import replay_jobs
+from ....replay.streams.runs import replay_stream
 from ...paper import NOTHING, OnDays
 from .printed import Quantity, RatioUnit, ThaiFigures
 
@@ -40,13 +40,13 @@ class ThaiOptions:
         Draws of the run times, the same for all approaches.
     seed : int
         Of the first draw.
-    jobs : int
+    workers : int
         Processes.
     """
 
     runs: int = 200
     seed: int = 0
-    jobs: int = 1
+    workers: int = 1
 
     def about(self) -> dict[str, Any]:
         """Return what a file of results says of them; the number of processes changes nothing."""
@@ -61,18 +61,18 @@ class Approach:
     ----------
     policy : str
         The policy.
-    outcomes : tuple of JobOutcome
+    outcomes : tuple of StreamOutcome
         One for each draw.
     """
 
     policy: str
-    outcomes: tuple[JobOutcome, ...]
+    outcomes: tuple[StreamOutcome, ...]
 
-    def statistic(self, metric: Callable[[JobOutcome], float]) -> Statistic:
+    def statistic(self, metric: Callable[[StreamOutcome], float]) -> Statistic:
         """Mean of a number over the runs."""
         return mean_of([metric(run) for run in self.outcomes])
 
-    def mean(self, metric: Callable[[JobOutcome], float]) -> Estimate:
+    def mean(self, metric: Callable[[StreamOutcome], float]) -> Estimate:
         """Mean of a number over the runs, with its interval."""
         return self.statistic(metric).estimate
 
@@ -122,7 +122,7 @@ class ThaiRuns:
 
     Attributes
     ----------
-    stream : JobStream
+    stream : Stream
         The jobs.
     approaches : dict of str to Approach
         By policy, in the order of Table 3.
@@ -132,12 +132,12 @@ class ThaiRuns:
         `VARIANTS` by name.
     """
 
-    stream: JobStream
+    stream: Stream
     approaches: dict[str, Approach]
     sweep: dict[float, SampledRuns]
     variants: dict[str, Approach]
 
-    def less(self, policy: str, other: str, metric: Callable[[JobOutcome], float]) -> Estimate:
+    def less(self, policy: str, other: str, metric: Callable[[StreamOutcome], float]) -> Estimate:
         """Mean of a policy less that of another, run by run."""
         return (self.approaches[policy].statistic(metric) - self.approaches[other].statistic(metric)).estimate
 
@@ -160,12 +160,12 @@ class ThaiRuns:
         return NOTHING if found is None else Statistic(found.value - base, found.influence).estimate
 
 
-def cost_usd(run: JobOutcome) -> float:
+def cost_usd(run: StreamOutcome) -> float:
     """Cost of a run."""
     return run.cost_usd
 
 
-def late_tasks(run: JobOutcome) -> float:
+def late_tasks(run: StreamOutcome) -> float:
     """Tasks of a run that did not finish by the deadline of their job."""
     return run.late_tasks + run.unfinished_tasks
 
@@ -183,13 +183,13 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
     KeyboardInterrupt
         If the user ended it: means of fewer runs than asked for would not be comparable.
     """
-    stream = library_job_stream(STREAM)
-    found = replay_jobs(
+    stream = library_stream(STREAM)
+    found = replay_stream(
         stream,
         (*figures.policies, *VARIANTS),
         options.runs,
         seed=options.seed,
-        jobs=options.jobs,
+        workers=options.workers,
         on_run=lambda done: on_runs(done, "all approaches"),
     )
     if found.interrupted:
@@ -207,28 +207,28 @@ def sampling_name(fraction: float) -> str:
     return f"sampling {100 * fraction:g} %"
 
 
-def _sampled(stream: JobStream, fraction: float, options: ThaiOptions, on_runs: OnDays) -> SampledRuns:
+def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnDays) -> SampledRuns:
     last = options.seed + options.runs
     batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
     work = partial(_batch, stream, fraction)
-    done: list[tuple[JobOutcome, int, float | None]] = []
-    for rows in map(work, batches) if options.jobs == 1 else in_processes(work, batches, options.jobs):
+    done: list[tuple[StreamOutcome, int, float | None]] = []
+    for rows in map(work, batches) if options.workers == 1 else in_processes(work, batches, options.workers):
         done += rows
         on_runs(len(rows), sampling_name(fraction))
     outcomes, excluded, errors = zip(*done, strict=True)
     return SampledRuns(Approach(UNKNOWN, outcomes), excluded, errors)
 
 
-def _batch(stream: JobStream, fraction: float, seeds: Sequence[int]) -> list[tuple[JobOutcome, int, float | None]]:
+def _batch(stream: Stream, fraction: float, seeds: Sequence[int]) -> list[tuple[StreamOutcome, int, float | None]]:
     rows = []
     for seed in seeds:
         policy = Unknown(Sampling(fraction))
-        outcome = JobReplay(draw_jobs(stream, seed), policy).run()
+        outcome = StreamReplay(draw_jobs(stream, seed), policy).run()
         rows.append((outcome, *_learnt(stream, policy)))
     return rows
 
 
-def _learnt(stream: JobStream, policy: Unknown) -> tuple[int, float | None]:
+def _learnt(stream: Stream, policy: Unknown) -> tuple[int, float | None]:
     """What a policy has learnt of the applications on the types that can run them; see `SampledRuns`."""
     first = {job.application: index for index, job in reversed(list(enumerate(stream.jobs_by_submission)))}
     excluded, errors = 0, []

@@ -1,4 +1,4 @@
-"""The policies for job streams, by their names."""
+"""The policies for streams, by their names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from functools import partial
 from ....core.errors import InputError, Issue
 from ....core.wording import counted
 from ....instances.streams.draws import most_vms_of_a_type
-from ....instances.streams.stream import JobStream
-from ..policy import JobPolicy
+from ....instances.streams.stream import Stream
+from ..policy import StreamPolicy
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks
@@ -53,10 +53,10 @@ def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
         raise InputError("a2ha", wrong) from None
 
 
-def job_policies(
-    stream: JobStream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
-) -> list[Callable[[], JobPolicy]]:
-    """Return what makes each of several policies; see `job_policy`.
+def stream_policies(
+    stream: Stream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> list[Callable[[], StreamPolicy]]:
+    """Return what makes each of several policies; see `stream_policy`.
 
     Raises
     ------
@@ -65,11 +65,11 @@ def job_policies(
     """
     if isinstance(names, str):
         raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
-    makers: list[Callable[[], JobPolicy]] = []
+    makers: list[Callable[[], StreamPolicy]] = []
     issues: list[Issue] = []
     for name in names:
         try:
-            makers.append(job_policy(stream, name, sampling, a2ha))
+            makers.append(stream_policy(stream, name, sampling, a2ha))
         except InputError as error:
             issues += error.issues
     if issues:
@@ -77,14 +77,14 @@ def job_policies(
     return makers
 
 
-def job_policy(
-    stream: JobStream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
-) -> Callable[[], JobPolicy]:
+def stream_policy(
+    stream: Stream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> Callable[[], StreamPolicy]:
     """Return what makes a policy by its name: each replay needs a fresh one.
 
     Parameters
     ----------
-    stream : JobStream
+    stream : Stream
         The stream that it is for.
     name : str
         One of `KNOWING_POLICIES` or `SAMPLING_POLICIES`, ``a2ha``, or a fixed fleet: a VM type, or what follows the
@@ -125,7 +125,7 @@ def job_policy(
     return lambda: FixedFleet(name, types[0], count)
 
 
-def _demand_type_for_all(stream: JobStream, policy: str, type_index: int) -> None:
+def _demand_type_for_all(stream: Stream, policy: str, type_index: int) -> None:
     """Refuse a policy that rents VMs of one type only, if some job cannot run there."""
     vm_type = stream.type_names[type_index]
     used = [stream.application(name) for name in dict.fromkeys(job.application for job in stream.jobs)]
@@ -143,7 +143,7 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
     return [index for index, name in enumerate(names) if name.rsplit(".", 1)[-1] == wanted]
 
 
-def _hint(stream: JobStream, name: str) -> str:
+def _hint(stream: Stream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
     names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
     several = name.split(",")

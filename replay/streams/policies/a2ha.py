@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from ....core.errors import InputError, Issue
-from ..policy import JobPolicy
+from ..policy import StreamPolicy
 
 if TYPE_CHECKING:
-    from ..engine import JobReplay
-    from ..vm import JobVm
+    from ..engine import StreamReplay
+    from ..vm import StreamVm
 
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 
@@ -92,12 +92,12 @@ class A2haSettings:
 class _Host:
     """A host: until when it is to stay, and until when it counts on having work."""
 
-    vm: JobVm
+    vm: StreamVm
     stays_until_s: int
     works_until_s: int
 
 
-class A2ha(JobPolicy):
+class A2ha(StreamPolicy):
     """Predict how many hosts are needed, after each finished task and periodically.
 
     Hosts are VMs of the first type of the stream; all jobs are one bag. Tasks are selected at random (section 3.2), by
@@ -148,14 +148,14 @@ class A2ha(JobPolicy):
         self._interrupted = 0
         self._wasted_s = 0
 
-    def begin(self, replay: JobReplay) -> None:
+    def begin(self, replay: StreamReplay) -> None:
         """Prepare the random selection, and what a unit is worth."""
-        self._rng = np.random.default_rng([2011, replay.drawn.seed])
+        self._rng = np.random.default_rng([2011, replay.sampled.seed])
         stream = replay.stream
         self._first_unit_s = (stream.creation_overhead_s // stream.block_s + 1) * stream.block_s
         self._usable_s = self._first_unit_s - stream.creation_overhead_s
 
-    def counts(self, replay: JobReplay) -> dict[str, int]:
+    def counts(self, replay: StreamReplay) -> dict[str, int]:
         """Hosts in all, those that never ran a task, and what Table 1 counts."""
         return {
             "hosts": len(replay.vms),
@@ -167,9 +167,9 @@ class A2ha(JobPolicy):
 
     # --------------------------------------------------------- tasks for hosts
 
-    def submitted(self, replay: JobReplay, job: int) -> None:
+    def submitted(self, replay: StreamReplay, job: int) -> None:
         """Put the tasks into the bag, in random order; if there is no host, create the initial ones."""
-        tasks = replay.drawn.tasks(job)
+        tasks = replay.sampled.tasks(job)
         self._n_tasks += len(tasks)
         self._tasks.extend(tasks)
         self._rng.shuffle(self._tasks)
@@ -180,25 +180,25 @@ class A2ha(JobPolicy):
         self._occupy(replay)
         self._tick_later(replay)
 
-    def idle(self, replay: JobReplay, vm: JobVm) -> None:
+    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Give the host the next task, unless its time is up: that is decided in a moment, at the same second."""
         if self._tasks and replay.now_s < self._hosts[vm.index].stays_until_s:
             replay.assign(self._tasks.pop(), vm)
 
-    def _occupy(self, replay: JobReplay) -> None:
+    def _occupy(self, replay: StreamReplay) -> None:
         for host in self._hosts.values():
             if host.vm.idle:
                 self.idle(replay, host.vm)
 
     # -------------------------------------------------------------- prediction
 
-    def finished(self, replay: JobReplay, vm: JobVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
         """Predict anew with the average of the finished tasks (Fig. 3, lines 1 to 4)."""
         self._finished += 1
         self._total_s += took_s
         self._predict(replay, self._total_s, self._finished)
 
-    def woken(self, replay: JobReplay, datum: int) -> None:
+    def woken(self, replay: StreamReplay, datum: int) -> None:
         """Look at the tasks that run (Fig. 7), or decide whether a host takes on another unit (section 3.5)."""
         if datum != TICK:
             self._time_is_up(replay, replay.vms[datum])
@@ -211,13 +211,13 @@ class A2ha(JobPolicy):
             self._predict(replay, self._total_s + sum_s, self._finished + count)
         self._tick_later(replay)
 
-    def _tick_later(self, replay: JobReplay) -> None:
+    def _tick_later(self, replay: StreamReplay) -> None:
         if not self._ticking and self._finished < self._n_tasks:
             self._ticking = True
             period_s = self.settings.period_s
             replay.wake_at((replay.now_s // period_s + 1) * period_s, TICK)
 
-    def _predict(self, replay: JobReplay, total_s: int, count: int) -> None:
+    def _predict(self, replay: StreamReplay, total_s: int, count: int) -> None:
         """Create the hosts that are necessary if tasks take ``total_s / count`` (Fig. 3, lines 6 to 11, and Fig. 5)."""
         settings, now_s = self.settings, replay.now_s
         possible = 0
@@ -244,7 +244,7 @@ class A2ha(JobPolicy):
         for host in self._hosts.values():
             self._let_stay(replay, host, host.vm.requested_s + self._first_unit_s + replay.stream.block_s)
 
-    def _too_many(self, replay: JobReplay, create: int) -> bool:
+    def _too_many(self, replay: StreamReplay, create: int) -> bool:
         """Whether so many more hosts are too many for the number of tasks (section 3.6)."""
         new = len(replay.vms) - self._initial + create
         match self.settings.long_tasks:
@@ -259,13 +259,13 @@ class A2ha(JobPolicy):
 
     # ------------------------------------------------------------------- hosts
 
-    def _create(self, replay: JobReplay, count: int) -> None:
+    def _create(self, replay: StreamReplay, count: int) -> None:
         for _ in range(count):
             vm = replay.start_vm(0)
             host = self._hosts[vm.index] = _Host(vm, vm.ready_s, vm.ready_s)
             self._let_stay(replay, host, vm.requested_s + self._first_unit_s)
 
-    def _let_stay(self, replay: JobReplay, host: _Host, until_s: int) -> None:
+    def _let_stay(self, replay: StreamReplay, host: _Host, until_s: int) -> None:
         """Let a host stay until a time, if it does not anyway; the first part of what that adds is for work."""
         if until_s > host.stays_until_s:
             added_s = until_s - host.stays_until_s
@@ -275,7 +275,7 @@ class A2ha(JobPolicy):
             host.stays_until_s = until_s
             replay.wake_at(until_s, host.vm.index)
 
-    def _time_is_up(self, replay: JobReplay, vm: JobVm) -> None:
+    def _time_is_up(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Stop a host, or let it take on another unit (section 3.5)."""
         host = self._hosts.get(vm.index)
         if host is None or replay.now_s < host.stays_until_s:
@@ -288,7 +288,7 @@ class A2ha(JobPolicy):
             self._stop(replay, vm)
         self._occupy(replay)
 
-    def _goes_on(self, replay: JobReplay, vm: JobVm) -> bool:
+    def _goes_on(self, replay: StreamReplay, vm: StreamVm) -> bool:
         if vm.task is None and not self._tasks:
             return False
         if len(self._hosts) == 1 or self._refused:
@@ -297,7 +297,7 @@ class A2ha(JobPolicy):
             return True
         return vm.task is not None and (replay.now_s - vm.started_s) * self._finished >= self._total_s
 
-    def _interrupt(self, replay: JobReplay, vm: JobVm) -> None:
+    def _interrupt(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Put the task of a host back into the bag; what it has done is lost."""
         self._interrupted += 1
         self._wasted_s += replay.now_s - vm.started_s
@@ -305,10 +305,10 @@ class A2ha(JobPolicy):
         replay.take_back(task, vm)
         self._tasks.insert(int(self._rng.integers(len(self._tasks) + 1)), task)
 
-    def block_ended(self, replay: JobReplay, vm: JobVm) -> None:
+    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Stop a host without a task: it would be paid for nothing."""
         self._stop(replay, vm)
 
-    def _stop(self, replay: JobReplay, vm: JobVm) -> None:
+    def _stop(self, replay: StreamReplay, vm: StreamVm) -> None:
         del self._hosts[vm.index]
         replay.terminate(vm)

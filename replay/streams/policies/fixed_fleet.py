@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ..policy import JobPolicy
+from ..policy import StreamPolicy
 
 if TYPE_CHECKING:
-    from ..engine import JobReplay
-    from ..vm import JobVm
+    from ..engine import StreamReplay
+    from ..vm import StreamVm
 
 
-class FixedFleet(JobPolicy):
+class FixedFleet(StreamPolicy):
     """Rent so many VMs of a type at the start, keep them to the end, and give every idle VM the next task.
 
     Parameters
@@ -32,14 +32,14 @@ class FixedFleet(JobPolicy):
         self._tasks: deque[int] = deque()
         self._next = 0
 
-    def begin(self, replay: JobReplay) -> None:
+    def begin(self, replay: StreamReplay) -> None:
         """Rent the VMs."""
         for _ in range(self._count):
             replay.start_vm(self._type_index)
 
-    def submitted(self, replay: JobReplay, job: int) -> None:
+    def submitted(self, replay: StreamReplay, job: int) -> None:
         """Give tasks to the VMs that are idle, in turns."""
-        self._tasks.extend(replay.drawn.tasks(job))
+        self._tasks.extend(replay.sampled.tasks(job))
         first = self._next
         for turn in range(first, first + self._count):
             vm = replay.vms[turn % self._count]
@@ -47,7 +47,7 @@ class FixedFleet(JobPolicy):
                 replay.assign(self._tasks.popleft(), vm)
                 self._next = (turn + 1) % self._count
 
-    def idle(self, replay: JobReplay, vm: JobVm) -> None:
+    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
         """Give the VM the next task."""
         if self._tasks:
             replay.assign(self._tasks.popleft(), vm)

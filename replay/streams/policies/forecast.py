@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..engine import JobReplay
-    from ..vm import JobVm
+    from ..engine import StreamReplay
+    from ..vm import StreamVm
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Forecast:
         VMs that are kept busy by tasks nobody knows the run time of, and until when; by index.
     """
 
-    def __init__(self, replay: JobReplay) -> None:
+    def __init__(self, replay: StreamReplay) -> None:
         self._replay = replay
         self._exact: list[list[Fraction | None]] = [[None] * len(replay.stream.vm_types) for _ in replay.jobs]
         self._seconds = [[math.inf] * len(replay.stream.vm_types) for _ in replay.jobs]
@@ -67,12 +67,12 @@ class Forecast:
         """Expected run time of a task of a job on each type, exactly."""
         return self._exact[job]
 
-    def left_s(self, task: int, vm: JobVm) -> float:
+    def left_s(self, task: int, vm: StreamVm) -> float:
         """Expected run time of what is left of a task on a VM."""
         expected = self._seconds[self._replay.job_of[task]][vm.type_index]
         return max(expected - self._replay.done_s(task, vm), 0.0)
 
-    def next_start_s(self, vm: JobVm) -> float:
+    def next_start_s(self, vm: StreamVm) -> float:
         """When a VM is expected to start the first task of its queue."""
         now_s = self._replay.now_s
         if vm.index in self.held_until_s:
@@ -81,7 +81,7 @@ class Forecast:
             return max(vm.ready_s, now_s)
         return max(vm.started_s + self.left_s(vm.task, vm), now_s)
 
-    def finish_times_s(self, vm: JobVm) -> list[tuple[int, float]]:
+    def finish_times_s(self, vm: StreamVm) -> list[tuple[int, float]]:
         """Unfinished tasks of a VM, and when each is expected to finish: the one that runs first."""
         clock = self.next_start_s(vm)
         result = []
@@ -96,7 +96,7 @@ class Forecast:
                 result.append((task, clock))
         return result
 
-    def first_late_task(self, vm: JobVm) -> int | None:
+    def first_late_task(self, vm: StreamVm) -> int | None:
         """First task that waits for a VM and is expected to finish after its deadline.
 
         The queue is gone through only if it has changed or the VM is so late that it matters.
@@ -118,12 +118,12 @@ class Forecast:
         self._checked[vm.index] = _Checked(vm.changes, self._lessons, total_s, clock, slack_s)
         return None
 
-    def free_s(self, vm: JobVm) -> float:
+    def free_s(self, vm: StreamVm) -> float:
         """When a VM is expected to have finished all it has."""
         finish = self.finish_times_s(vm)
         return finish[-1][1] if finish else self.next_start_s(vm)
 
-    def permissible_delay_s(self, vm: JobVm) -> float:
+    def permissible_delay_s(self, vm: StreamVm) -> float:
         """How long all tasks of a VM can be delayed without missing a deadline (section 4.2.1); infinite if idle."""
         jobs, job_of = self._replay.jobs, self._replay.job_of
         finish = self.finish_times_s(vm)

@@ -12,13 +12,13 @@ from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import size_job
 
 if TYPE_CHECKING:
-    from ..engine import JobReplay
-    from ..vm import JobVm
+    from ..engine import StreamReplay
+    from ..vm import StreamVm
     from .forecast import Forecast
 
 if TYPE_CHECKING:
-    from ..engine import JobReplay
-    from ..vm import JobVm
+    from ..engine import StreamReplay
+    from ..vm import StreamVm
     from .forecast import Forecast
 
 _NOISE_S = 1e-6
@@ -26,13 +26,13 @@ _NOISE_S = 1e-6
 
 
 def schedule_job(
-    replay: JobReplay, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
+    replay: StreamReplay, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
 ) -> None:
     """Assign tasks of a job to existing VMs, then to new ones (Algorithm 1).
 
     Parameters
     ----------
-    replay : JobReplay
+    replay : StreamReplay
         The replay.
     forecast : Forecast
         What the policy expects; it knows the job.
@@ -60,7 +60,7 @@ def schedule_job(
 class _Bag:
     """Tasks to be assigned; one that was suspended on a VM goes back there first, where it need not start anew."""
 
-    def __init__(self, replay: JobReplay, tasks: Iterable[int]) -> None:
+    def __init__(self, replay: StreamReplay, tasks: Iterable[int]) -> None:
         self._replay = replay
         self._tasks = deque(tasks)
         self._left = set(self._tasks)
@@ -72,7 +72,7 @@ class _Bag:
     def __len__(self) -> int:
         return len(self._left)
 
-    def assign_one(self, vm: JobVm) -> None:
+    def assign_one(self, vm: StreamVm) -> None:
         """Assign a task to a VM."""
         task = self._next(self._suspended_on.get(vm.index))
         if task is None:
@@ -91,7 +91,7 @@ class _Bag:
 
 
 def _use_existing(
-    replay: JobReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
+    replay: StreamReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
 ) -> None:
     """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
 
@@ -119,7 +119,7 @@ def _use_existing(
         heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
 
 
-def _model_6(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
+def _model_6(replay: StreamReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
     """VMs of each type that Model 6 asks for (lines 5 and 6); None if none can finish a task by the deadline."""
     stream = replay.stream
     choices = tuple(
@@ -133,7 +133,7 @@ def _model_6(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> l
     return list(sizing.counts.values()) if sizing.status == "optimal" else None
 
 
-def _too_late(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
+def _too_late(replay: StreamReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
     """Choose VMs where none can finish a task by the deadline: of the fastest type, for as few blocks as a task needs.
 
     The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs
@@ -148,7 +148,7 @@ def _too_late(replay: JobReplay, forecast: Forecast, job: int, n_tasks: int) -> 
     return [-(-n_tasks // tasks_each) if index == fastest else 0 for index in range(len(seconds))]
 
 
-def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[JobVm]) -> None:
+def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[StreamVm]) -> None:
     """Deal the tasks to new VMs, each to where it finishes first: the even load that eq. 5 assumes."""
     ends = [(vm.ready_s + forecast.runtime_s(job, vm.type_index), place) for place, vm in enumerate(vms)]
     heapq.heapify(ends)
@@ -158,7 +158,7 @@ def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[JobVm]) -> None:
         heapq.heapreplace(ends, (end_s + forecast.runtime_s(job, vms[place].type_index), place))
 
 
-def reassign(replay: JobReplay, forecast: Forecast) -> int:
+def reassign(replay: StreamReplay, forecast: Forecast) -> int:
     """Move from each VM the first task that is expected to be late, to the VM with the largest permissible delay.
 
     Only what waits is moved: a task that runs would lose what it has done. The task is the next that the receiver
@@ -186,8 +186,13 @@ def reassign(replay: JobReplay, forecast: Forecast) -> int:
 
 
 def _target(
-    replay: JobReplay, forecast: Forecast, task: int, source: JobVm, vms: list[JobVm], delay_s: dict[int, float]
-) -> JobVm | None:
+    replay: StreamReplay,
+    forecast: Forecast,
+    task: int,
+    source: StreamVm,
+    vms: list[StreamVm],
+    delay_s: dict[int, float],
+) -> StreamVm | None:
     """VM with the largest permissible delay of those that can take a task (line 5); ``delay_s`` is what is known."""
     job = replay.job_of[task]
     best, best_delay = None, -math.inf

@@ -17,7 +17,7 @@ from .tables import (
 if TYPE_CHECKING:
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
-    from ..instances.streams.stream import JobStream
+    from ..instances.streams.stream import Stream
 
 InstanceArgument: TypeAlias = Annotated[
     str,
@@ -67,12 +67,12 @@ def load_instance(argument: str) -> Instance:
     return instance
 
 
-def load_job_stream(argument: str) -> JobStream:
+def load_stream(argument: str) -> Stream:
     """Load a stream of jobs by path, ``-`` or library name."""
-    from ..instances.library import job_stream_names
-    from ..instances.streams.stream_files import library_job_stream, read_job_stream
+    from ..instances.library import stream_names
+    from ..instances.streams.stream_files import library_stream, read_stream
 
-    return read_job_stream(argument) if _is_path(argument, job_stream_names()) else library_job_stream(argument)
+    return read_stream(argument) if _is_path(argument, stream_names()) else library_stream(argument)
 
 
 def load_platform(argument: str) -> Platform:
@@ -142,7 +142,7 @@ def print_json(value: Any) -> None:
 
 
 def print_story(lines: Iterable[str]) -> None:
-    """Print what `tell_story` tells; on a terminal, lines go on below the words, not below the times."""
+    """Print what `describe_trace` tells; on a terminal, lines go on below the words, not below the times."""
     from textwrap import fill
 
     width = terminal_width()

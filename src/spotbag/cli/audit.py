@@ -35,7 +35,7 @@ def audit_command(
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
-    Of plans, of job streams and of jobs on hybrid platforms: bills, times, saved work, memory, cores, queues, credits,
+    Of plans, of streams and of jobs on hybrid platforms: bills, times, saved work, memory, cores, queues, credits,
     processors of clusters and all figures are worked out again from the events; every broken rule is listed with its
     amount. Exit code 0: correct; 1: not correct; 2: bad input.
     """

@@ -37,7 +37,7 @@ class Scales(StrEnum):
 
 RunsOption = Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Days of each cell.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the days, and of plans that use one.")]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")]
+WorkersOption = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
 RateScaleOption = Annotated[
     float, typer.Option("--rate-scale", metavar="R", min=0.01, help="Multiplies the rates of all scenarios.")
 ]
@@ -54,11 +54,11 @@ OutOption = Annotated[
 ]
 
 
-@app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --jobs 2 --out hads.csv")
+@app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --workers 2 --out hads.csv")
 def hads_command(
     runs: RunsOption = 200,
     seed: SeedOption = 0,
-    jobs: JobsOption = 1,
+    workers: WorkersOption = 1,
     rate_scale: RateScaleOption = 1.0,
     d_spot: DSpotOption = DSpot.PRINTED,
     out: OutOption = None,
@@ -67,15 +67,15 @@ def hads_command(
     """Tables 9 to 11 and Figs 8 to 12 of HADS, and what the paper says of them."""
     from ..benchmarks.bags.hads.rows import bench_hads, n_hads_days
 
-    options = _options(runs, seed, jobs, rate_scale, d_spot)
+    options = _options(runs, seed, workers, rate_scale, d_spot)
     _report(lambda on_days: bench_hads(options, on_days), n_hads_days(options), out, as_json)
 
 
-@app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --jobs 2 --out burst-hads.csv")
+@app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")
 def burst_hads_command(
     runs: RunsOption = 200,
     seed: SeedOption = 0,
-    jobs: JobsOption = 1,
+    workers: WorkersOption = 1,
     rate_scale: RateScaleOption = 1.0,
     d_spot: DSpotOption = DSpot.PRINTED,
     scales: Annotated[
@@ -92,15 +92,15 @@ def burst_hads_command(
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
     from ..benchmarks.bags.burst_hads.rows import bench_burst_hads, n_burst_hads_days
 
-    options = _options(runs, seed, jobs, rate_scale, d_spot)
+    options = _options(runs, seed, workers, rate_scale, d_spot)
     _report(lambda on_days: bench_burst_hads(options, scales.value, on_days), n_burst_hads_days(options), out, as_json)
 
 
-@app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --jobs 2 --plots pictures")
+@app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --workers 2 --plots pictures")
 def thai_command(
     runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=2, help="Draws of the run times.")] = 200,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first draw.")] = 0,
-    jobs: JobsOption = 1,
+    workers: WorkersOption = 1,
     plots: Annotated[
         str | None, typer.Option("--plots", metavar="FOLDER", help="Draw Figs 2 to 5 and the sampling sweep there.")
     ] = None,
@@ -112,15 +112,15 @@ def thai_command(
     from ..benchmarks.streams.thai.rows import bench_thai
     from ..benchmarks.streams.thai.runs import ThaiOptions, n_thai_runs
 
-    options = ThaiOptions(runs, seed, jobs)
+    options = ThaiOptions(runs, seed, workers)
     _report(lambda on_runs: bench_thai(options, on_runs), n_thai_runs(options), out, as_json, plots, PICTURES)
 
 
-@app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --jobs 2 --plots pictures")
+@app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
 def a2ha_command(
     runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=1, help="Orderings of the tasks.")] = 200,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first ordering.")] = 0,
-    jobs: JobsOption = 1,
+    workers: WorkersOption = 1,
     optimum_time: Annotated[
         float,
         typer.Option(
@@ -138,15 +138,15 @@ def a2ha_command(
     from ..benchmarks.streams.a2ha.rows import bench_a2ha
     from ..benchmarks.streams.a2ha.runs import A2haOptions, n_a2ha_runs
 
-    options = A2haOptions(runs, seed, jobs, optimum_time)
+    options = A2haOptions(runs, seed, workers, optimum_time)
     _report(lambda on_runs: bench_a2ha(options, on_runs), n_a2ha_runs(options), out, as_json, plots, PICTURES)
 
 
-@app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --jobs 2 --plots pictures")
+@app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --workers 2 --plots pictures")
 def caron_command(
     runs: Annotated[int, typer.Option("--runs", "-n", metavar="N", min=2, help="Draws of each set of jobs.")] = 20,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first draw.")] = 0,
-    jobs: JobsOption = 1,
+    workers: WorkersOption = 1,
     numbers: Annotated[
         list[int] | None,
         typer.Option(
@@ -168,14 +168,14 @@ def caron_command(
     from ..benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
     from ..benchmarks.platforms.caron.runs import NUMBERS, CaronOptions
 
-    options = CaronOptions(runs, seed, jobs, tuple(sorted(set(numbers))) if numbers else NUMBERS)
+    options = CaronOptions(runs, seed, workers, tuple(sorted(set(numbers))) if numbers else NUMBERS)
     _report(lambda on_runs: bench_caron(options, on_runs), n_caron_steps(options), out, as_json, plots, PICTURES)
 
 
-def _options(runs: int, seed: int, jobs: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
+def _options(runs: int, seed: int, workers: int, rate_scale: float, d_spot: DSpot) -> DayOptions:
     from ..benchmarks.bags.paper_days import DayOptions
 
-    return DayOptions(runs, seed, jobs, rate_scale, d_spot.value)
+    return DayOptions(runs, seed, workers, rate_scale, d_spot.value)
 
 
 def _report(

@@ -33,7 +33,7 @@ class Document(StrEnum):
 @app.command("list", epilog="Example:  spotbag instance list")
 def list_command(as_json: JsonOption = False) -> None:
     """List the library instances, and name its streams of jobs and its hybrid platforms."""
-    from ..instances.library import job_stream_names, library_instance, library_names, platform_names
+    from ..instances.library import library_instance, library_names, platform_names, stream_names
 
     rows = []
     for name in library_names():
@@ -51,7 +51,7 @@ def list_command(as_json: JsonOption = False) -> None:
             }
         )
     if as_json:
-        print_json({"instances": rows, "job_streams": job_stream_names(), "platforms": platform_names()})
+        print_json({"instances": rows, "streams": stream_names(), "platforms": platform_names()})
         return
     columns = [
         ("name", False),
@@ -75,7 +75,7 @@ def list_command(as_json: JsonOption = False) -> None:
         for row in rows
     ]
     print_table(make_table(columns, cells))
-    print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(job_stream_names())}")
+    print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(stream_names())}")
     print(f"Hybrid platforms, for 'spotbag platform': {', '.join(platform_names())}")
 
 
@@ -221,7 +221,7 @@ def schema_command(
     """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
     from ..instances.instance_files import instance_schema
     from ..instances.platforms.platform_files import platform_schema
-    from ..instances.streams.stream_files import job_stream_schema
+    from ..instances.streams.stream_files import stream_schema
     from ..schedules.schedule_files import schedule_schema
 
     if of is Document.TIMELINE:
@@ -232,7 +232,7 @@ def schema_command(
     schemas = {
         Document.INSTANCE: instance_schema,
         Document.SCHEDULE: schedule_schema,
-        Document.JOBS: job_stream_schema,
+        Document.JOBS: stream_schema,
         Document.PLATFORM: platform_schema,
     }
     print(schemas[of](), end="")

@@ -46,7 +46,7 @@ def happens(time_s: int, kind: str, **fields: Any) -> dict[str, Any]:
 def test_what_is_right_passes_and_can_be_written_and_read(make: Callable[[], Trace], tmp_path: Path) -> None:
     trace = make()
     assert trace.of_platform
-    assert not trace.of_jobs
+    assert not trace.of_stream
     report = audit(trace)
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(trace.end["cost"], rel=1e-12)
@@ -153,8 +153,8 @@ def test_the_second_offer_of_a_cloud_costs_the_budget_or_what_it_will() -> None:
     trace.end.update({"late_jobs": 1, "delay_s": 900, "execution_time_s": 3000 + 2700 + 900 + 6000})
     assert audit(trace).findings == ()
     trace.run["rules"]["estimates"] = "printed"  # "one" would end at its deadline, "two" would spend its budget
-    stated = [finding.message for finding in audit(trace).findings]
-    assert [message.split(";")[-1] for message in stated] == [
+    described = [finding.message for finding in audit(trace).findings]
+    assert [message.split(";")[-1] for message in described] == [
         " the rules give 3600 s and 60",
         " the rules give 3300 s and 100",
         " the rules give 11300 s and 240",
@@ -449,9 +449,9 @@ def test_messages_name_what_where_and_how_much() -> None:
 def test_nothing_but_findings_comes_of_events_in_disorder(data: st.DataObject) -> None:
     trace = data.draw(st.sampled_from(hand_made_platform_traces.ALL))()
     places = list(range(len(trace.events)))
-    told = data.draw(st.lists(st.sampled_from(places), max_size=len(places)) | st.permutations(places))
-    report = audit(Trace(trace.instance, trace.run, [trace.events[place] for place in told], trace.end))
-    if sorted(told) != places:
+    described = data.draw(st.lists(st.sampled_from(places), max_size=len(places)) | st.permutations(places))
+    report = audit(Trace(trace.instance, trace.run, [trace.events[place] for place in described], trace.end))
+    if sorted(described) != places:
         assert not report.correct
     assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings)
 

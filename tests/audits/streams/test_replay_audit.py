@@ -1,4 +1,4 @@
-"""The auditor of job streams: passes what is right, finds every change of it, and says by how much."""
+"""The auditor of streams: passes what is right, finds every change of it, and says by how much."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import hand_made_job_traces
+import hand_made_stream_traces
 import hand_made_traces
 import pytest
-from hand_made_job_traces import fixed_fleet, given_up, sampled
+from hand_made_stream_traces import fixed_fleet, given_up, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,7 +49,7 @@ def happens(time_s: int, kind: str, **fields: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ what is right
 
 
-@pytest.mark.parametrize("make", hand_made_job_traces.ALL)
+@pytest.mark.parametrize("make", hand_made_stream_traces.ALL)
 def test_what_is_right_passes_and_can_be_written_and_read(make: Callable[[], Trace], tmp_path: Path) -> None:
     trace = make()
     report = audit(trace)
@@ -199,7 +199,7 @@ def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
     return sorted(others[key] - {value})
 
 
-@pytest.mark.parametrize("make", hand_made_job_traces.ALL)
+@pytest.mark.parametrize("make", hand_made_stream_traces.ALL)
 def test_every_change_is_found(make: Callable[[], Trace]) -> None:
     count, missed = 0, []
     for name, changed in changes(make()):
@@ -277,7 +277,7 @@ def swapped(place: int) -> Change:
 
 _SPOT = {"offers": {"spot": {"price_usd_per_hour": 0.72, "limit": 1}}}
 _BOTH = {market: {"price_usd_per_hour": 0.72, "limit": 1} for market in ("spot", "on-demand")}
-_JOB_9 = hand_made_job_traces.job("j9", 7, 390, 1)
+_JOB_9 = hand_made_stream_traces.job("j9", 7, 390, 1)
 
 CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
     "order: a wake before an arrival": (sampled, [put(9, happens(150, "wake"))], {"order": 1}),
@@ -312,7 +312,10 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
     ),
     "job: never": (
         given_up,
-        [job_says(0, n_tasks=1), lambda trace: trace.run["jobs"].append(hand_made_job_traces.job("j2", 180, 400, 1))],
+        [
+            job_says(0, n_tasks=1),
+            lambda trace: trace.run["jobs"].append(hand_made_stream_traces.job("j2", 180, 400, 1)),
+        ],
         {"job": 1},
     ),
     "job: twice": (sampled, [put(10, happens(150, "submit", job="j1"))], {"job": 1}),
@@ -520,7 +523,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
 """What is changed, and the rules that are broken by it, with their amounts."""
 
 
-def test_every_rule_of_job_streams_has_a_case() -> None:
+def test_every_rule_of_streams_has_a_case() -> None:
     of_plans = {"timeline", "migration", "trigger", "steal"}
     of_platforms = {"placing", "one-place", "displacement", "promise", "processors", "machines"}
     shared = {"memory", "credits"}  # in test_auditor.py; a VM that runs one task has the memory for it
@@ -552,7 +555,7 @@ def test_a_figure_that_is_off(name: str) -> None:
     assert f"the end says {name} " in finding.message
 
 
-def test_figures_of_job_streams() -> None:
+def test_figures_of_streams() -> None:
     trace = sampled()
     trace.end["blocks"] = {"small": 8, "medium": 1}
     assert [(finding.amount, finding.unit, finding.message) for finding in audit(trace).findings] == [
@@ -563,17 +566,17 @@ def test_figures_of_job_streams() -> None:
     trace = sampled()
     del trace.end["idle_s"]
     assert [str(finding) for finding in audit(trace).findings] == [
-        "figures: the end does not say idle_s, as one of a job stream does"
+        "figures: the end does not say idle_s, as one of a stream does"
     ]
     trace = hand_made_traces.recovered()
     trace.end["returns"] = 0
     assert [str(finding) for finding in audit(trace).findings] == [
-        "figures: the end says returns, which only a replay of a job stream has"
+        "figures: the end says returns, which only a replay of a stream has"
     ]
 
 
 @pytest.mark.parametrize("kind", sorted(JOB_EVENTS))
-def test_plans_have_no_events_of_job_streams(kind: str) -> None:
+def test_plans_have_no_events_of_streams(kind: str) -> None:
     trace = hand_made_traces.recovered()
     fields = {"submit": {"job": "j"}, "wake": {}, "suspend": {"vm": "a", "task": "long", "core": 0}}
     trace.events.insert(3, happens(10, kind, **fields.get(kind, {"vm": "a", "task": "long"})))
@@ -596,7 +599,7 @@ def test_messages_name_what_where_and_how_much() -> None:
         ),
         ("suspension: what waits", "suspension: suspend of 'a#3' on v1 at 150 s: it waits on v1"),
         ("placement: from the pool", "placement: start of 'b#1' on v1 at 150 s: it is in the pool"),
-        ("kind: a steal attempt", "kind: steal-attempt of v1 at 135 s: a replay of a job stream has no such events"),
+        ("kind: a steal attempt", "kind: steal-attempt of v1 at 135 s: a replay of a stream has no such events"),
     ):
         make, changes_of_it, _ = CASES[name]
         trace = make()
@@ -633,10 +636,10 @@ def test_records_that_are_none_are_refused(change: Change, message: str) -> None
 
 @given(st.data())
 def test_nothing_but_findings_comes_of_events_in_disorder(data: st.DataObject) -> None:
-    trace = data.draw(st.sampled_from(hand_made_job_traces.ALL))()
+    trace = data.draw(st.sampled_from(hand_made_stream_traces.ALL))()
     places = list(range(len(trace.events)))
-    told = data.draw(st.lists(st.sampled_from(places), max_size=len(places)) | st.permutations(places))
-    report = audit(Trace(trace.instance, trace.run, [trace.events[place] for place in told], trace.end))
-    if sorted(told) != places:
+    described = data.draw(st.lists(st.sampled_from(places), max_size=len(places)) | st.permutations(places))
+    report = audit(Trace(trace.instance, trace.run, [trace.events[place] for place in described], trace.end))
+    if sorted(described) != places:
         assert not report.correct
     assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings)

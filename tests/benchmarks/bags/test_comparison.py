@@ -9,10 +9,7 @@ import math
 
 import pytest
 
-from spotbag.core.errors import InputError
-from spotbag.instances.bags.best_known import BestKnown, best_known
-from spotbag.instances.library import library_instance
-from spotbag.spotbag.benchmarks.bags.comparison import (
+from spotbag.benchmarks.bags.comparison import (
     Case,
     Row,
     as_object,
@@ -28,6 +25,9 @@ from spotbag.spotbag.benchmarks.bags.comparison import (
     summarise,
     total_by_method,
 )
+from spotbag.core.errors import InputError
+from spotbag.instances.bags.best_known import BestKnown, best_known
+from spotbag.instances.library import library_instance
 
 TWO_CORES = library_instance("tiny/two-cores")
 KNOWN = BestKnown(
@@ -91,7 +91,7 @@ def test_a_refusal_and_a_run_without_a_plan_become_rows_with_the_reason() -> Non
 def test_runs_in_processes_are_those_of_one_process() -> None:
     cases = make_cases({"two": TWO_CORES, "boot": library_instance("tiny/boot")}, ["greedy", "lpt"], seeds=1)
     alone = list(run_cases(cases))
-    together = in_order(run_cases(cases, jobs=2), cases)
+    together = in_order(run_cases(cases, workers=2), cases)
     assert [(one.instance, one.method, one.objective) for one in alone] == [
         (other.instance, other.method, other.objective) for other in together
     ]

@@ -9,15 +9,11 @@ import math
 
 import pytest
 
-from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
-from spotbag.heuristics.bags.d_spot import estimate_d_spot
-from spotbag.instances.library import library_instance
-from spotbag.replay.bags.runs import replay_day
-from spotbag.spotbag.benchmarks.bags.burst_hads.rows import BOTH, bench_burst_hads, n_burst_hads_days
-from spotbag.spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
-from spotbag.spotbag.benchmarks.bags.hads.rows import bench_hads, n_hads_days
-from spotbag.spotbag.benchmarks.bags.hads.runs import SCENARIOS
-from spotbag.spotbag.benchmarks.bags.paper_days import (
+from spotbag.benchmarks.bags.burst_hads.rows import BOTH, bench_burst_hads, n_burst_hads_days
+from spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
+from spotbag.benchmarks.bags.hads.rows import bench_hads, n_hads_days
+from spotbag.benchmarks.bags.hads.runs import SCENARIOS
+from spotbag.benchmarks.bags.paper_days import (
     DayOptions,
     Misses,
     collect_misses,
@@ -29,8 +25,8 @@ from spotbag.spotbag.benchmarks.bags.paper_days import (
     vms_of,
     with_paper_d_spot,
 )
-from spotbag.spotbag.benchmarks.bags.printed import burst_hads_figures, hads_figures
-from spotbag.spotbag.benchmarks.claims import (
+from spotbag.benchmarks.bags.printed import burst_hads_figures, hads_figures
+from spotbag.benchmarks.claims import (
     Claim,
     all_hold,
     is_above,
@@ -40,12 +36,16 @@ from spotbag.spotbag.benchmarks.claims import (
     show,
     verdicts_in_words,
 )
-from spotbag.spotbag.benchmarks.paper import (
+from spotbag.benchmarks.paper import (
     ComparisonRow,
     PublishedComparisonResult,
     format_result,
     format_rows_csv,
 )
+from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.runs import replay_day
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
@@ -316,13 +316,13 @@ def test_both_schedulers_have_the_plan_of_their_own_paper(burst: PublishedCompar
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(burst: PublishedComparisonResult) -> None:
-    assert bench_burst_hads(DayOptions(runs=2, jobs=2)) == burst
+    assert bench_burst_hads(DayOptions(runs=2, workers=2)) == burst
 
 
 def test_all_days_are_told(hads: PublishedComparisonResult) -> None:
-    told: list[int] = []
-    bench_burst_hads(DayOptions(runs=1), on_days=lambda done, label: told.append(done))
-    assert sum(told) == n_burst_hads_days(DayOptions(runs=1)) == 40
+    described: list[int] = []
+    bench_burst_hads(DayOptions(runs=1), on_days=lambda done, label: described.append(done))
+    assert sum(described) == n_burst_hads_days(DayOptions(runs=1)) == 40
     assert n_hads_days(FEW) == 2 * (28 + 21)
 
 

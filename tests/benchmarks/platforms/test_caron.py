@@ -9,19 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.instances.platforms.agent_trees import many_resources, regrouped
-from spotbag.instances.platforms.job_draws import JobSet
-from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.runs import replay_platform
-from spotbag.spotbag.benchmarks.claims import Claim
-from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
-from spotbag.spotbag.benchmarks.paper_pictures import write_pictures
-from spotbag.spotbag.benchmarks.paper_tables import with_section
-from spotbag.spotbag.benchmarks.platforms.caron.claims import Lower, caron_claims, compared, counted
-from spotbag.spotbag.benchmarks.platforms.caron.docs import BEGIN, END, section
-from spotbag.spotbag.benchmarks.platforms.caron.pictures import PICTURES
-from spotbag.spotbag.benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
-from spotbag.spotbag.benchmarks.platforms.caron.runs import (
+from spotbag.benchmarks.claims import Claim
+from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper_pictures import write_pictures
+from spotbag.benchmarks.paper_tables import with_section
+from spotbag.benchmarks.platforms.caron.claims import Lower, caron_claims, compared, counted
+from spotbag.benchmarks.platforms.caron.docs import BEGIN, END, section
+from spotbag.benchmarks.platforms.caron.pictures import PICTURES
+from spotbag.benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
+from spotbag.benchmarks.platforms.caron.runs import (
     MONEY,
     PATIENT,
     POLICIES,
@@ -39,7 +35,11 @@ from spotbag.spotbag.benchmarks.platforms.caron.runs import (
     measured,
     replayed,
 )
-from spotbag.spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
+from spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
+from spotbag.instances.platforms.agent_trees import many_resources, regrouped
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.replay.platforms.runs import replay_platform
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)
@@ -47,13 +47,13 @@ SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
 
 
 @pytest.fixture(scope="module")
-def told() -> list[tuple[int, str]]:
+def described() -> list[tuple[int, str]]:
     return []
 
 
 @pytest.fixture(scope="module")
-def result(told: list[tuple[int, str]]) -> PublishedComparisonResult:
-    return bench_caron(FEW, lambda done, label: told.append((done, label)))
+def result(described: list[tuple[int, str]]) -> PublishedComparisonResult:
+    return bench_caron(FEW, lambda done, label: described.append((done, label)))
 
 
 def quantity(
@@ -139,15 +139,15 @@ def test_the_counts_of_the_grid_are_of_all_its_settings(result: PublishedCompari
     assert set(sums.values()) == {12}
 
 
-def test_all_steps_are_told(result: PublishedComparisonResult, told: list[tuple[int, str]]) -> None:
-    assert sum(done for done, _ in told) == n_caron_steps(FEW)
-    assert {"6 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in told}
+def test_all_steps_are_told(result: PublishedComparisonResult, described: list[tuple[int, str]]) -> None:
+    assert sum(done for done, _ in described) == n_caron_steps(FEW)
+    assert {"6 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in described}
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes() -> None:
     options = dataclasses.replace(FEW, numbers=(6,))
-    assert bench_caron(dataclasses.replace(options, jobs=2)) == bench_caron(options)
+    assert bench_caron(dataclasses.replace(options, workers=2)) == bench_caron(options)
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
@@ -329,11 +329,11 @@ def test_a_tree_places_jobs_as_one_agent_would(trees: Sequence[TreeRuns]) -> Non
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     paths = write_pictures(PICTURES, result.rows, str(tmp_path))
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    drawn = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in drawn)
-    assert len(set(drawn)) == 6
+    sampled = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in sampled)
+    assert len(set(sampled)) == 6
     write_pictures(PICTURES, result.rows, str(tmp_path))
-    assert [Path(path).read_bytes() for path in paths] == drawn
+    assert [Path(path).read_bytes() for path in paths] == sampled
 
 
 def test_pictures_name_figures_units_and_policies(result: PublishedComparisonResult) -> None:
@@ -370,7 +370,7 @@ def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -
 
 @pytest.mark.slow
 def test_the_shipped_options_bear_out_what_the_docs_say_in_words() -> None:
-    claims = {claim.statement: claim for claim in bench_caron(CaronOptions(runs=6, jobs=2)).claims}
+    claims = {claim.statement: claim for claim in bench_caron(CaronOptions(runs=6, workers=2)).claims}
 
     def verdict(start: str) -> str:
         [claim] = [claim for statement, claim in claims.items() if statement.startswith(start)]

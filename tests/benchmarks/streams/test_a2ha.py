@@ -12,23 +12,15 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from spotbag.cli.bench import app
-from spotbag.core.statistics import sd_of
-from spotbag.instances.streams.draws import draws
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
-from spotbag.replay.streams.policies.a2ha import A2haSettings
-from spotbag.replay.streams.runs import replay_jobs
-from spotbag.solvers.streams.paid_units import least_makespan_within
-from spotbag.spotbag.benchmarks.claims import Claim
-from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
-from spotbag.spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
-from spotbag.spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
-from spotbag.spotbag.benchmarks.streams.a2ha.docs import BEGIN, END, section
-from spotbag.spotbag.benchmarks.streams.a2ha.pictures import PICTURES
-from spotbag.spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
-from spotbag.spotbag.benchmarks.streams.a2ha.rows import _true_optimum, bench_a2ha
-from spotbag.spotbag.benchmarks.streams.a2ha.runs import (
+from spotbag.benchmarks.claims import Claim
+from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
+from spotbag.benchmarks.streams.a2ha.docs import BEGIN, END, section
+from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
+from spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
+from spotbag.benchmarks.streams.a2ha.rows import _true_optimum, bench_a2ha
+from spotbag.benchmarks.streams.a2ha.runs import (
     AT_THE_START,
     LONG_JOB,
     SHORT_JOBS,
@@ -46,6 +38,14 @@ from spotbag.spotbag.benchmarks.streams.a2ha.runs import (
     optimal_by_paper,
     sweep_ratios,
 )
+from spotbag.cli.bench import app
+from spotbag.core.statistics import sd_of
+from spotbag.instances.streams.draws import draws
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
+from spotbag.replay.streams.policies.a2ha import A2haSettings
+from spotbag.replay.streams.runs import replay_stream
+from spotbag.solvers.streams.paid_units import least_makespan_within
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
 
@@ -105,7 +105,7 @@ def test_the_speedups_of_table_2_follow_from_its_times() -> None:
 
 def test_the_jobs_of_the_library_are_the_printed_ones() -> None:
     for job in SHORT_JOBS:
-        stream, printed = library_job_stream(f"a2ha/{job}"), FIGURES.job(job)
+        stream, printed = library_stream(f"a2ha/{job}"), FIGURES.job(job)
         assert stream.n_tasks == printed.n_tasks
         assert (stream.block_s, stream.creation_overhead_s) == (3600, 300)
         average = stream.average_s(stream.applications[0].name, "host")
@@ -334,7 +334,7 @@ def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult)
         ("image", A2haSettings(0.75, 0.75), "Table 1", ("aggressive", "")),
         ("long", A2haSettings(0.5, 0.5, 50), "Table 2", ("50 initial", "conservative, 5 min boot")),
     ):
-        [outcomes] = replay_jobs(library_job_stream(f"a2ha/{job}"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
+        [outcomes] = replay_stream(library_stream(f"a2ha/{job}"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
         name = "charged_h" if table == "Table 1" else "payment_h"
         found = quantity(result, table, job, where[0], name, where[1]).ours.mean
         assert found == pytest.approx(np.mean([outcome.cost_usd for outcome in outcomes]))
@@ -351,18 +351,18 @@ def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult)
 
 
 def test_lines_to_compare_with_are_those_of_the_run_times(result: PublishedComparisonResult) -> None:
-    stream = library_job_stream("a2ha/long")
-    bags = [drawn.instance.runtime_s[drawn.instance.task_group, 0].tolist() for drawn in draws(stream, [3, 4])]
+    stream = library_stream("a2ha/long")
+    bags = [sampled.instance.runtime_s[sampled.instance.task_group, 0].tolist() for sampled in draws(stream, [3, 4])]
     for scenario, boot_s in (("no boot", 0), ("5 min boot", 300)):
         alone = np.mean([one_host_per_task_line(bag, 3600, boot_s).paid_units for bag in bags])
         assert quantity(result, "Table 2", LONG_JOB, "1 per task", "payment_h", scenario).ours.mean == alone
     fewest = np.mean([fewest_paid_units(bag) for bag in bags])
     assert quantity(result, "not knowing", LONG_JOB, "aggressive", "fewest_h").ours.mean == fewest
     [image, _] = [
-        drawn.instance.runtime_s[drawn.instance.task_group, 0].tolist()
-        for drawn in draws(library_job_stream("a2ha/image"), [3, 4])
+        sampled.instance.runtime_s[sampled.instance.task_group, 0].tolist()
+        for sampled in draws(library_stream("a2ha/image"), [3, 4])
     ]
-    [outcomes] = replay_jobs(library_job_stream("a2ha/image"), ["a2ha"], 2, seed=3).outcomes
+    [outcomes] = replay_stream(library_stream("a2ha/image"), ["a2ha"], 2, seed=3).outcomes
     best = [least_makespan_within(image, budget_units=round(outcome.cost_usd)).wall_s or 0 for outcome in outcomes]
     found = quantity(result, "not knowing", "image", "conservative", "best_wall_h").ours.mean
     assert found == pytest.approx(np.mean(best) / 3600)
@@ -386,7 +386,7 @@ def test_lines_to_compare_with_are_those_of_the_run_times(result: PublishedCompa
 def test_readings_of_the_long_task_rule_have_their_own_lines(result: PublishedComparisonResult) -> None:
     for rule in ("new", "total"):
         settings = A2haSettings(0.5, 0.5, 50, long_tasks=rule)
-        [outcomes] = replay_jobs(library_job_stream("a2ha/long"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
+        [outcomes] = replay_stream(library_stream("a2ha/long"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
         hosts = np.mean([len(outcome.bills) for outcome in outcomes])
         scenario = f'conservative, rule "{rule}", 5 min boot'
         assert quantity(result, "Table 2", LONG_JOB, "50 initial", "hosts", scenario).ours.mean == hosts
@@ -394,7 +394,7 @@ def test_readings_of_the_long_task_rule_have_their_own_lines(result: PublishedCo
 
 def test_a_user_who_pays_twice_as_much_has_more_hosts_and_waits_less(result: PublishedComparisonResult) -> None:
     settings = A2haSettings(0.5, 0.5, budget_factor=2)
-    [outcomes] = replay_jobs(library_job_stream("a2ha/image"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
+    [outcomes] = replay_stream(library_stream("a2ha/image"), ["a2ha"], 2, seed=3, a2ha=settings).outcomes
     hosts = np.mean([len(outcome.bills) for outcome in outcomes])
     assert quantity(result, "budget factor", "image", "", "hosts", "2").ours.mean == hosts
     for job in SHORT_JOBS:
@@ -464,11 +464,11 @@ def test_the_same_seed_gives_the_same_runs_with_any_number_of_processes(monkeypa
     monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.RATIOS", (0.5, 0.75, 1.0))
     monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.SHORT_JOBS", ("image", "synthetic"))
     monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs._SEEDS_A_BATCH", 1)
-    told: list[int] = []
+    described: list[int] = []
     one, two = (
-        a2ha_runs({1: 129}, A2haOptions(2, 5, jobs, 0.1), lambda done, label: told.append(done)) for jobs in (1, 2)
+        a2ha_runs({1: 129}, A2haOptions(2, 5, jobs, 0.1), lambda done, label: described.append(done)) for jobs in (1, 2)
     )
-    assert sum(told) == 2 * n_a2ha_runs(A2haOptions(2))
+    assert sum(described) == 2 * n_a2ha_runs(A2haOptions(2))
     assert (one.sweep, one.long, one.long_at_once, one.lines) == (two.sweep, two.long, two.long_at_once, two.lines)
     # The search for the least time of long tasks ends by the clock.
     assert one.not_knowing.keys() == two.not_knowing.keys()
@@ -513,9 +513,9 @@ def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Pat
     prepare_pictures(folder)
     paths = write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    drawn = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in drawn)
-    assert len(set(drawn)) == len(PICTURES) == 6
+    sampled = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in sampled)
+    assert len(set(sampled)) == len(PICTURES) == 6
 
 
 def texts(name: str, rows: Sequence[ComparisonRow]) -> set[str]:

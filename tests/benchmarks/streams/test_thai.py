@@ -10,23 +10,17 @@ from typing import Any
 
 import pytest
 
-from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Statistic, mean_of, quotient
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.streams.outcome import JobOutcome
-from spotbag.replay.streams.policies.unknown import Sampling
-from spotbag.replay.streams.runs import replay_jobs
-from spotbag.spotbag.benchmarks.claims import Claim
-from spotbag.spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
-from spotbag.spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
-from spotbag.spotbag.benchmarks.paper_tables import with_section
-from spotbag.spotbag.benchmarks.streams.thai.claims import thai_claims
-from spotbag.spotbag.benchmarks.streams.thai.docs import BEGIN, END, section
-from spotbag.spotbag.benchmarks.streams.thai.notes import work_percent
-from spotbag.spotbag.benchmarks.streams.thai.pictures import PICTURES
-from spotbag.spotbag.benchmarks.streams.thai.printed import thai_figures
-from spotbag.spotbag.benchmarks.streams.thai.rows import bench_thai
-from spotbag.spotbag.benchmarks.streams.thai.runs import (
+from spotbag.benchmarks.claims import Claim
+from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.benchmarks.paper_tables import with_section
+from spotbag.benchmarks.streams.thai.claims import thai_claims
+from spotbag.benchmarks.streams.thai.docs import BEGIN, END, section
+from spotbag.benchmarks.streams.thai.notes import work_percent
+from spotbag.benchmarks.streams.thai.pictures import PICTURES
+from spotbag.benchmarks.streams.thai.printed import thai_figures
+from spotbag.benchmarks.streams.thai.rows import bench_thai
+from spotbag.benchmarks.streams.thai.runs import (
     KNOWN,
     SAMPLING_FRACTIONS,
     UNKNOWN,
@@ -37,6 +31,12 @@ from spotbag.spotbag.benchmarks.streams.thai.runs import (
     n_thai_runs,
     thai_runs,
 )
+from spotbag.core.errors import SpotbagError
+from spotbag.core.statistics import Statistic, mean_of, quotient
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.streams.outcome import StreamOutcome
+from spotbag.replay.streams.policies.unknown import Sampling
+from spotbag.replay.streams.runs import replay_stream
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 
@@ -61,7 +61,7 @@ def quantity(
 
 
 def test_the_printed_settings_are_those_of_the_library() -> None:
-    stream = library_job_stream("thai/table2")
+    stream = library_stream("thai/table2")
     assert stream.n_tasks == FIGURES.n_tasks
     assert {entry.name: entry.price_usd_per_block for entry in stream.vm_types} == FIGURES.block_usd
     for policy in FIGURES.fixed:
@@ -112,8 +112,8 @@ def test_seven_hundred_times_is_xlarge_2_and_not_xlarge_3() -> None:
     assert times("xlarge.2") == pytest.approx(781.9, abs=0.05)
     assert times("xlarge.3") == pytest.approx(183.5, abs=0.05)
     assert times("large.5") == pytest.approx(2.03, abs=0.005)
-    [stated] = [ratio for ratio in FIGURES.ratios if ratio.relation == ">"]
-    assert (stated.policy, stated.printed) == ("xlarge.3", 700)
+    [described] = [ratio for ratio in FIGURES.ratios if ratio.relation == ">"]
+    assert (described.policy, described.printed) == ("xlarge.3", 700)
     for policy, printed in (("large.5", 2), ("large.4", 27), ("medium.8", 45)):
         assert int(FIGURES.ratio(policy, UNKNOWN, "late_tasks", "times")) == printed
 
@@ -133,12 +133,12 @@ def test_a_quotient_of_means_is_paired() -> None:
     assert unpaired.influence == pytest.approx((-4 / 3, 4 / 3))  # (-1 - 2 * 0.5) / 1.5
 
 
-def outcome(**changes: Any) -> JobOutcome:
+def outcome(**changes: Any) -> StreamOutcome:
     """A run without trouble."""
-    fields: dict[str, Any] = dict.fromkeys((field.name for field in dataclasses.fields(JobOutcome)), 0)
+    fields: dict[str, Any] = dict.fromkeys((field.name for field in dataclasses.fields(StreamOutcome)), 0)
     fields |= {"policy": "p", "cost_usd": 2.0, "n_tasks": 450, "makespan_s": 2000, "jobs": (), "bills": ()}
     fields |= {"busy_s": 10_000, "blocks": {"m3.medium": 0, "m3.large": 10, "m3.xlarge": 0}}
-    return JobOutcome(**{**fields, **changes})
+    return StreamOutcome(**{**fields, **changes})
 
 
 def approach(policy: str, **changes: Sequence[Any]) -> Approach:
@@ -192,7 +192,7 @@ def runs_as_the_paper_says() -> dict[str, Approach]:
 
 def judge(approaches: dict[str, Approach]) -> list[Claim]:
     sweep = {fraction: SampledRuns(approaches[UNKNOWN], (0,), (1.0,)) for fraction in SAMPLING_FRACTIONS}
-    return list(thai_claims(FIGURES, ThaiRuns(library_job_stream("thai/table2"), approaches, sweep, {})))
+    return list(thai_claims(FIGURES, ThaiRuns(library_stream("thai/table2"), approaches, sweep, {})))
 
 
 def test_the_printed_numbers_bear_out_every_statement() -> None:
@@ -275,8 +275,8 @@ def test_every_printed_number_has_ours_beside_it(result: PublishedComparisonResu
 
 
 def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult) -> None:
-    stream = library_job_stream("thai/table2")
-    runs = replay_jobs(stream, FIGURES.policies, 2, seed=3)
+    stream = library_stream("thai/table2")
+    runs = replay_stream(stream, FIGURES.policies, 2, seed=3)
     for summary in runs.summaries():
         for name in ("cost_usd", "late_tasks"):
             assert quantity(result, "Table 3", summary.policy, name).ours.mean == summary.means[name].mean
@@ -285,7 +285,7 @@ def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult)
         assert quantity(result, "Fig. 5", summary.policy, "late_s").ours.mean == summary.means["late_s"].mean
         for vm_type, blocks in summary.blocks.items():
             assert quantity(result, "Fig. 4", summary.policy, f"blocks_{vm_type}").ours.mean == blocks.mean
-    [sampled] = replay_jobs(stream, [UNKNOWN], 2, seed=3, sampling=Sampling(fraction=0.2)).summaries()
+    [sampled] = replay_stream(stream, [UNKNOWN], 2, seed=3, sampling=Sampling(fraction=0.2)).summaries()
     found = quantity(result, "sampling", UNKNOWN, "cost_usd", "sampling 20 %")
     assert found.ours.mean == sampled.means["cost_usd"].mean
 
@@ -315,7 +315,7 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
     text = " ".join(result.notes)
     for part in ("83 blocks in 5 runs", "12 late tasks of known and 14 of unknown", "782 times", "10.69, 16.67, 29.25"):
         assert part in text
-    runs = ThaiRuns(library_job_stream("thai/table2"), {}, {}, {})
+    runs = ThaiRuns(library_stream("thai/table2"), {}, {}, {})
     percents = work_percent(FIGURES, runs)
     # The same work in 10 x 4 and (nearly) 8 x 5 blocks.
     assert percents["medium.10"] == pytest.approx(percents["medium.8"], rel=0.005)
@@ -323,16 +323,16 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
 
 
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: PublishedComparisonResult) -> None:
-    assert bench_thai(ThaiOptions(runs=2, seed=3, jobs=2)) == result
+    assert bench_thai(ThaiOptions(runs=2, seed=3, workers=2)) == result
 
 
 def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.streams.thai.runs.SAMPLING_FRACTIONS", (0.1,))
-    told: list[tuple[int, str]] = []
+    described: list[tuple[int, str]] = []
     options = ThaiOptions(runs=5)
-    thai_runs(FIGURES, options, lambda done, label: told.append((done, label)))
-    assert sum(done for done, _ in told) == n_thai_runs(options) == 10
-    assert {label for _, label in told} == {"all approaches", "sampling 10 %"}
+    thai_runs(FIGURES, options, lambda done, label: described.append((done, label)))
+    assert sum(done for done, _ in described) == n_thai_runs(options) == 10
+    assert {label for _, label in described} == {"all approaches", "sampling 10 %"}
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
@@ -352,11 +352,11 @@ def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Pat
     prepare_pictures(folder)
     paths = write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    drawn = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in drawn)
-    assert len(set(drawn)) == 5
+    sampled = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in sampled)
+    assert len(set(sampled)) == 5
     write_pictures(PICTURES, result.rows, folder)
-    assert [Path(path).read_bytes() for path in paths] == drawn
+    assert [Path(path).read_bytes() for path in paths] == sampled
 
 
 def texts(name: str, rows: Sequence[ComparisonRow]) -> list[str]:
@@ -400,15 +400,15 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
     assert all(claim.statement in new for claim in result.claims)
     assert all(note in " ".join(new.split()) for note in result.notes)
     assert "| large.4 | 2.420 / " in new
-    once = with_section("# Job streams\n\nA guide.\n", new)
-    assert once == "# Job streams\n\nA guide.\n\n" + new
-    behind = f"# Job streams\n\n{BEGIN}\nold\n{END}\n\n## More\n"
-    assert with_section(behind, new) == "# Job streams\n\n" + new + "\n## More\n"
+    once = with_section("# Streams\n\nA guide.\n", new)
+    assert once == "# Streams\n\nA guide.\n\n" + new
+    behind = f"# Streams\n\n{BEGIN}\nold\n{END}\n\n## More\n"
+    assert with_section(behind, new) == "# Streams\n\n" + new + "\n## More\n"
     assert with_section(once, new) == once
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "job_streams.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "streams.md").read_text(encoding="utf-8")
     written = text[text.index(BEGIN) : text.index(END)]
     for claim in result.claims:
         assert f"| {claim.statement} |" in written

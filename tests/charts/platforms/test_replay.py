@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from bad_day import bad_day
-from hand_made_job_traces import sampled
+from hand_made_stream_traces import sampled
 
 from spotbag.charts.platforms.bar_labels import job_colours, label_with_room, short_labels
 from spotbag.charts.platforms.layout import Move, PlatformBar, PlatformPanel, platform_picture
@@ -38,7 +38,7 @@ def panel_of(trace: Trace) -> PlatformPanel:
     return panel
 
 
-def drawn(name: str, number: int, kind: Any, mean_gap_s: float) -> Platform:
+def with_sampled_jobs(name: str, number: int, kind: Any, mean_gap_s: float) -> Platform:
     """Platform of the library with jobs."""
     platform = library_platform(name)
     return platform.with_jobs(draw_malleable_jobs(number, kind, 3, max_processors=64, mean_gap_s=mean_gap_s))
@@ -98,7 +98,7 @@ def test_a_bar_is_as_high_as_what_is_available() -> None:
 
 
 def test_bars_of_a_cluster_have_the_areas_of_their_jobs_and_do_not_overlap() -> None:
-    platform = drawn("caron/two-sites", 80, "big", 700)  # for some 16 hours: availability changes
+    platform = with_sampled_jobs("caron/two-sites", 80, "big", 700)  # for some 16 hours: availability changes
     sizes = [job.size_processor_minutes for job in platform.jobs_by_arrival]
     panel = panel_of(replay_platform_once(platform, "round-robin")[1])
     steps = 0
@@ -116,7 +116,7 @@ def test_bars_of_a_cluster_have_the_areas_of_their_jobs_and_do_not_overlap() -> 
 
 @pytest.mark.parametrize("policy", ["money-saving", "round-robin"])
 def test_what_is_shown_is_what_is_counted(policy: str) -> None:
-    platform = drawn("caron/hybrid", 80, "mixed", 60)
+    platform = with_sampled_jobs("caron/hybrid", 80, "mixed", 60)
     outcome, trace = replay_platform_once(platform, policy)
     panel = panel_of(trace)
     assert len({bar.job for bar in panel.bars}) == 80
@@ -226,7 +226,7 @@ def test_what_is_no_picture_of_a_platform_is_refused(tmp_path: Path) -> None:
         save_platform_gantt([tiny()], tmp_path / "none" / "p.png")
     with pytest.raises(SpotbagError, match="not one on a hybrid platform, but of a plan; write_replay_gantt"):
         save_platform_gantt([bad_day()], tmp_path / "p.png")
-    with pytest.raises(SpotbagError, match=r"but of a job stream; spotbag\.charts\.streams\.replay draws it"):
+    with pytest.raises(SpotbagError, match=r"but of a stream; spotbag\.charts\.streams\.replay draws it"):
         save_platform_gantt([sampled()], tmp_path / "p.png")
     with pytest.raises(SpotbagError, match="at least one replay"):
         save_platform_gantt([], tmp_path / "p.png")
@@ -280,7 +280,7 @@ def test_a_picture_begins_with_the_first_arrival(tmp_path: Path, monkeypatch: py
 
 
 def test_neighbours_have_different_colours() -> None:
-    platform = drawn("caron/hybrid", 80, "mixed", 60)
+    platform = with_sampled_jobs("caron/hybrid", 80, "mixed", 60)
     policies = ("money-saving", "time-saving")
     picture = platform_picture([replay_platform_once(platform, policy)[1] for policy in policies])
     colours = job_colours(picture, 9)

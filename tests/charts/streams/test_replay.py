@@ -1,4 +1,4 @@
-"""Pictures of job streams: what is laid out where, and that it is drawn."""
+"""Pictures of streams: what is laid out where, and that it is drawn."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 
 import pytest
 from bad_day import bad_day
-from hand_made_job_traces import fixed_fleet, given_up, job, sampled
+from hand_made_stream_traces import fixed_fleet, given_up, job, sampled
 
-from spotbag.charts.streams.layout import JobBar, JobPanel, job_picture
-from spotbag.charts.streams.replay import save_job_gantt
+from spotbag.charts.streams.layout import StreamBar, StreamPanel, stream_picture
+from spotbag.charts.streams.replay import save_stream_gantt
 from spotbag.core.errors import SpotbagError
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.streams.runs import replay_jobs_once
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.traces.trace import Trace
 
 
-def panel_of(trace: Trace) -> JobPanel:
+def panel_of(trace: Trace) -> StreamPanel:
     """Panel of a single trace."""
-    [panel] = job_picture([trace]).panels
+    [panel] = stream_picture([trace]).panels
     return panel
 
 
 def test_bars_lie_on_their_vms_and_belong_to_their_jobs() -> None:
     bars = panel_of(sampled()).bars
     assert bars == [
-        JobBar("a#1", 0, 0, 15, 135),
-        JobBar("a#2", 0, 0, 135, 150, suspended=True),
-        JobBar("b#1", 1, 0, 150, 200),
-        JobBar("b#2", 1, 1, 165, 195),
-        JobBar("a#3", 0, 1, 195, 260),
-        JobBar("a#2", 0, 0, 200, 305),
-        JobBar("c", 2, 0, 400, 520, late=True),
+        StreamBar("a#1", 0, 0, 15, 135),
+        StreamBar("a#2", 0, 0, 135, 150, suspended=True),
+        StreamBar("b#1", 1, 0, 150, 200),
+        StreamBar("b#2", 1, 1, 165, 195),
+        StreamBar("a#3", 0, 1, 195, 260),
+        StreamBar("a#2", 0, 0, 200, 305),
+        StreamBar("c", 2, 0, 400, 520, late=True),
     ]
 
 
@@ -64,9 +64,9 @@ def test_billing_by_the_second_or_from_ready_on() -> None:
 
 
 def test_as_many_ticks_as_blocks_are_billed() -> None:
-    stream = library_job_stream("thai/table2")
+    stream = library_stream("thai/table2")
     for policy in ("known", "unknown", "xlarge.2"):
-        outcome, trace = replay_jobs_once(stream, policy, seed=3)
+        outcome, trace = replay_stream_once(stream, policy, seed=3)
         panel = panel_of(trace)
         for vm_type, blocks in outcome.blocks.items():
             assert sum(len(row.block_ends_s) for row in panel.rows if row.vm_type == vm_type) == blocks
@@ -76,7 +76,7 @@ def test_as_many_ticks_as_blocks_are_billed() -> None:
 
 
 def test_vms_are_grouped_by_type_in_the_order_of_their_requests() -> None:
-    _, trace = replay_jobs_once(library_job_stream("thai/table2"), "known")
+    _, trace = replay_stream_once(library_stream("thai/table2"), "known")
     rows = panel_of(trace).rows
     types = ["m3.medium", "m3.large", "m3.xlarge"]
     assert [row.vm_type for row in rows] == sorted((row.vm_type for row in rows), key=types.index)
@@ -98,7 +98,7 @@ def test_what_never_ends_and_who_was_never_ready() -> None:
 
 def test_svg_says_what_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "stream.svg"
-    save_job_gantt([sampled(), sampled()], path)
+    save_stream_gantt([sampled(), sampled()], path)
     text = path.read_text(encoding="utf-8")
     for part in (
         "a stream by hand seed 0: 3 jobs, 6 tasks",
@@ -115,13 +115,13 @@ def test_svg_says_what_is_seen(tmp_path: Path) -> None:
         assert part in text, part
     assert text.count("policy by-hand") == 2
     assert text.count(">j1 in<") == 2
-    save_job_gantt([sampled(), sampled()], tmp_path / "again.svg")
+    save_stream_gantt([sampled(), sampled()], tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
 
 
 def test_what_does_not_happen_is_not_in_the_legend(tmp_path: Path) -> None:
     path = tmp_path / "stream.svg"
-    save_job_gantt([given_up()], path)
+    save_stream_gantt([given_up()], path)
     text = path.read_text(encoding="utf-8")
     assert "task that ends late" not in text
     assert "task suspended" not in text
@@ -129,7 +129,7 @@ def test_what_does_not_happen_is_not_in_the_legend(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "magic"), [("s.png", b"\x89PNG"), ("s.PDF", b"%PDF"), ("s.svg", b"<?xml")])
 def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
-    save_job_gantt([fixed_fleet()], tmp_path / name)
+    save_stream_gantt([fixed_fleet()], tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
@@ -140,7 +140,7 @@ def test_many_jobs_and_awkward_names_are_drawn(tmp_path: Path) -> None:
     tasks = [trace.instance["tasks"][0] | {"id": entry["id"], "count": 1} for entry in later]
     instance = trace.instance | {"tasks": [*trace.instance["tasks"], *tasks]}
     run = trace.run | {"jobs": [*trace.run["jobs"], *later]}
-    save_job_gantt([Trace(instance, run, trace.events, trace.end)], tmp_path / "s.svg")
+    save_stream_gantt([Trace(instance, run, trace.events, trace.end)], tmp_path / "s.svg")
     text = (tmp_path / "s.svg").read_text(encoding="utf-8")
     assert "_a $b$ &lt;c&gt; in" in text
     assert text.count(" due<") < 20  # names do not lie on each other
@@ -149,7 +149,7 @@ def test_many_jobs_and_awkward_names_are_drawn(tmp_path: Path) -> None:
 def test_jobs_of_one_moment_share_a_label(tmp_path: Path) -> None:
     trace = sampled()
     trace.run["jobs"][1]["deadline_s"] = trace.run["jobs"][0]["deadline_s"]
-    save_job_gantt([trace], tmp_path / "s.svg")
+    save_stream_gantt([trace], tmp_path / "s.svg")
     assert ">j1, j2 due<" in (tmp_path / "s.svg").read_text(encoding="utf-8")
 
 
@@ -158,7 +158,7 @@ def test_long_names_of_jobs_are_told_apart(tmp_path: Path) -> None:
     for number, entry in enumerate(trace.run["jobs"]):
         entry["id"] = f"the-nightly-batch-of-the-laboratory-{number}"
     trace.run["jobs"][1]["deadline_s"] = trace.run["jobs"][0]["deadline_s"]
-    save_job_gantt([trace], tmp_path / "s.svg")
+    save_stream_gantt([trace], tmp_path / "s.svg")
     text = (tmp_path / "s.svg").read_text(encoding="utf-8")
     for number in range(3):
         assert f">the-nigh…atory-{number} in<" in text  # 16 characters
@@ -184,27 +184,27 @@ def _changed(event: dict[str, Any]) -> Trace:
 )
 def test_a_trace_that_contradicts_itself_is_refused(event: dict[str, Any], says: str) -> None:
     with pytest.raises(SpotbagError, match=f"event 7 of the trace .* at 15 s.*{says}.*audit"):
-        job_picture([_changed(event)])
+        stream_picture([_changed(event)])
 
 
-def test_what_is_no_picture_of_a_job_stream_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpotbagError, match=r"s\.html: a picture of a job stream is \.png, \.svg or \.pdf"):
-        save_job_gantt([sampled()], tmp_path / "s.html")
-    with pytest.raises(SpotbagError, match=r"s\.gif: a picture of a job stream is \.png, \.svg or \.pdf$"):
-        save_job_gantt([sampled()], tmp_path / "s.gif")
+def test_what_is_no_picture_of_a_stream_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpotbagError, match=r"s\.html: a picture of a stream is \.png, \.svg or \.pdf"):
+        save_stream_gantt([sampled()], tmp_path / "s.html")
+    with pytest.raises(SpotbagError, match=r"s\.gif: a picture of a stream is \.png, \.svg or \.pdf$"):
+        save_stream_gantt([sampled()], tmp_path / "s.gif")
     with pytest.raises(SpotbagError, match="the folder does not exist"):
-        save_job_gantt([sampled()], tmp_path / "none" / "s.png")
-    with pytest.raises(SpotbagError, match="of a plan, not of a job stream"):
-        save_job_gantt([bad_day()], tmp_path / "s.png")
+        save_stream_gantt([sampled()], tmp_path / "none" / "s.png")
+    with pytest.raises(SpotbagError, match="of a plan, not of a stream"):
+        save_stream_gantt([bad_day()], tmp_path / "s.png")
     with pytest.raises(SpotbagError, match="at least one replay"):
-        save_job_gantt([], tmp_path / "s.png")
-    with pytest.raises(SpotbagError, match="different job streams"):
-        save_job_gantt([sampled(), given_up()], tmp_path / "s.png")
+        save_stream_gantt([], tmp_path / "s.png")
+    with pytest.raises(SpotbagError, match="different streams"):
+        save_stream_gantt([sampled(), given_up()], tmp_path / "s.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_plotting_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpotbagError, match=r"pip install 'spotbag\[plot\]'"):
-        save_job_gantt([sampled()], tmp_path / "s.png")
+        save_stream_gantt([sampled()], tmp_path / "s.png")
     assert list(tmp_path.iterdir()) == []

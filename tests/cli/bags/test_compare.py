@@ -86,7 +86,7 @@ def test_every_run_goes_to_a_file(shell: Shell) -> None:
         for name in ("two-cores", "boot")
         for run in (("greedy", "0"), ("ils", "0"), ("ils", "1"))
     ]
-    shell.run(*words, "--out", "rows.json", "--jobs", "2")
+    shell.run(*words, "--out", "rows.json", "--workers", "2")
     document = json.loads((shell.folder / "rows.json").read_text())
     assert document["format"] == "spotbag.comparison/1"
     assert [row["objective"] for row in document["rows"]] == [float(row["objective"]) for row in rows]
@@ -124,7 +124,7 @@ def test_rows_never_overwrite_an_instance(shell: Shell) -> None:
 
 
 def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spotbag.spotbag.benchmarks.bags import comparison
+    from spotbag.benchmarks.bags import comparison
 
     run_case = comparison.run_case
 

@@ -49,14 +49,14 @@ def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> 
     among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
     alone = shell.json(*ANY, "--policy", "hads", "--day", "2")["days"][0]["end"]
     assert alone["cost_usd"] == among["cost_usd"]
-    parallel = shell.json(*FEW, "--policy", "hads", "--jobs", "2")["days"][2]["policies"]["hads"]
+    parallel = shell.json(*FEW, "--policy", "hads", "--workers", "2")["days"][2]["policies"]["hads"]
     assert parallel == among
 
 
 def test_one_day_is_told_drawn_traced_and_audited(shell: Shell) -> None:
-    told = shell.run(*ANY, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
-    assert "burst-hads/J60, policy hads, day 1" in told
-    assert "hibernates" in told
+    described = shell.run(*ANY, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
+    assert "burst-hads/J60, policy hads, day 1" in described
+    assert "hibernates" in described
     assert (shell.folder / "day.png").read_bytes().startswith(b"\x89PNG")
     assert "correct" in shell.run("audit", "day.jsonl")
 

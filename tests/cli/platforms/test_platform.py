@@ -15,7 +15,7 @@ from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform_files import format_platform, library_platform, read_platform
-from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream
+from spotbag.instances.streams.stream_files import format_stream, library_stream
 from spotbag.replay.platforms import runs as front_door
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
@@ -86,7 +86,7 @@ def test_a_run_is_the_same_alone_among_others_and_in_another_process(shell: Shel
 @pytest.mark.slow
 def test_several_processes_say_the_same(shell: Shell) -> None:
     words = (*MIXED, "--runs", "5", "--json")
-    assert shell.run(*words, "--jobs", "2") == shell.run(*words)
+    assert shell.run(*words, "--workers", "2") == shell.run(*words)
 
 
 def test_one_run_tells_what_ran_where(shell: Shell) -> None:
@@ -101,26 +101,26 @@ def test_one_run_tells_what_ran_where(shell: Shell) -> None:
     assert ["money-saving", "allocated", "1", "0", "10", "33", "%", "10"] in rows
     assert ["money-saving", "cloud", "1", "0", "40", "17", "%", "480"] in rows
     [run] = shell.json(*TINY, "--once", "-p", "money-saving")["outcomes"]
-    told = run["policies"]["money-saving"]
-    assert [(job["id"], job["resource"], job["end_s"]) for job in told["jobs"]][1:3] == [
+    described = run["policies"]["money-saving"]
+    assert [(job["id"], job["resource"], job["end_s"]) for job in described["jobs"]][1:3] == [
         ("humble", "allocated", 420),
         ("urgent", "dedicated", 720),
     ]
-    assert [machine["cost"] for machine in told["machine_bills"]] == [240, 240]
+    assert [machine["cost"] for machine in described["machine_bills"]] == [240, 240]
 
 
 def test_a_policy_whose_rules_are_given_in_another_order_is_replayed_once(shell: Shell) -> None:
-    told = shell.json(*TINY, "-p", "time-saving+exact+deadline", "-p", "time-saving+deadline+exact")
-    assert [policy["policy"] for policy in told["policies"]] == ["time-saving+deadline+exact"]
+    described = shell.json(*TINY, "-p", "time-saving+exact+deadline", "-p", "time-saving+deadline+exact")
+    assert [policy["policy"] for policy in described["policies"]] == ["time-saving+deadline+exact"]
 
 
 def test_rules_that_are_not_the_papers(shell: Shell) -> None:
     names = ["money-saving", "money-saving+exact", "money-saving+deadline"]
     # Enough jobs for the cloud to be asked often: with 40, its exact estimates happen to change nothing here.
     words = ("platform", "caron/hybrid", "--draw", "mixed", "--number", "100", "--once")
-    told = shell.json(*words, *(part for name in names for part in ("-p", name)))
-    figures = [(policy["cost"]["mean"], policy["execution_time_s"]["mean"]) for policy in told["policies"]]
-    assert [policy["policy"] for policy in told["policies"]] == names
+    described = shell.json(*words, *(part for name in names for part in ("-p", name)))
+    figures = [(policy["cost"]["mean"], policy["execution_time_s"]["mean"]) for policy in described["policies"]]
+    assert [policy["policy"] for policy in described["policies"]] == names
     assert len(set(figures)) == len(figures)
 
 
@@ -179,8 +179,8 @@ def test_a_platform_is_written_with_the_jobs_of_a_seed(shell: Shell) -> None:
     assert out == "wrote mine.json: caron/hybrid, 3 resources, 40 jobs\n"
     assert read_platform("mine.json").jobs == draw_malleable_jobs(40, "mixed", 3, max_processors=64)
     own = shell.json("platform", "mine.json", "--once", "-p", "money-saving")
-    drawn = shell.json(*MIXED, "--once", "--seed", "3", "-p", "money-saving")
-    assert own["outcomes"][0]["policies"] == drawn["outcomes"][0]["policies"]
+    sampled = shell.json(*MIXED, "--once", "--seed", "3", "-p", "money-saving")
+    assert own["outcomes"][0]["policies"] == sampled["outcomes"][0]["policies"]
     said = shell.json("platform", "caron/hybrid", "--write", "bare.json")
     assert said == {"platform": "caron/hybrid", "jobs": 0, "written": ["bare.json"]}
     assert read_platform("bare.json") == library_platform("caron/hybrid")
@@ -221,7 +221,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--number", "3"), "--number: how many jobs to draw; say which with --draw"),
         (("tiny/hybrid", "-p", "money-saving+exakt"), "changes no rule by 'exakt' (did you mean exact?)"),
         (("tiny/hybrid", "--runs", "0"), "--runs"),
-        (("tiny/hybrid", "--jobs", "0"), "--jobs"),
+        (("tiny/hybrid", "--workers", "0"), "--workers"),
         (("tiny/hybrid", "--seed", "-1"), "--seed"),
         (("tiny/hybrid", "--seed", str(2**64)), "must be from 0 to 2**64 - 1"),
         (("tiny/hybrid", "--once", "--seed", str(2**64), "--trace", "t.jsonl"), "must be from 0 to 2**64 - 1"),
@@ -246,7 +246,7 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
 
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
     (shell.folder / "platform.json").write_text(format_platform(library_platform("tiny/hybrid")))
-    (shell.folder / "jobs.json").write_text(format_job_stream(library_job_stream("tiny/two-jobs")))
+    (shell.folder / "jobs.json").write_text(format_stream(library_stream("tiny/two-jobs")))
     (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
     for command in ("solve", "stream", "size"):
         shell.run(command, "platform.json", code=2)

@@ -15,7 +15,7 @@ from command_shell import Shell
 from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import format_platform, library_platform
-from spotbag.instances.streams.stream_files import format_job_stream, library_job_stream, read_job_stream
+from spotbag.instances.streams.stream_files import format_stream, library_stream, read_stream
 from spotbag.replay.streams import runs as front_door
 from spotbag.replay.streams.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 from spotbag.replay.streams.policies.a2ha import A2haSettings
@@ -62,7 +62,7 @@ def test_a_run_is_the_same_alone_among_others_and_in_another_process(shell: Shel
     among = shell.json(*THAI, "--policy", "known", "--policy", "unknown")["outcomes"][2]["policies"]["unknown"]
     alone = shell.json("stream", "thai/table2", "--once", "--seed", "2", "--policy", "unknown")["outcomes"]
     assert alone == [{"seed": 2, "policies": {"unknown": among}}]
-    parallel = shell.json(*THAI, "--policy", "unknown", "--jobs", "2", "--runs", "6")["outcomes"][2]
+    parallel = shell.json(*THAI, "--policy", "unknown", "--workers", "2", "--runs", "6")["outcomes"][2]
     assert parallel["policies"]["unknown"] == among
 
 
@@ -97,7 +97,7 @@ def test_the_first_run_is_drawn(shell: Shell) -> None:
 
 
 def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = format_job_stream(library_job_stream("tiny/two-jobs"))
+    text = format_stream(library_stream("tiny/two-jobs"))
     (shell.folder / "mine.json").write_text(text)
     from_file = shell.json("stream", "mine.json", "--once")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -107,7 +107,7 @@ def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_stream_is_written_to_begin_with(shell: Shell) -> None:
     out = shell.run(*TINY, "--write", "mine.json")
     assert out == "wrote mine.json: tiny/two-jobs, 2 jobs, 6 tasks\n"
-    assert read_job_stream("mine.json") == library_job_stream("tiny/two-jobs")
+    assert read_stream("mine.json") == library_stream("tiny/two-jobs")
     assert shell.json("stream", "mine.json", "--write", "again.json") == {
         "stream": "tiny/two-jobs",
         "written": ["again.json"],
@@ -147,7 +147,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
     table2 = next(row for row in streams if row["name"] == "thai/table2")
     assert (table2["jobs"], table2["tasks"]) == (6, 450)
     assert "thai/table2" in shell.run("instance", "list")
-    assert shell.json("instance", "list")["job_streams"] == [row["name"] for row in streams]
+    assert shell.json("instance", "list")["streams"] == [row["name"] for row in streams]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/two-jobs", "--policy", "small.0"), "must end in a number of VMs"),
         (("tiny/two-jobs", "--policy", "small.2"), "cannot run on small"),
         (("tiny/two-jobs", "--runs", "0"), "--runs"),
-        (("tiny/two-jobs", "--jobs", "0"), "--jobs"),
+        (("tiny/two-jobs", "--workers", "0"), "--workers"),
         (("tiny/two-jobs", "--seed", "-1"), "--seed"),
         (("tiny/two-jobs", "--seed", str(2**64)), "must be from 0 to 2**64 - 1"),
         (("tiny/two-jobs", "--sampling-fraction", "1"), "sampling_fraction 1 must be above 0 and below 1"),
@@ -173,7 +173,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/two-jobs", "--write", "mine.json", "--gantt", "s.png"), "leave out --trace and --gantt"),
         (("tiny/two-jobs", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/two-jobs", "--once", "--trace", "s.png", "--gantt", "s.png"), "another file of this command"),
-        (("bad.json", "--gantt", "s.html"), "a picture of a job stream is .png, .svg or .pdf"),
+        (("bad.json", "--gantt", "s.html"), "a picture of a stream is .png, .svg or .pdf"),
     ],
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
@@ -184,7 +184,7 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
 
 
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
-    (shell.folder / "jobs.json").write_text(format_job_stream(library_job_stream("tiny/two-jobs")))
+    (shell.folder / "jobs.json").write_text(format_stream(library_stream("tiny/two-jobs")))
     (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
     (shell.folder / "hybrid.json").write_text(format_platform(library_platform("tiny/hybrid")))
     shell.run("solve", "jobs.json", code=2)
@@ -222,7 +222,7 @@ def test_help_has_an_example_and_all_policies(shell: Shell) -> None:
 
 
 def test_a_job_that_cannot_be_in_time_is_told_of(shell: Shell) -> None:
-    stream = library_job_stream("tiny/two-jobs").to_document()
+    stream = library_stream("tiny/two-jobs").to_document()
     stream["jobs"][0]["deadline_s"] = 25
     (shell.folder / "tight.json").write_text(json.dumps(stream))
     shell.run("stream", "tight.json", "--once")

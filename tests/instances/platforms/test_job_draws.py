@@ -32,7 +32,7 @@ class Columns:
     budget: np.ndarray[Any, Any]
 
 
-def drawn(number: int, kind: JobSetKind, seed: int, max_processors: int = 64, **given: Any) -> Columns:
+def sampled(number: int, kind: JobSetKind, seed: int, max_processors: int = 64, **given: Any) -> Columns:
     jobs = draw_malleable_jobs(number, kind, seed, max_processors=max_processors, **given)
     rows = [
         (job.size_processor_minutes, job.priority, job.arrival_s, job.deadline_s - job.arrival_s, job.budget)
@@ -70,7 +70,7 @@ def uniform(values: np.ndarray[Any, Any], low: float, high: float) -> None:
 
 
 def test_the_distributions_are_the_printed_ones() -> None:
-    small, big = drawn(MANY, "small", 1), drawn(MANY, "big", 2)
+    small, big = sampled(MANY, "small", 1), sampled(MANY, "big", 2)
     uniform(small.size, 59.5, 120.5)
     uniform(big.size, 999.5, 2000.5)
     uniform(small.priority, 0.5, 20.5)
@@ -85,25 +85,25 @@ def test_the_distributions_are_the_printed_ones() -> None:
 
 
 def test_small_and_big_jobs_of_a_mixed_set_come_in_random_order() -> None:
-    big = drawn(1001, "mixed", 3).size > 500
+    big = sampled(1001, "mixed", 3).size > 500
     assert big.sum() == 500
     assert abs(big[:500].sum() - 250) < 50
     assert abs((big[1:] != big[:-1]).sum() - 500) < 80
 
 
 def test_processors_move_deadlines_only_and_options_do_what_they_say() -> None:
-    base, other = asdict(drawn(50, "mixed", 5)), asdict(drawn(50, "mixed", 5, max_processors=2))
+    base, other = asdict(sampled(50, "mixed", 5)), asdict(sampled(50, "mixed", 5, max_processors=2))
     differ = {name for name in base if (base[name] != other[name]).any()}
     assert differ == {"allowed_s"}
-    assert (drawn(50, "mixed", 5, mean_gap_s=0).arrival_s == 0).all()
-    fixed = drawn(50, "small", 5, budget_per_processor_minute=(2.5, 2.5))
+    assert (sampled(50, "mixed", 5, mean_gap_s=0).arrival_s == 0).all()
+    fixed = sampled(50, "small", 5, budget_per_processor_minute=(2.5, 2.5))
     assert (fixed.budget == 2.5 * fixed.size).all()
-    one = drawn(50, "small", 5, max_processors=1)
+    one = sampled(50, "small", 5, max_processors=1)
     assert (one.allowed_s == 60 * one.size).all()
 
 
 def test_seeds_and_kinds_differ() -> None:
-    sets = [drawn(30, "small", 1), drawn(30, "small", 2), drawn(30, "big", 1), drawn(30, "mixed", 1)]
+    sets = [sampled(30, "small", 1), sampled(30, "small", 2), sampled(30, "big", 1), sampled(30, "mixed", 1)]
     priorities = {tuple(columns.priority) for columns in sets}
     assert len(priorities) == len(sets)
 

@@ -27,7 +27,7 @@ from spotbag.instances.platforms.platform_files import (
     read_platform,
     write_platform,
 )
-from spotbag.instances.streams.stream_files import library_job_stream
+from spotbag.instances.streams.stream_files import library_stream
 
 ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {
@@ -325,7 +325,7 @@ def test_names_of_the_library_are_sent_where_they_belong() -> None:
         library_platform("hads/J60")
     with pytest.raises(InputError, match="tiny/two-jobs: this is a stream of jobs: use 'spotbag stream'"):
         library_platform("tiny/two-jobs")
-    for load in (library_instance, library_job_stream):
+    for load in (library_instance, library_stream):
         with pytest.raises(InputError, match="tiny/hybrid: this is a hybrid platform: use 'spotbag platform'"):
             load("tiny/hybrid")
 

@@ -15,22 +15,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_job_streams import job_stream_documents, random_job_streams
+from stream_strategies import random_streams, stream_documents
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.library import job_stream_names
-from spotbag.instances.streams.draws import DrawnJobs, draw_jobs, draws
+from spotbag.instances.library import stream_names
+from spotbag.instances.streams.draws import SampledJobs, draw_jobs, draws
 from spotbag.instances.streams.entries import Application, Job
 from spotbag.instances.streams.run_times import SequenceRunTimes, UniformRunTimes
-from spotbag.instances.streams.stream import JobStream
+from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import (
-    format_job_stream,
-    job_stream_of_run_times,
-    job_stream_schema,
-    library_job_stream,
-    parse_job_stream,
-    read_job_stream,
-    write_job_stream,
+    format_stream,
+    library_stream,
+    parse_stream,
+    read_stream,
+    stream_of_run_times,
+    stream_schema,
+    write_stream,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ def errors(faulty: Any) -> str:
     """What is said about a faulty document."""
     text = faulty if isinstance(faulty, str) else json.dumps(faulty)
     with pytest.raises(InputError) as caught:
-        parse_job_stream(text, "demo.json")
+        parse_stream(text, "demo.json")
     message = str(caught.value)
     assert message.startswith("demo.json: ")
     return message
@@ -156,7 +156,7 @@ def test_each_fault_is_named_with_place_value_and_rule(faulty: Any, said: str) -
 
 
 def test_the_document_without_faults_is_read() -> None:
-    stream = parse_job_stream(json.dumps(document()))
+    stream = parse_stream(json.dumps(document()))
     assert stream.type_names == ("small", "big")
     assert stream.n_tasks == 5
 
@@ -206,30 +206,30 @@ def test_python_callers_get_the_same_errors() -> None:
     with pytest.raises(InputError, match=r"runtime_s\.x\.low_s 2 is above high_s"):
         Application(name="a", runtime_s={"x": {"distribution": "uniform", "low_s": 2, "high_s": 1}})
     with pytest.raises(InputError, match="is no application"):
-        JobStream(**with_first("jobs", application="zzz"))
+        Stream(**with_first("jobs", application="zzz"))
 
 
-@given(job_stream_documents())
+@given(stream_documents())
 @settings(max_examples=60, deadline=None)
 def test_writing_and_reading_gives_the_same_stream_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
-    stream = JobStream.from_document(valid, "random")
-    text = format_job_stream(stream)
-    assert parse_job_stream(text) == stream
+    stream = Stream.from_document(valid, "random")
+    text = format_stream(stream)
+    assert parse_stream(text) == stream
     assert json.loads(text) == valid
-    jsonschema.Draft202012Validator(json.loads(job_stream_schema())).validate(valid)
+    jsonschema.Draft202012Validator(json.loads(stream_schema())).validate(valid)
 
 
 def test_files_round_trip(tmp_path: Path) -> None:
-    stream = JobStream(**document())
-    write_job_stream(stream, tmp_path / "jobs.json")
-    assert read_job_stream(tmp_path / "jobs.json") == stream
+    stream = Stream(**document())
+    write_stream(stream, tmp_path / "jobs.json")
+    assert read_stream(tmp_path / "jobs.json") == stream
     with pytest.raises(InputError, match="no such file"):
-        read_job_stream(tmp_path / "none.json")
+        read_stream(tmp_path / "none.json")
 
 
 def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_refuses() -> None:
-    schema = json.loads(job_stream_schema())
-    assert schema == JobStream.model_json_schema()
+    schema = json.loads(stream_schema())
+    assert schema == Stream.model_json_schema()
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(document())
     assert not validator.is_valid(document(extra=1))
@@ -239,7 +239,7 @@ def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_ref
 
 
 def test_names_are_found_and_unknown_ones_refused_with_close_ones() -> None:
-    stream = JobStream(**document())
+    stream = Stream(**document())
     assert stream.job("j2") is stream.jobs[1]
     assert stream.application("render") is stream.applications[1]
     with pytest.raises(InputError, match=r"demo: has no job 'j22' \(did you mean j2\?\)"):
@@ -255,7 +255,7 @@ def test_names_are_found_and_unknown_ones_refused_with_close_ones() -> None:
 def test_jobs_are_iterated_by_submission_and_ties_by_the_file() -> None:
     base = BASE["jobs"][0]
     jobs = [base | {"id": name, "submitted_s": at_s} for name, at_s in [("c", 5), ("b", 0), ("a", 5), ("d", 1)]]
-    stream = JobStream(**document(jobs=jobs))
+    stream = Stream(**document(jobs=jobs))
     assert [job.id for job in stream.jobs_by_submission] == ["b", "d", "c", "a"]
     assert [job.id for job in stream.jobs] == ["c", "b", "a", "d"]
 
@@ -272,7 +272,7 @@ def test_jobs_are_iterated_by_submission_and_ties_by_the_file() -> None:
     ],
 )
 def test_averages_are_exact(run_times: dict[str, Any], average_s: Fraction) -> None:
-    stream = JobStream(**with_run_times(run_times))
+    stream = Stream(**with_run_times(run_times))
     assert stream.average_s("sort", "small") == average_s
     assert stream.average_s("sort", "big") is None
 
@@ -295,9 +295,9 @@ def test_the_mean_of_many_draws_is_near_the_average(
 ) -> None:
     many = with_run_times(run_times)
     many["jobs"][0]["n_tasks"] = 20_000
-    stream = JobStream(**many)
-    drawn = draw_jobs(stream, 5)
-    seconds = np.array([drawn.runtime_s(task, 0) for task in drawn.tasks(0)])
+    stream = Stream(**many)
+    sampled = draw_jobs(stream, 5)
+    seconds = np.array([sampled.runtime_s(task, 0) for task in sampled.tasks(0)])
     average_s = stream.average_s("sort", "small")
     assert average_s is not None
     # Rounding up adds half a second on average, a whole one at most.
@@ -310,57 +310,59 @@ def test_a_normal_and_a_lognormal_distribution_have_their_standard_deviation() -
     for run_times in ({"distribution": name, "mean_s": 1000, "sd_s": 200} for name in ("normal", "lognormal")):
         many = with_run_times(run_times)
         many["jobs"][0]["n_tasks"] = 20_000
-        drawn = draw_jobs(JobStream(**many), 5)
-        seconds = np.array([drawn.runtime_s(task, 0) for task in drawn.tasks(0)])
+        sampled = draw_jobs(Stream(**many), 5)
+        seconds = np.array([sampled.runtime_s(task, 0) for task in sampled.tasks(0)])
         assert seconds.std() == pytest.approx(200, rel=0.05)
 
 
 def test_samples_are_drawn_equally_often() -> None:
     many = with_run_times({"samples_s": [7, 3, 3, 5]})
     many["jobs"][0]["n_tasks"] = 20_000
-    drawn = draw_jobs(JobStream(**many), 5)
-    values, counts = np.unique([drawn.runtime_s(task, 0) for task in drawn.tasks(0)], return_counts=True)
+    sampled = draw_jobs(Stream(**many), 5)
+    values, counts = np.unique([sampled.runtime_s(task, 0) for task in sampled.tasks(0)], return_counts=True)
     assert values.tolist() == [3, 5, 7]
     assert counts.tolist() == pytest.approx([10_000, 5_000, 5_000], rel=0.05)
 
 
 def test_a_sequence_is_taken_one_by_one_whatever_the_seed() -> None:
-    stream = JobStream(**with_run_times({"sequence_s": [7, 0.2, 3.5, 9]}))
-    for drawn in draws(stream, [0, 5]):
-        assert [drawn.runtime_s(task, 0) for task in drawn.tasks(0)] == [7, 1, 4]
+    stream = Stream(**with_run_times({"sequence_s": [7, 0.2, 3.5, 9]}))
+    for sampled in draws(stream, [0, 5]):
+        assert [sampled.runtime_s(task, 0) for task in sampled.tasks(0)] == [7, 1, 4]
 
 
 def test_draws_of_a_stream_without_chance_share_their_instance() -> None:
     fixed = with_run_times({"sequence_s": [7, 9, 3]})
     fixed["applications"][1]["runtime_s"] = {"small": {"distribution": "constant", "value_s": 3}}
-    first, second = draws(JobStream(**fixed), [3, 2**64 - 1])
+    first, second = draws(Stream(**fixed), [3, 2**64 - 1])
     assert (first.seed, second.seed) == (3, 2**64 - 1)
     assert first.instance is second.instance
-    assert second.instance == draw_jobs(JobStream(**fixed), 2**64 - 1).instance
+    assert second.instance == draw_jobs(Stream(**fixed), 2**64 - 1).instance
     with pytest.raises(SpotbagError, match=r"seed 18446744073709551616 must be"):
-        list(draws(JobStream(**fixed), [3, 2**64]))
-    stream = JobStream(**document())
-    assert [drawn.instance for drawn in draws(stream, [3, 4])] == [draw_jobs(stream, seed).instance for seed in (3, 4)]
+        list(draws(Stream(**fixed), [3, 2**64]))
+    stream = Stream(**document())
+    assert [sampled.instance for sampled in draws(stream, [3, 4])] == [
+        draw_jobs(stream, seed).instance for seed in (3, 4)
+    ]
     # An application that no job has does not matter.
     fixed["applications"].append({"name": "other", "runtime_s": {"small": {"samples_s": [1]}}})
-    assert JobStream(**fixed).is_the_same_for_all_seeds
+    assert Stream(**fixed).is_the_same_for_all_seeds
 
 
 def test_a_list_of_run_times_is_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "measured.txt"
     path.write_text("# seconds\n\n12.5  # the first\n  3e2\n0.4\n")
-    stream = job_stream_of_run_times(path)
+    stream = stream_of_run_times(path)
     assert (stream.name, stream.block_s, stream.creation_overhead_s, stream.n_tasks) == ("measured", 3600, 300, 3)
     assert stream.jobs[0].deadline_s == 300 + 13 + 300 + 1
     assert [seconds for (seconds,) in by_job(draw_jobs(stream, 9))["job"]] == [13, 300, 1]
-    assert parse_job_stream(format_job_stream(stream)) == stream
-    stream = job_stream_of_run_times(
+    assert parse_stream(format_stream(stream)) == stream
+    stream = stream_of_run_times(
         path, name="x", block_s=60, creation_overhead_s=0, price_usd_per_block=0.5, deadline_s=7
     )
     assert (stream.name, stream.block_s, stream.creation_overhead_s, stream.jobs[0].deadline_s) == ("x", 60, 0, 7)
     assert stream.vm_types[0].price_usd_per_block == 0.5
     path.rename(tmp_path / ".#!.txt")
-    assert job_stream_of_run_times(tmp_path / ".#!.txt").name
+    assert stream_of_run_times(tmp_path / ".#!.txt").name
 
 
 @pytest.mark.parametrize(
@@ -378,41 +380,41 @@ def test_faulty_lists_of_run_times_are_refused(tmp_path: Path, text: str, messag
     path = tmp_path / "measured.txt"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
-        job_stream_of_run_times(path)
+        stream_of_run_times(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
-def by_job(drawn: DrawnJobs) -> dict[str, list[list[int | None]]]:
+def by_job(sampled: SampledJobs) -> dict[str, list[list[int | None]]]:
     """Run times on every type of the tasks of each job."""
-    types = range(len(drawn.stream.vm_types))
+    types = range(len(sampled.stream.vm_types))
     return {
-        job.id: [[drawn.runtime_s(task, type_index) for type_index in types] for task in drawn.tasks(index)]
-        for index, job in enumerate(drawn.stream.jobs_by_submission)
+        job.id: [[sampled.runtime_s(task, type_index) for type_index in types] for task in sampled.tasks(index)]
+        for index, job in enumerate(sampled.stream.jobs_by_submission)
     }
 
 
-@given(random_job_streams(), st.integers(0, 2**64 - 1))
+@given(random_streams(), st.integers(0, 2**64 - 1))
 @settings(max_examples=60, deadline=None)
-def test_what_is_drawn_is_an_instance_of_the_stream(stream: JobStream, seed: int) -> None:
-    drawn = draw_jobs(stream, seed)
-    instance = drawn.instance
+def test_what_is_drawn_is_an_instance_of_the_stream(stream: Stream, seed: int) -> None:
+    sampled = draw_jobs(stream, seed)
+    instance = sampled.instance
     jobs = stream.jobs_by_submission
     assert instance.name == ("random" if stream.is_the_same_for_all_seeds else f"random seed {seed}")
     assert instance.task_ids == tuple(f"{job.id}#{number}" for job in jobs for number in range(1, job.n_tasks + 1))
-    assert [task for index in range(len(jobs)) for task in drawn.tasks(index)] == list(range(stream.n_tasks))
-    assert drawn.job_of == [index for index in range(len(jobs)) for _ in drawn.tasks(index)]
+    assert [task for index in range(len(jobs)) for task in sampled.tasks(index)] == list(range(stream.n_tasks))
+    assert sampled.job_of == [index for index in range(len(jobs)) for _ in sampled.tasks(index)]
     for index, job in enumerate(jobs):
         able = set(stream.application(job.application).runtime_s)
-        for task in drawn.tasks(index):
-            row = {name: drawn.runtime_s(task, place) for place, name in enumerate(stream.type_names)}
+        for task in sampled.tasks(index):
+            row = {name: sampled.runtime_s(task, place) for place, name in enumerate(stream.type_names)}
             assert {name: seconds for name, seconds in row.items() if seconds} == instance.tasks[task].runtime_s
             assert {name for name, seconds in row.items() if seconds is not None} == able
-    assert by_job(drawn) == by_job(draw_jobs(stream, seed))
+    assert by_job(sampled) == by_job(draw_jobs(stream, seed))
 
 
-@given(random_job_streams(), st.integers(0, 100))
+@given(random_streams(), st.integers(0, 100))
 @settings(max_examples=60, deadline=None)
-def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed: int) -> None:
+def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: Stream, seed: int) -> None:
     for name, rows in by_job(draw_jobs(stream, seed)).items():
         by_level = [
             index
@@ -427,64 +429,64 @@ def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: JobStream, seed:
             assert all(one <= other for one, other in zip(shorter, longer, strict=True))
 
 
-@given(random_job_streams(), st.integers(0, 1000), st.integers(0, 100))
+@given(random_streams(), st.integers(0, 1000), st.integers(0, 100))
 @settings(max_examples=50, deadline=None)
-def test_other_jobs_leave_the_tasks_of_a_job_alone(stream: JobStream, submitted_s: int, seed: int) -> None:
+def test_other_jobs_leave_the_tasks_of_a_job_alone(stream: Stream, submitted_s: int, seed: int) -> None:
     added = stream.jobs[0].model_dump() | {"id": "new", "submitted_s": submitted_s, "deadline_s": 5000}
-    more = JobStream.from_document(stream.to_document() | {"jobs": [added, *stream.to_document()["jobs"]]}, "more")
+    more = Stream.from_document(stream.to_document() | {"jobs": [added, *stream.to_document()["jobs"]]}, "more")
     before, after = by_job(draw_jobs(stream, seed)), by_job(draw_jobs(more, seed))
     assert after.pop("new")
     assert after == before
 
 
 def test_jobs_and_seeds_differ() -> None:
-    rows = by_job(draw_jobs(library_job_stream("thai/table2"), 1))
+    rows = by_job(draw_jobs(library_stream("thai/table2"), 1))
     assert rows["j1"] != rows["j4"][:50]
-    assert rows["j1"] != by_job(draw_jobs(library_job_stream("thai/table2"), 2))["j1"]
+    assert rows["j1"] != by_job(draw_jobs(library_stream("thai/table2"), 2))["j1"]
     for seed in (-1, 2**64):
         with pytest.raises(SpotbagError, match=r"must be from 0 to 2\*\*64 - 1"):
-            draw_jobs(library_job_stream("thai/table2"), seed)
+            draw_jobs(library_stream("thai/table2"), seed)
 
 
 def test_the_instance_has_the_prices_by_the_hour_and_the_times_of_the_stream() -> None:
-    drawn = draw_jobs(JobStream(**document()), 3)
-    small, big = drawn.instance.offers
+    sampled = draw_jobs(Stream(**document()), 3)
+    small, big = sampled.instance.offers
     assert small.price_usd_per_hour == pytest.approx(6 * 0.073)
     assert (small.market, small.limit, small.vcpus, big.vcpus) == ("on-demand", 7, 1, 1)
-    assert [vm_type.memory_mb for vm_type in drawn.instance.vm_types] == [1024, 7680]
-    assert drawn.instance.markets == ("on-demand",)
-    assert (drawn.instance.deadline_s, drawn.instance.d_spot_s) == (900, 900)
-    assert (drawn.instance.boot_overhead_s, drawn.instance.allocation_cycle_s) == (15, 600)
-    assert drawn.first_task == (0, 3)
-    assert drawn.runtime_s(0, 0) == 40
-    assert drawn.runtime_s(0, 1) is None
+    assert [vm_type.memory_mb for vm_type in sampled.instance.vm_types] == [1024, 7680]
+    assert sampled.instance.markets == ("on-demand",)
+    assert (sampled.instance.deadline_s, sampled.instance.d_spot_s) == (900, 900)
+    assert (sampled.instance.boot_overhead_s, sampled.instance.allocation_cycle_s) == (15, 600)
+    assert sampled.first_task == (0, 3)
+    assert sampled.runtime_s(0, 0) == 40
+    assert sampled.runtime_s(0, 1) is None
 
 
 def test_run_times_are_rounded_and_at_least_a_second() -> None:
     for value_s, seconds in [(0.001, 1), (40.499, 40), (40.5, 41), (40, 40)]:
-        drawn = draw_jobs(JobStream(**with_run_times({"distribution": "constant", "value_s": value_s})), 0)
-        assert drawn.runtime_s(0, 0) == seconds
+        sampled = draw_jobs(Stream(**with_run_times({"distribution": "constant", "value_s": value_s})), 0)
+        assert sampled.runtime_s(0, 0) == seconds
 
 
 def test_the_longest_names_and_the_lowest_prices_can_be_drawn() -> None:
     longest = with_first("jobs", id="x" * 190) | {"name": "x" * 170, "block_s": 10**8, "creation_overhead_s": 10**8}
     longest["vm_types"][0] |= {"price_usd_per_block": 3e-5, "memory_mb": 1}
-    instance = draw_jobs(JobStream(**longest), 2**64 - 1).instance
+    instance = draw_jobs(Stream(**longest), 2**64 - 1).instance
     assert len(instance.name) == 196
     assert instance.vm_types[0].offers["on-demand"].price_usd_per_hour == pytest.approx(1.08e-9)
 
 
 def test_tasks_longer_than_every_deadline_are_drawn() -> None:
-    stream = JobStream(**with_run_times({"distribution": "constant", "value_s": 1000}))
-    drawn = draw_jobs(stream, 0)
-    assert drawn.runtime_s(0, 0) == 1000
-    assert drawn.instance.deadline_s == 1015
+    stream = Stream(**with_run_times({"distribution": "constant", "value_s": 1000}))
+    sampled = draw_jobs(stream, 0)
+    assert sampled.runtime_s(0, 0) == 1000
+    assert sampled.instance.deadline_s == 1015
     endless = with_run_times({"distribution": "lognormal", "mean_s": 1e8, "sd_s": 1e8})
-    assert draw_jobs(JobStream(**endless), 0).instance.deadline_s <= 10**8 + 15
+    assert draw_jobs(Stream(**endless), 0).instance.deadline_s <= 10**8 + 15
 
 
 def test_the_stream_of_thai_has_the_printed_figures() -> None:
-    stream = library_job_stream("thai/table2")
+    stream = library_stream("thai/table2")
     assert (stream.block_s, stream.creation_overhead_s) == (600, 15)
     assert [(vm_type.name, vm_type.vcpus, vm_type.price_usd_per_block) for vm_type in stream.vm_types] == [
         ("m3.medium", 1, 0.073),
@@ -509,7 +511,7 @@ def test_the_streams_of_a2ha_have_the_printed_figures() -> None:
     for name, n_tasks, mean_s, sd_s in zip(
         names, (256, 256, 256, 1480), (150, 220, 5400, 60), (30, 125, 1200, None), strict=True
     ):
-        stream = library_job_stream(f"a2ha/{name}")
+        stream = library_stream(f"a2ha/{name}")
         assert (stream.block_s, stream.creation_overhead_s, stream.n_tasks) == (3600, 300, n_tasks)
         run_times = stream.applications[0].runtime_s["host"]
         assert float(run_times.average_s) == pytest.approx(mean_s, rel=0.01)
@@ -517,7 +519,7 @@ def test_the_streams_of_a2ha_have_the_printed_figures() -> None:
             given = getattr(run_times, "sd_s", None) or np.std(run_times.quantiles_s(np.zeros(n_tasks)))
             assert given == pytest.approx(sd_s, rel=0.01)
     image, tests = (
-        library_job_stream(f"a2ha/{name}").applications[0].runtime_s["host"].quantiles_s(np.zeros(count))
+        library_stream(f"a2ha/{name}").applications[0].runtime_s["host"].quantiles_s(np.zeros(count))
         for name, count in (("image", 256), ("test-suite", 1480))
     )
     assert image.max() - image.min() == 9 * 60
@@ -525,9 +527,9 @@ def test_the_streams_of_a2ha_have_the_printed_figures() -> None:
     assert 1 <= (tests > 15 * 60).sum() <= 10
 
 
-@pytest.mark.parametrize("name", job_stream_names())
+@pytest.mark.parametrize("name", stream_names())
 def test_streams_of_the_library_say_where_they_come_from(name: str) -> None:
-    stream = library_job_stream(name)
+    stream = library_stream(name)
     assert stream.name == name
     assert stream.provenance is not None
     assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
@@ -535,18 +537,18 @@ def test_streams_of_the_library_say_where_they_come_from(name: str) -> None:
 
 def test_an_unknown_stream_is_refused_with_close_ones() -> None:
     a2ha = ["a2ha/image", "a2ha/long", "a2ha/synthetic", "a2ha/test-suite"]
-    assert job_stream_names() == [*a2ha, "thai/table2", "tiny/two-jobs"]
+    assert stream_names() == [*a2ha, "thai/table2", "tiny/two-jobs"]
     with pytest.raises(InputError, match=r"did you mean thai/table2\?"):
-        library_job_stream("thai/table1")
+        library_stream("thai/table1")
     with pytest.raises(InputError, match=r"known: a2ha/image, .*, thai/table2, tiny/two-jobs"):
-        library_job_stream("zzz")
+        library_stream("zzz")
 
 
 def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
     (text,) = re.findall(r"```json jobs\n(.*?)```", page, re.DOTALL)
-    stream = parse_job_stream(text)
-    assert format_job_stream(stream) == text
+    stream = parse_stream(text)
+    assert format_stream(stream) == text
     assert [stream.average_s("sort", "small"), stream.average_s("sort", "big")] == [40, 20]
     assert draw_jobs(stream, 0).instance.task_ids[:2] == ("first#1", "first#2")
     (code,) = re.findall(r"```python\n(from \S+ import draw_jobs.*?)```", page, re.DOTALL)

@@ -16,7 +16,7 @@ from spotbag.instances.instance import Instance
 from spotbag.models.bags import class_dynamic_programme
 from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.bags.patterns import NestedHallModel
+from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
@@ -129,7 +129,7 @@ def test_the_pattern_model_agrees(counts: list[int], max_spot: int | None, cost_
     assert not check(problem, outcome.schedule).violations
     assert outcome.bound == pytest.approx(outcome.schedule.objective, rel=1e-12)
     window = makespan_window(problem, outcome.schedule.objective)
-    model = NestedHallModel(problem, window)
+    model = PatternModel(problem, window)
     answer = solve_with_highs(model.program, SolverLimits(), model.start(outcome.schedule))
     assert answer.status == "optimal"
     assert answer.values is not None

@@ -20,7 +20,7 @@ from spotbag.models.bags import core_counts as core_counts_module
 from spotbag.models.bags.class_dynamic_programme import best_plan
 from spotbag.models.bags.core_counts import CoreCountModel
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.bags.patterns import NestedHallModel
+from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts
@@ -94,7 +94,7 @@ def test_other_exact_models_agree(seed: int) -> None:
     by_programme = math.inf if window.empty else best_plan(problem, window).bound
     assert model_optimum(problem, "cp-sat") == pytest.approx(by_programme, rel=1e-9)
     if not window.empty:
-        model = NestedHallModel(problem, window)
+        model = PatternModel(problem, window)
         answer = solve_with_highs(model.program, SolverLimits())
         found = math.inf if answer.values is None else model.schedule(answer.values).objective
         assert found == pytest.approx(by_programme, rel=1e-9)

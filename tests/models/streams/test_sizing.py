@@ -158,9 +158,9 @@ def test_the_dynamic_programme_finds_what_trying_all_finds(covering: Covering) -
 
 @given(coverings())
 def test_no_optimum_that_is_meant_rents_a_dominated_type(covering: Covering) -> None:
-    kept = covering.without_dominated()
-    assert kept.without_dominated() == kept
-    assert kept.in_catalogue(best_cover(kept), len(covering.tasks)) == best_cover(covering)
+    retained = covering.without_dominated()
+    assert retained.without_dominated() == retained
+    assert retained.in_catalogue(best_cover(retained), len(covering.tasks)) == best_cover(covering)
 
 
 def test_dominated_types_by_hand() -> None:

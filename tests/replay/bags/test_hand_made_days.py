@@ -19,7 +19,7 @@ from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.replay.bags.vm import Vm
 from spotbag.schedules.schedule import Schedule
-from spotbag.traces.stories import tell_story
+from spotbag.traces.stories import describe_trace
 
 
 def one_task(**fields: object) -> Schedule:
@@ -366,7 +366,7 @@ def test_type_resumes_at_the_second_its_vms_are_ready() -> None:
         outcome, trace = trace_day(schedule, policy, day(a=[10, 60]))
         assert (outcome.makespan_s, outcome.hibernations) == (165, 0)
         assert audit(trace).findings == ()
-        assert "165 s" in "\n".join(tell_story(trace))
+        assert "165 s" in "\n".join(describe_trace(trace))
 
 
 def test_on_demand_baseline_leaves_full_speed_tasks_at_full_speed() -> None:

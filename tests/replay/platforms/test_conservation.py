@@ -84,8 +84,8 @@ def test_no_event_can_be_left_out_or_moved(platform: Platform, policy: str, data
     replay = PlatformReplay(platform, POLICIES[policy](1), record=True)
     trace = platform_trace(replay, replay.run())
     number = data.draw(st.integers(0, len(trace.events) - 1))
-    kept = trace.events[number]
-    trace.events[number] = kept | {"t": kept["t"] + 1}
+    retained = trace.events[number]
+    trace.events[number] = retained | {"t": retained["t"] + 1}
     assert audit(trace).findings
     del trace.events[number]
     assert audit(trace).findings

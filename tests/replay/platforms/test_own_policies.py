@@ -43,7 +43,7 @@ class Cheap(PlatformPolicy):
         return min(replay.offers(job, sender), key=order, default=None)
 
 
-class Drawn(PlatformPolicy):
+class Sampled(PlatformPolicy):
     """Any resource, without displacement: the same as ``round-robin``."""
 
     name = "drawn"
@@ -84,7 +84,7 @@ class Stubborn(PlatformPolicy):
 
 def test_own_policies_stand_beside_the_others() -> None:
     jobs = JobSet("mixed", 30)
-    runs = replay_platform(HYBRID, ["cheapest-of-all", Cheap, "round-robin", Drawn], 2, seed=3, job_set=jobs)
+    runs = replay_platform(HYBRID, ["cheapest-of-all", Cheap, "round-robin", Sampled], 2, seed=3, job_set=jobs)
     assert runs.policies == ("cheapest-of-all", "cheap", "round-robin", "drawn")
     assert [summary.policy for summary in runs.summaries()] == list(runs.policies)
     for theirs, own in zip(runs.outcomes[::2], runs.outcomes[1::2], strict=True):
@@ -105,7 +105,7 @@ def test_rules_of_an_own_policy() -> None:
     assert own_trace.run["policy"] == "ruled"
 
 
-@pytest.mark.parametrize("make", [Cheap, Drawn])
+@pytest.mark.parametrize("make", [Cheap, Sampled])
 def test_what_own_policies_do_is_audited(make: type[PlatformPolicy]) -> None:
     assert audit(replay_platform_once(HYBRID, make, job_set=JobSet("mixed", 40))[1]).correct
 
@@ -121,7 +121,7 @@ def test_own_policies_go_to_other_processes() -> None:
     policies = [Local, lambda seed: Local(seed), "round-robin"]
     jobs = JobSet("small", 10)
     alone = replay_platform(HYBRID, policies, 4, job_set=jobs)
-    assert replay_platform(HYBRID, policies, 4, job_set=jobs, jobs=2) == alone
+    assert replay_platform(HYBRID, policies, 4, job_set=jobs, workers=2) == alone
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_what_other_processes_cannot_import_is_told(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
     with pytest.raises(InputError, match="policies cannot be imported in other processes"):
-        replay_platform(TINY, [elsewhere.Lost], 4, jobs=2)
+        replay_platform(TINY, [elsewhere.Lost], 4, workers=2)
 
 
 def test_what_cannot_be_sent_to_other_processes_is_told() -> None:
@@ -145,7 +145,7 @@ def test_what_cannot_be_sent_to_other_processes_is_told() -> None:
 
     assert replay_platform(TINY, [locked], 2).n_runs == 2
     with pytest.raises(InputError, match=r"policies\[1\]: cannot be sent to other processes \(.*lock.*jobs=1\)"):
-        replay_platform(TINY, ["money-saving", locked], 2, jobs=2)
+        replay_platform(TINY, ["money-saving", locked], 2, workers=2)
 
 
 class Nameless(PlatformPolicy):
@@ -223,9 +223,9 @@ def at(resource: Any, **fields: Any) -> Candidate:
 )
 def test_a_choice_that_cannot_be_is_refused_with_the_policy_and_the_time(chosen: Any, fault: str) -> None:
     # At 120 s 'first' runs and 'humble' waits; its 10 processor-minutes are less than the 14 of 'urgent'.
-    with pytest.raises(SpotbagError, match=rf"^stubborn at 120 s: what it chooses for \w+ {fault}") as told:
+    with pytest.raises(SpotbagError, match=rf"^stubborn at 120 s: what it chooses for \w+ {fault}") as described:
         run(lambda: Stubborn(chosen))
-    assert not isinstance(told.value, InputError)
+    assert not isinstance(described.value, InputError)
 
 
 def run(make: Callable[[], PlatformPolicy], platform: Platform = TINY) -> None:
@@ -268,9 +268,9 @@ def named_nameless(seed: int) -> PlatformPolicy:
     ],
 )
 def test_names_that_are_none_are_refused_with_a_way_out(name: str, said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as described:
         platform_policy(name)
-    assert said in str(told.value)
+    assert said in str(described.value)
 
 
 @pytest.mark.parametrize("base", ["money-saving", "round-robin"])

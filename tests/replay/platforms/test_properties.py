@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_platforms import random_platforms
 
 from spotbag.instances.platforms.entries import AllocatedCluster
 from spotbag.instances.platforms.platform import Platform
@@ -14,8 +15,6 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
-
-from random_platforms import random_platforms
 
 busy_platforms = random_platforms(most_jobs=12).filter(lambda platform: bool(platform.jobs))
 policies = st.builds(

@@ -53,7 +53,7 @@ def test_bounds_by_hand() -> None:
 def test_several_processes_find_the_same() -> None:
     platform, jobs = library_platform("caron/hybrid"), JobSet("small", 8)
     runs = replay_platform(platform, ["money-saving"], 3, job_set=jobs)
-    assert bounds_of_runs(platform, runs, job_set=jobs, jobs=2) == bounds_of_runs(platform, runs, job_set=jobs)
+    assert bounds_of_runs(platform, runs, job_set=jobs, workers=2) == bounds_of_runs(platform, runs, job_set=jobs)
 
 
 def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = replay_platform(platform, ["money-saving", "time-saving"], 4)
     assert bounds_of_runs(platform, runs) == ((RunBounds(245, 420, 0),) * 4, (RunBounds(365, 0, 0),) * 4)
     assert calls == [490, 730]
-    drawn = JobSet("small", 3)
-    runs = replay_platform(platform, ["round-robin"], 2, job_set=drawn)
-    bounds_of_runs(platform, runs, job_set=drawn)
+    sampled = JobSet("small", 3)
+    runs = replay_platform(platform, ["round-robin"], 2, job_set=sampled)
+    bounds_of_runs(platform, runs, job_set=sampled)
     assert len(calls) == 4

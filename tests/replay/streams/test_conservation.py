@@ -1,4 +1,4 @@
-"""On random job streams, no task is lost or done twice, every VM is paid by its blocks, and the auditor agrees."""
+"""On random streams, no task is lost or done twice, every VM is paid by its blocks, and the auditor agrees."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from random_streams import Anything, random_stream
 
 from spotbag.audits.auditor import audit
-from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
-from spotbag.replay.streams.engine import JobReplay
-from spotbag.replay.streams.outcome import job_trace
+from spotbag.instances.streams.draws import SampledJobs, draw_jobs
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.outcome import stream_trace
 from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
 from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
-from spotbag.replay.streams.policy import JobPolicy
+from spotbag.replay.streams.policy import StreamPolicy
 
-POLICIES: dict[str, Callable[[int], JobPolicy]] = {
+POLICIES: dict[str, Callable[[int], StreamPolicy]] = {
     "known": lambda seed: Known(),
     "known-paid-blocks": lambda seed: KnownPaidBlocks(),
     "unknown": lambda seed: Unknown(),
@@ -36,35 +36,35 @@ POLICIES: dict[str, Callable[[int], JobPolicy]] = {
 }
 
 
-def demand_sound_replay(drawn: DrawnJobs, make: Callable[[int], JobPolicy], seed: int) -> None:
-    replay = JobReplay(drawn, make(seed), record=True)
+def demand_sound_replay(sampled: SampledJobs, make: Callable[[int], StreamPolicy], seed: int) -> None:
+    replay = StreamReplay(sampled, make(seed), record=True)
     outcome = replay.run()
     assert outcome.unfinished_tasks == 0
     assert replay.records is not None
     finished = Counter(record["task"] for record in replay.records if record["event"] == "finish")
-    assert finished == Counter(drawn.instance.task_ids)
-    assert outcome.busy_s >= sum(min(drawn.instance.runtime_s[task]) for task in range(len(drawn.job_of)))
-    prices = {vm_type.name: vm_type.price_usd_per_block for vm_type in drawn.stream.vm_types}
+    assert finished == Counter(sampled.instance.task_ids)
+    assert outcome.busy_s >= sum(min(sampled.instance.runtime_s[task]) for task in range(len(sampled.job_of)))
+    prices = {vm_type.name: vm_type.price_usd_per_block for vm_type in sampled.stream.vm_types}
     assert outcome.cost_usd == pytest.approx(sum(prices[name] * count for name, count in outcome.blocks.items()))
-    report = audit(job_trace(replay, outcome))
+    report = audit(stream_trace(replay, outcome))
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
-    assert JobReplay(drawn, make(seed)).run() == outcome
+    assert StreamReplay(sampled, make(seed)).run() == outcome
 
 
 def demand_sound_stream(seed: int, policy: str) -> None:
-    drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
-    first = drawn.stream.vm_types[0].name
+    sampled = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
+    first = sampled.stream.vm_types[0].name
     one_type_only = policy.startswith(("fixed fleet", "a2ha"))
-    if one_type_only and any(first not in app.runtime_s for app in drawn.stream.applications):
+    if one_type_only and any(first not in app.runtime_s for app in sampled.stream.applications):
         return
-    demand_sound_replay(drawn, POLICIES[policy], seed)
+    demand_sound_replay(sampled, POLICIES[policy], seed)
 
 
 class Distrustful(UnknownLearning):
     """Goes through every queue itself."""
 
-    def woken(self, replay: JobReplay, datum: int) -> None:
+    def woken(self, replay: StreamReplay, datum: int) -> None:
         for vm in replay.vms:
             if vm.alive and vm.queue and vm.index not in self.forecast.held_until_s:
                 deadlines = {task: replay.jobs[replay.job_of[task]].deadline_s for task in vm.queue}
@@ -91,8 +91,8 @@ def test_queues_of_hundreds_that_are_not_gone_through_have_no_late_task() -> Non
 
 
 def demand_no_late_task(seed: int) -> None:
-    drawn = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
-    JobReplay(drawn, Distrustful(Sampling(0.2, 2))).run()
+    sampled = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
+    StreamReplay(sampled, Distrustful(Sampling(0.2, 2))).run()
 
 
 @settings(max_examples=60, deadline=None)

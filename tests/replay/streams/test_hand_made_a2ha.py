@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tiny_streams import drawn, stream, told
+from tiny_streams import described, sampled, stream
 
 from spotbag.core.errors import InputError
-from spotbag.instances.streams.draws import DrawnJobs, draw_jobs
-from spotbag.instances.streams.stream_files import library_job_stream
-from spotbag.replay.streams.engine import JobReplay
-from spotbag.replay.streams.policies import job_policy
+from spotbag.instances.streams.draws import SampledJobs, draw_jobs
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.policies import stream_policy
 from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
-from spotbag.replay.streams.runs import replay_jobs, replay_jobs_once
+from spotbag.replay.streams.runs import replay_stream, replay_stream_once
 
 NEVER_S = 10**6
 
@@ -34,15 +34,15 @@ class NoChance:
 
 
 class InOrder(A2ha):
-    def begin(self, replay: JobReplay) -> None:
+    def begin(self, replay: StreamReplay) -> None:
         super().begin(replay)
         self._rng = NoChance()  # type: ignore[assignment]
 
 
-def bag(runs_s: Sequence[int], **unit_s: int) -> DrawnJobs:
+def bag(runs_s: Sequence[int], **unit_s: int) -> SampledJobs:
     """One job whose tasks run so long."""
     jobs = stream([("j", "a", 0, NEVER_S, len(runs_s))], {"a": {"small": 1}}, **unit_s)
-    return drawn(jobs, {"j": {"small": runs_s}})
+    return sampled(jobs, {"j": {"small": runs_s}})
 
 
 def settings(creation_ratio: float = 1.0, increase_ratio: float = 0.0, **more: Any) -> A2haSettings:
@@ -50,8 +50,8 @@ def settings(creation_ratio: float = 1.0, increase_ratio: float = 0.0, **more: A
     return A2haSettings(creation_ratio, increase_ratio, **{"period_s": NEVER_S, "long_tasks": "off", **more})
 
 
-def replayed(draw: DrawnJobs, parameters: A2haSettings) -> tuple[JobReplay, list[tuple[Any, ...]]]:
-    return told(draw, InOrder(parameters))
+def replayed(draw: SampledJobs, parameters: A2haSettings) -> tuple[StreamReplay, list[tuple[Any, ...]]]:
+    return described(draw, InOrder(parameters))
 
 
 def launched(lines: list[tuple[Any, ...]]) -> dict[int, int]:
@@ -269,12 +269,12 @@ def test_a_host_that_gets_free_as_its_unit_ends_is_not_given_another_task() -> N
 
 def test_hosts_without_work_stop_and_the_next_job_gets_new_ones() -> None:
     jobs = stream([("j", "a", 0, 90, 2), ("k", "a", 300, 900, 2)], {"a": {"small": 20}})
-    replay, lines = replayed(drawn(jobs), settings(initial_hosts=2))
+    replay, lines = replayed(sampled(jobs), settings(initial_hosts=2))
     assert launched(lines) == {0: 2, 300: 2}
     assert [vm.terminated_s for vm in replay.vms] == [100, 100, 330, 330]
     # One that arrives as the unit ends still finds a host.
     jobs = stream([("j", "a", 0, 90, 2), ("k", "a", 100, 900, 2)], {"a": {"small": 20}})
-    replay, lines = replayed(drawn(jobs), settings(**NO_MORE))
+    replay, lines = replayed(sampled(jobs), settings(**NO_MORE))
     assert launched(lines) == {0: 1}
     assert (replay.outcome().makespan_s, replay.outcome().cost_usd) == (140, 2.0)
 
@@ -313,7 +313,7 @@ def test_too_many_hosts_for_the_number_of_tasks_are_none(rule: Any, creation_rat
 def test_the_hosts_of_table_2(initial: int, printed: int) -> None:
     # No other rule but the default comes near for all three.
     parameters = A2haSettings(initial_hosts=initial)
-    runs = replay_jobs(library_job_stream("a2ha/long"), ["a2ha"], 3, a2ha=parameters)
+    runs = replay_stream(library_stream("a2ha/long"), ["a2ha"], 3, a2ha=parameters)
     for outcome in runs.outcomes[0]:
         assert outcome.policy_counts["hosts"] == printed
         assert outcome.unfinished_tasks == 0
@@ -352,7 +352,7 @@ def test_tasks_are_selected_at_random_by_the_seed_of_the_draw() -> None:
     jobs = stream([("j", "a", 0, NEVER_S, 9)], {"a": {"small": 7}})
 
     def order(seed: int) -> list[str]:
-        _, lines = told(draw_jobs(jobs, seed), A2ha(settings()))
+        _, lines = described(draw_jobs(jobs, seed), A2ha(settings()))
         return [line[3] for line in lines if line[1] == "start"]
 
     assert order(1) == order(1) != order(2)
@@ -364,21 +364,21 @@ def test_tasks_are_selected_at_random_by_the_seed_of_the_draw() -> None:
 
 def test_the_policy_goes_by_its_name() -> None:
     jobs = stream([("j", "a", 0, NEVER_S, 9)], {"a": {"small": 7}})
-    runs = replay_jobs(jobs, ["a2ha"], 3, a2ha=settings(initial_hosts=2))
+    runs = replay_stream(jobs, ["a2ha"], 3, a2ha=settings(initial_hosts=2))
     assert [outcome.policy_counts["hosts"] for outcome in runs.outcomes[0]] == [2, 2, 2]
     [summary] = runs.summaries()
     assert summary.policy_counts["hosts"].mean == 2
     assert set(summary.policy_counts) == {"hosts", "unused_hosts", "interrupted_tasks", "wasted_s", "continued_hosts"}
-    outcome, trace = replay_jobs_once(jobs, "a2ha")
+    outcome, trace = replay_stream_once(jobs, "a2ha")
     assert outcome.policy_counts["hosts"] == sum(record.get("event") == "launch" for record in trace.events) == 1
-    assert replay_jobs(jobs, ["known"], 1).summaries()[0].policy_counts == {}
+    assert replay_stream(jobs, ["known"], 1).summaries()[0].policy_counts == {}
 
 
 def test_streams_that_it_cannot_run_are_refused() -> None:
     types = {"small": 1.0, "big": 2.0}
     jobs = stream([("j", "a", 0, 90, 1), ("k", "b", 0, 90, 1)], {"a": {"small": 7}, "b": {"big": 7}}, types)
     with pytest.raises(InputError, match=r"a2ha.* cannot do it: b cannot run on small, the only VM type"):
-        job_policy(jobs, "a2ha")
+        stream_policy(jobs, "a2ha")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
-from spotbag.models.bags.patterns import NestedHallModel
+from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Run
@@ -104,7 +104,7 @@ def test_highs_finds_the_optimum_from_a_start_on_j80() -> None:
     instance = with_d_spot(library_instance("hads/J80"))
     start = solve(instance, "search").schedule
     assert start is not None
-    model = NestedHallModel(instance, makespan_window(instance, start.objective))
+    model = PatternModel(instance, makespan_window(instance, start.objective))
     answer = solve_with_highs(model.program, SolverLimits(), model.start(start))
     assert answer.status == "optimal"
     assert answer.values is not None
@@ -315,10 +315,10 @@ def test_exact_plans_pass_the_checker_on_library_instances(name: str) -> None:
 
 
 def test_progress_is_told_with_bound_and_best_plan() -> None:
-    told: list[Any] = []
-    result = solve(library_instance("hads/J60"), on_progress=lambda point, planned: told.append(point))
-    assert [point.iteration for point in told] == sorted(point.iteration for point in told)
-    assert told[-1].best == pytest.approx(result.objective)
-    bounds = [point.bound for point in told if point.bound is not None]
+    described: list[Any] = []
+    result = solve(library_instance("hads/J60"), on_progress=lambda point, planned: described.append(point))
+    assert [point.iteration for point in described] == sorted(point.iteration for point in described)
+    assert described[-1].best == pytest.approx(result.objective)
+    bounds = [point.bound for point in described if point.bound is not None]
     assert bounds == sorted(bounds)
     assert Run().target_gap == 0

@@ -246,17 +246,17 @@ def test_what_the_programme_leaves_over_is_done_in_the_general_way(
 def test_an_interrupt_returns_the_points_so_far(method: str) -> None:
     instance = few_classes_instance([3, 5, 4])
     whole = dict(values(checked(instance)))
-    told = []
+    described = []
 
     def stop(point: FrontPoint, found: int) -> None:
-        told.append((point.makespan_s, found))
-        if len(told) == 3:
+        described.append((point.makespan_s, found))
+        if len(described) == 3:
             raise KeyboardInterrupt
 
     front = checked(instance, method=method, on_point=stop)
     assert front.interrupted
     assert not front.complete
-    assert 1 <= len(front.points) <= told[-1][1]
+    assert 1 <= len(front.points) <= described[-1][1]
     if method == "class-programme":  # which proves one point after the other
         assert all(point.proven for point in front.points)
     assert all(whole[point.makespan_s] == point.cost_usd for point in front.points if point.proven)

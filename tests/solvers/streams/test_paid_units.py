@@ -9,13 +9,13 @@ from all_partitions import least_wall, wall_and_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spotbag.benchmarks.streams.paid_units import bags
 from spotbag.core.errors import InputError
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
 from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.solvers.streams import paid_units
 from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
 from spotbag.solvers.streams.paid_units_columns import SharedHosts
-from spotbag.spotbag.benchmarks.streams.paid_units import bags
 
 FAR = 1e9
 """A moment that is not reached."""
@@ -159,19 +159,19 @@ def test_bags_of_the_paper(name: str, factor: float) -> None:
 
 
 def test_the_bags_are_like_those_of_the_paper() -> None:
-    drawn = bags()
-    assert {name: len(times) for name, times in drawn.items()} == {
+    sampled = bags()
+    assert {name: len(times) for name, times in sampled.items()} == {
         "image": 256,
         "synthetic": 256,
         "test-suite": 1480,
         "long": 256,
     }
-    suite = sorted(drawn["test-suite"])
+    suite = sorted(sampled["test-suite"])
     assert suite[740] < 30
     assert 0 < sum(time > 900 for time in suite) < 15
     assert 55 < sum(suite) / 1480 < 65
     # Without boot times, a host for each task of the long job pays about 512 h, as Table 2 says.
-    assert one_host_per_task_line(drawn["long"], boot_s=0).paid_units == pytest.approx(512, abs=15)
+    assert one_host_per_task_line(sampled["long"], boot_s=0).paid_units == pytest.approx(512, abs=15)
 
 
 @settings(max_examples=60, deadline=None)

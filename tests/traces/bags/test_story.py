@@ -8,7 +8,7 @@ import pytest
 from bad_day import bad_day, quiet_day
 
 from spotbag.core.errors import SpotbagError
-from spotbag.traces.stories import tell_story
+from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
 
 STORY = """\
@@ -52,11 +52,11 @@ def _at(time_s: int, event: str, /, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_bad_day() -> None:
-    assert tell_story(bad_day()) == STORY.splitlines()
+    assert describe_trace(bad_day()) == STORY.splitlines()
 
 
 def test_a_quiet_day() -> None:
-    assert tell_story(quiet_day()) == [
+    assert describe_trace(quiet_day()) == [
         "tests/bad-day, policy static, day 0 (quiet): 1 task, D_spot 1,900 s, deadline 2,400 s",
         "        0 s  1 VM rented: 1 a.large spot, ready at 30 s",
         "      460 s  the bag ends; 1 VM terminated: a-1",
@@ -70,7 +70,7 @@ def test_many_vms_are_named_by_range_and_the_rest_counted() -> None:
     launches = [_at(0, "launch", vm=name, type="a.large", market="spot") for name in names]
     ready = [_at(30, "ready", vm=name) for name in names]
     down = [_at(99, "hibernate", vm=name) for name in names]
-    story = tell_story(_changed(quiet_day(), launches + ready + down, t=99, unfinished=["only"], makespan_s=None))
+    story = describe_trace(_changed(quiet_day(), launches + ready + down, t=99, unfinished=["only"], makespan_s=None))
     assert story[2] == (
         "       99 s  a.large hibernates: 11 VMs (a-1 to 5, x, y, z, u, v and 1 more VM), each "
         "with others that never start (0 of 1 task done)"
@@ -93,7 +93,7 @@ def test_a_task_that_waits_is_migrated_and_stolen_again_with_what_was_saved() ->
         _at(190, "start", vm="a-1", core=0, task="only", saved=0.25, duration_s=320),
         _at(510, "finish", vm="a-1", core=0, task="only"),
     ]
-    story = tell_story(_changed(trace, start + more, t=510, makespan_s=510))
+    story = describe_trace(_changed(trace, start + more, t=510, makespan_s=510))
     assert story[2:7] == [
         "      160 s  a.large hibernates: a-1 with 1 task running; migration trigger at 900 s (0 of 1 task done)",
         "      170 s  a-1: migration trigger now at 180 s (was 900 s)",
@@ -113,7 +113,7 @@ def test_a_task_that_starts_at_the_moment_of_the_hibernation_is_running_then() -
         _at(460, "finish", vm="o-1", core=0, task="only"),
     ]
     launch = [_at(0, "launch", vm="o-1", type="a.large", market="on-demand")]
-    story = tell_story(_changed(trace, launch + trace.events[:3] + more))
+    story = describe_trace(_changed(trace, launch + trace.events[:3] + more))
     assert story[2:4] == [
         "       30 s  a.large hibernates: a-1 with 1 task running (0 of 1 task done)",
         "       30 s  a-1: 1 task migrated to new o-1 (starts again from nothing)",
@@ -131,7 +131,7 @@ def test_why_a_task_is_late(extra: list[dict[str, Any]], reason: str) -> None:
     trace = quiet_day()
     late = [event | {"t": 2660} if event["t"] == 460 else event for event in trace.events]
     events = late[:3] + extra + late[3:]
-    story = tell_story(_changed(trace, events, t=2660, makespan_s=2660, late_tasks=1))
+    story = describe_trace(_changed(trace, events, t=2660, makespan_s=2660, late_tasks=1))
     assert story[-1] == f"Late: only by 260 s: {reason}."
     assert "    2,400 s  the deadline: 1 task still to finish" in story
 
@@ -142,12 +142,12 @@ def test_the_free_first_hour_makes_idle_time_free() -> None:
     idle = [_at(500, "hibernate", vm="a-1"), _at(600, "resume", vm="a-1"), _at(1030, "cycle-end", vm="a-1")]
     end = [_at(1030, "terminate", vm="a-1")]
     paying = _changed(trace, trace.events[:4] + idle + end, t=1031)
-    assert "(idle for 470 s, $0.0047)" in tell_story(paying)[-3]
+    assert "(idle for 470 s, $0.0047)" in describe_trace(paying)[-3]
     free = Trace(trace.instance, trace.run | {"billing": billing}, paying.events, paying.end)
-    assert "(idle for 470 s, $0.0043)" in tell_story(free)[-3]  # 40 s before the hibernation are free
+    assert "(idle for 470 s, $0.0043)" in describe_trace(free)[-3]  # 40 s before the hibernation are free
 
 
 def test_a_trace_that_contradicts_itself_is_refused() -> None:
     trace = quiet_day()
     with pytest.raises(SpotbagError, match="event 1 of the trace"):
-        tell_story(_changed(trace, trace.events[1:]))
+        describe_trace(_changed(trace, trace.events[1:]))

@@ -9,9 +9,9 @@ import pytest
 from hand_made_platform_traces import moved, rented, stuck
 
 from spotbag.charts.bags.replay import write_replay_gantt
-from spotbag.charts.streams.layout import job_picture
+from spotbag.charts.streams.layout import stream_picture
 from spotbag.core.errors import SpotbagError
-from spotbag.traces.stories import tell_story
+from spotbag.traces.stories import describe_trace
 
 STORY = """\
 moved by hand, policy by-hand, seed 3: 5 jobs on 1 dedicated cluster, 1 allocated cluster, 1 cloud
@@ -42,11 +42,11 @@ Late: hopeless by 420 s on d.
 
 
 def test_jobs_and_machines() -> None:
-    assert tell_story(moved()) == STORY.splitlines()
+    assert describe_trace(moved()) == STORY.splitlines()
 
 
 def test_jobs_that_nobody_wants() -> None:
-    story = tell_story(stuck())
+    story = describe_trace(stuck())
     assert story[1].endswith("due by 400 s, budget 3): to a, to end at 300 s for 3.5, 0.5 over its budget")
     assert "      120 s  low, displaced from d, stays there: nobody else takes it" in story
     assert story[9].endswith("budget 2): nobody offers to run it; behind all others to a, to end at 480 s for 1.5")
@@ -60,21 +60,21 @@ def test_jobs_that_nobody_wants() -> None:
 
 
 def test_machines_that_are_used_again() -> None:
-    story = tell_story(rented())
+    story = describe_trace(rented())
     assert "    3,100 s  c starts three on 1 machine (c-2)" in story
     assert "    3,600 s  given back with the hour that is paid: c-1, idle for 600 s" in story
     trace = rented()
     trace.events[13]["vms"] = ["c-1", "c-2"]
     trace.events[12:12] = [{"record": "event", "t": 3100, "event": "launch", "vm": "c-9", "resource": "c"}]
     trace.events[14]["vms"].append("c-9")
-    assert "    3,100 s  c starts three on 3 machines (c-1, c-2, c-9, 1 of them new)" in tell_story(trace)
+    assert "    3,100 s  c starts three on 3 machines (c-1, c-2, c-9, 1 of them new)" in describe_trace(trace)
 
 
 def test_all_is_well() -> None:
     trace = moved()
     trace.instance["jobs"][3]["deadline_s"] = 900
     trace.end.update({"late_jobs": 0, "delay_s": 0})
-    story = tell_story(trace)
+    story = describe_trace(trace)
     assert story[-2].endswith("for 490 units of cost; all deadlines and budgets kept.")
     assert not any(line.startswith("Late") for line in story)
 
@@ -93,7 +93,7 @@ def test_a_trace_that_contradicts_itself_is_refused(place: int, field: dict[str,
     trace = moved()
     trace.events[place].update(field)
     with pytest.raises(SpotbagError, match=event):
-        tell_story(trace)
+        describe_trace(trace)
 
 
 @pytest.mark.parametrize("make", hand_made_platform_traces.ALL)
@@ -101,6 +101,6 @@ def test_pictures_of_plans_and_streams_do_not_show_platforms(make: object, tmp_p
     assert callable(make)
     with pytest.raises(SpotbagError, match="'by-hand' is one on a hybrid platform; this picture shows replays of plan"):
         write_replay_gantt(make(), tmp_path / "platform.png")
-    with pytest.raises(SpotbagError, match="by hand' is one on a hybrid platform, not of a job stream"):
-        job_picture([make()])
+    with pytest.raises(SpotbagError, match="by hand' is one on a hybrid platform, not of a stream"):
+        stream_picture([make()])
     assert list(tmp_path.iterdir()) == []

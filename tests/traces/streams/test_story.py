@@ -1,16 +1,16 @@
-"""The story of a job stream, and what does not draw one."""
+"""The story of a stream, and what does not draw one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import hand_made_job_traces
+import hand_made_stream_traces
 import pytest
-from hand_made_job_traces import fixed_fleet, given_up, sampled
+from hand_made_stream_traces import fixed_fleet, given_up, sampled
 
 from spotbag.charts.bags.replay import write_replay_gantt
 from spotbag.core.errors import SpotbagError
-from spotbag.traces.stories import tell_story
+from spotbag.traces.stories import describe_trace
 from spotbag.traces.vm_history import read_history
 
 STORY = """\
@@ -40,11 +40,11 @@ Late: j3: 1 of 1 task, by up to 20 s.
 
 
 def test_a_stream() -> None:
-    assert tell_story(sampled()) == STORY.splitlines()
+    assert describe_trace(sampled()) == STORY.splitlines()
 
 
 def test_a_stream_without_blocks() -> None:
-    story = tell_story(fixed_fleet())
+    story = describe_trace(fixed_fleet())
     assert story[2] == "        0 s  2 VMs rented: 1 small, 1 large (v1, v2), ready at 15 s"
     assert story[-4:] == [
         "      220 s  all jobs are done; 2 VMs terminated: v1, v2",
@@ -56,7 +56,7 @@ def test_a_stream_without_blocks() -> None:
 
 def test_tasks_that_are_left() -> None:
     trace = given_up()
-    assert tell_story(trace)[-4:] == [
+    assert describe_trace(trace)[-4:] == [
         "      200 s  the run ends; 1 VM terminated: v1",
         "In the end: 1 of 2 tasks finished by 200 s, for $0.0200; deadlines missed (1 task unfinished).",
         "Over the stream: 1 VM rented, 2 blocks billed (2 small), 65 s idle, 0 suspensions, 0 returns to the pool.",
@@ -64,14 +64,14 @@ def test_tasks_that_are_left() -> None:
     ]
     for place, kind in ((3, "assign"), (4, "return")):
         trace.events.insert(place, {"record": "event", "t": 0, "event": kind, "task": "a#2", "vm": "v1"})
-    assert tell_story(trace)[-1] == "Unfinished: a#2 of j1: back in the pool since 0 s, from v1."
+    assert describe_trace(trace)[-1] == "Unfinished: a#2 of j1: back in the pool since 0 s, from v1."
 
 
 def test_a_stream_in_time() -> None:
     trace = sampled()
     trace.run["jobs"][2]["deadline_s"] = 520
     trace.end["late_tasks"] = 0
-    story = tell_story(trace)
+    story = describe_trace(trace)
     assert "      520 s  j3 is done, 0 s before its deadline" in story
     assert story[-2] == "In the end: 6 tasks finished by 520 s, for $0.1000; all deadlines met."
     assert not any("still to finish" in line for line in story)
@@ -81,11 +81,11 @@ def test_a_trace_that_contradicts_itself_is_refused() -> None:
     trace = sampled()
     trace.events[0]["job"] = "j7"
     with pytest.raises(SpotbagError, match="no job 'j7', which arrives at 0 s"):
-        tell_story(trace)
+        describe_trace(trace)
     trace = sampled()
     trace.events[10]["task"] = "a#3"  # suspended, but it waits
     with pytest.raises(SpotbagError, match="event 11 of the trace"):
-        tell_story(trace)
+        describe_trace(trace)
 
 
 def test_the_history_has_a_run_for_each_piece_of_a_task() -> None:
@@ -96,9 +96,9 @@ def test_the_history_has_a_run_for_each_piece_of_a_task() -> None:
     ]
 
 
-@pytest.mark.parametrize("make", hand_made_job_traces.ALL)
+@pytest.mark.parametrize("make", hand_made_stream_traces.ALL)
 def test_pictures_of_plans_do_not_show_streams(make: object, tmp_path: Path) -> None:
     assert callable(make)
-    with pytest.raises(SpotbagError, match="'by-hand' is one of a job stream; this picture shows replays of plans"):
+    with pytest.raises(SpotbagError, match="'by-hand' is one of a stream; this picture shows replays of plans"):
         write_replay_gantt(make(), tmp_path / "stream.png")
     assert list(tmp_path.iterdir()) == []

@@ -40,8 +40,8 @@ def compare_command(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="S", help="Seconds after which a run returns its best plan.")
     ] = 10.0,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Runs at the same time; they share the machine.")
+    workers: Annotated[
+        int, typer.Option("--workers", "-w", metavar="W", min=1, help="Runs at the same time; they share the machine.")
     ] = 1,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
@@ -68,7 +68,7 @@ def compare_command(
     known = _known(problems)
     rows: list[Row] = []
     with counting("comparing", len(cases)) as count:
-        for row in run_cases(cases, time_limit, jobs):
+        for row in run_cases(cases, time_limit, workers):
             rows.append(row)
             count(f"{row.instance} by {row.method}")
     rows = in_order(rows, cases)
@@ -80,7 +80,7 @@ def compare_command(
     summaries = summarise(rows, references)
     totals = total_by_method(summaries)
     if out is not None:
-        _write(rows, out, time_limit=time_limit, seeds=seeds, jobs=jobs)
+        _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers)
     if as_json:
         _print_objects(rows, references, summaries, totals, interrupted)
     else:
@@ -197,9 +197,9 @@ def _print_tables(
         cells += [_reference_cells(row, len(columns)) for row in _reference_lines(reference)]
         cells.append([])
     if narrow:
-        kept = [index for index, (heading, _) in enumerate(columns) if heading not in _LEFT_OUT]
-        columns = [columns[index] for index in kept]
-        cells = [[row[index] for index in kept] if row else [] for row in cells]
+        retained = [index for index, (heading, _) in enumerate(columns) if heading not in _LEFT_OUT]
+        columns = [columns[index] for index in retained]
+        cells = [[row[index] for index in retained] if row else [] for row in cells]
     print_table(make_table(columns, cells[:-1], tight=narrow))
     if narrow:
         print("A wider terminal shows cost, makespan and the gap to the optimum as well.")

@@ -72,7 +72,7 @@ def replay_command(
         int | None,
         typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and tell what happens."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
     k_h: Annotated[
         float | None, typer.Option("--k-h", help="Hibernations of a type expected up to the deadline (poisson).")
     ] = None,
@@ -159,7 +159,7 @@ def replay_command(
             days_from,
             n_days,
             seed=seed,
-            jobs=jobs,
+            workers=workers,
             billing=billing,
             bounds=CLAIRVOYANT in names,
             on_day=lambda done: count("", done),
@@ -261,7 +261,7 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
-    from ...traces.stories import tell_story
+    from ...traces.stories import describe_trace
 
     if as_json:
         print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
@@ -269,4 +269,4 @@ def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
     for index, trace in enumerate(traces):
         if index:
             print()
-        print_story(tell_story(trace))
+        print_story(describe_trace(trace))

@@ -70,10 +70,11 @@ def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[s
     width = terminal_width()
     first, end = 1, len(columns)
     while first < len(columns):
-        kept = [0, *range(first, end)]
-        told = [row for row in rows if not row or any(row[index] for index in kept[1:])]
+        retained = [0, *range(first, end)]
+        stated = [row for row in rows if not row or any(row[index] for index in retained[1:])]
         table = make_table(
-            [columns[index] for index in kept], [[row[index] for index in kept] if row else [] for row in told]
+            [columns[index] for index in retained],
+            [[row[index] for index in retained] if row else [] for row in stated],
         )
         if width is None or end == first + 1 or least_width(table) <= width:
             yield table
@@ -211,7 +212,7 @@ def _summary_object(summary: PolicySummary) -> dict[str, Any]:
 
 
 def _outcome_object(outcome: Outcome) -> Mapping[str, Any]:
-    kept = asdict(outcome)
+    retained = asdict(outcome)
     for name in ("policy", "bills", "events"):
-        del kept[name]
-    return kept
+        del retained[name]
+    return retained

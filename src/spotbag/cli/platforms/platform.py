@@ -73,7 +73,7 @@ def platform_command(
         bool, typer.Option("--once", help="One run, that of the seed: what ran where, and what was missed.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
@@ -126,7 +126,7 @@ def platform_command(
     from ...core.text_files import source_name
     from ...replay.platforms.policies import platform_policy
     from ...replay.platforms.runs import replay_platform, replay_platform_once
-    from ...traces.stories import tell_story
+    from ...traces.stories import describe_trace
 
     argument, job_set = _check_options(platform, draw, number, once, runs)
     if write is not None:
@@ -153,7 +153,7 @@ def platform_command(
         raise SpotbagError(f"{source_name(argument)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
     recorded = trace is not None or gantt is not None or tell
     traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names] if recorded else []
-    files, not_drawn = _write(traces, trace, gantt)
+    files, not_sampled = _write(traces, trace, gantt)
     with counting(f"replaying {loaded.name}", n_runs) as count:
         done = replay_platform(
             loaded,
@@ -161,16 +161,16 @@ def platform_command(
             n_runs,
             job_set=job_set,
             seed=seed,
-            jobs=jobs,
+            workers=workers,
             on_run=lambda more: count("", more),
         )
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
-    bounds = _bounds(loaded, done, job_set, seed, jobs) if bound and not done.interrupted else None
-    stories = [tell_story(told) for told in traces] if tell else None
+    bounds = _bounds(loaded, done, job_set, seed, workers) if bound and not done.interrupted else None
+    stories = [describe_trace(stated) for stated in traces] if tell else None
     if as_json:
         said = runs_object(loaded, job_set, done, seed, bounds, stories)
-        print_json(said | {"written": files} | ({} if not_drawn is None else {"not_drawn": not_drawn}))
+        print_json(said | {"written": files} | ({} if not_sampled is None else {"not_drawn": not_sampled}))
     else:
         if stories is None:
             print_runs(loaded, job_set, done, seed, bounds)
@@ -178,8 +178,8 @@ def platform_command(
             _print_stories(stories)
         for path in files:
             print(f"wrote {path}")
-    if not_drawn is not None:
-        print(f"error: {not_drawn}", file=sys.stderr)
+    if not_sampled is not None:
+        print(f"error: {not_sampled}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED if done.interrupted else BAD_INPUT)
     if done.interrupted or (bound and bounds is None):
         raise typer.Exit(INTERRUPTED)
@@ -239,7 +239,7 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
 
 
 def _bounds(
-    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, jobs: int
+    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, workers: int
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
     """Bound all runs; None if that is interrupted."""
     from ...replay.platforms.run_bounds import bounds_of_runs
@@ -247,7 +247,7 @@ def _bounds(
     try:
         with counting("bounds", runs.n_runs) as count:
             return bounds_of_runs(
-                platform, runs, job_set=job_set, seed=seed, jobs=jobs, on_run=lambda more: count("", more)
+                platform, runs, job_set=job_set, seed=seed, workers=workers, on_run=lambda more: count("", more)
             )
     except KeyboardInterrupt:
         warn(["interrupted: the runs are here, but no bounds"])

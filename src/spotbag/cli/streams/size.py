@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..arguments import JobsArgument, JsonOption, load_job_stream, print_json
+from ..arguments import JobsArgument, JsonOption, load_stream, print_json
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import make_table, print_table, seconds
 
@@ -54,7 +54,7 @@ def size_command(
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
-    stream = load_job_stream(jobs)
+    stream = load_stream(jobs)
     chosen = [stream.job(job_id) for job_id in dict.fromkeys(job)] if job else list(stream.jobs_by_submission)
     problems = [problem_of_job(stream, one, tasks, deadline) for one in chosen]
     sizings = [size_job(problem, cast("SizingMethod", method)) for problem in problems]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import JsonOption, check_output, load_job_stream, parse_options, print_json, some, warn
+from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn
 from ..exit_codes import INTERRUPTED
 from ..progress import busy, counting
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
-    from ...instances.streams.stream import JobStream
+    from ...instances.streams.stream import Stream
     from ...replay.streams.policies.unknown import Sampling
     from ...traces.trace import Trace
 
@@ -54,7 +54,7 @@ def stream_command(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells how each job went.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="J", min=1, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
     sampling_fraction: Annotated[
         float | None,
         typer.Option(
@@ -121,8 +121,8 @@ def stream_command(
     from ...charts.picture_files import still_format
     from ...charts.streams.replay import PICTURE
     from ...core.errors import SpotbagError
-    from ...replay.streams.policies import a2ha_settings, job_policies
-    from ...replay.streams.runs import replay_jobs, replay_jobs_once
+    from ...replay.streams.policies import a2ha_settings, stream_policies
+    from ...replay.streams.runs import replay_stream, replay_stream_once
 
     _check_options(stream, run_times, runs, once, trace)
     if write is not None:
@@ -139,16 +139,16 @@ def stream_command(
     sampling = _sampling(sampling_fraction, samples)
     a2ha = a2ha_settings(parse_options(option or []))
     names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    job_policies(loaded, names, sampling, a2ha)
+    stream_policies(loaded, names, sampling, a2ha)
     _warn_of_hopeless_jobs(loaded)
     n_runs = 1 if once else runs or _DEFAULT_RUNS
     with counting(f"replaying {loaded.name}", n_runs) as count:
-        done = replay_jobs(
+        done = replay_stream(
             loaded,
             names,
             n_runs,
             seed=seed,
-            jobs=jobs,
+            workers=workers,
             sampling=sampling,
             a2ha=a2ha,
             on_run=lambda more: count("", more),
@@ -156,7 +156,7 @@ def stream_command(
     if done.interrupted:
         warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
     if trace is not None or gantt is not None:
-        _write([replay_jobs_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
+        _write([replay_stream_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
     if as_json:
         print_json(runs_object(loaded, done, seed, sampling, a2ha))
     else:
@@ -173,18 +173,18 @@ def _list(as_json: bool) -> None:
         print_streams(streams)
 
 
-def _load(stream: str | None, run_times: str | None) -> JobStream:
-    from ...instances.streams.stream_files import job_stream_of_run_times
+def _load(stream: str | None, run_times: str | None) -> Stream:
+    from ...instances.streams.stream_files import stream_of_run_times
 
-    return job_stream_of_run_times(run_times) if run_times is not None else load_job_stream(stream or "")
+    return stream_of_run_times(run_times) if run_times is not None else load_stream(stream or "")
 
 
-def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
+def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
     """Write a stream as JSON."""
     from ...core.wording import counted
-    from ...instances.streams.stream_files import write_job_stream
+    from ...instances.streams.stream_files import write_stream
 
-    write_job_stream(stream, path)
+    write_stream(stream, path)
     if as_json:
         print_json({"stream": stream.name, "written": [path]})
     else:
@@ -194,19 +194,19 @@ def _write_stream(stream: JobStream, path: str, as_json: bool) -> None:
 def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
     """Refuse what does not go together."""
     from ...core.errors import SpotbagError
-    from ...instances.library import job_stream_names
+    from ...instances.library import stream_names
 
     if stream is not None and run_times is not None:
         raise SpotbagError("STREAM and --run-times: give one of them")
     if stream is None and run_times is None:
-        raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(job_stream_names())}")
+        raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(stream_names())}")
     if once and runs is not None:
         raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
     if trace is not None and not once and runs != 1:
         raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
 
 
-def _warn_of_hopeless_jobs(stream: JobStream) -> None:
+def _warn_of_hopeless_jobs(stream: Stream) -> None:
     """Say which jobs no VM finishes in time on average, however many are rented."""
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
@@ -228,11 +228,11 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ...charts.streams.replay import save_job_gantt
+    from ...charts.streams.replay import save_stream_gantt
     from ...traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)
     if gantt is not None:
         with busy(f"drawing {gantt}"):
-            save_job_gantt(traces, gantt)
+            save_stream_gantt(traces, gantt)

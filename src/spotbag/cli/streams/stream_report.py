@@ -11,14 +11,14 @@ from ..tables import make_table, print_table, seconds
 
 if TYPE_CHECKING:
     from ...core.statistics import Estimate
-    from ...instances.streams.stream import JobStream
-    from ...replay.streams.outcome import JobOutcome
+    from ...instances.streams.stream import Stream
+    from ...replay.streams.outcome import StreamOutcome
     from ...replay.streams.policies.a2ha import A2haSettings
     from ...replay.streams.policies.unknown import Sampling
-    from ...replay.streams.runs import JobRuns, JobSummary
+    from ...replay.streams.runs import StreamRuns, StreamSummary
 
 
-def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
+def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
     """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
     from ...core.wording import counted
 
@@ -43,7 +43,7 @@ def print_runs(stream: JobStream, runs: JobRuns, seed: int) -> None:
     print("idle time: seconds in which VMs were ready and ran nothing, together")
 
 
-def _print_policies(summaries: Sequence[JobSummary], single: bool) -> None:
+def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
     unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
     columns = [
         ("policy", False),
@@ -74,7 +74,7 @@ def _print_policies(summaries: Sequence[JobSummary], single: bool) -> None:
     print_table(make_table(columns, rows, tight=True))
 
 
-def _print_blocks(stream: JobStream, summaries: Sequence[JobSummary], single: bool) -> None:
+def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bool) -> None:
     """Print the blocks of the VM types that any policy has rented."""
     used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
     if not used:
@@ -86,7 +86,7 @@ def _print_blocks(stream: JobStream, summaries: Sequence[JobSummary], single: bo
     print_table(make_table(columns, rows))
 
 
-def _print_counts(summaries: Sequence[JobSummary], single: bool) -> None:
+def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
     """Print what policies count of their own, such as hosts and interrupted tasks of ``a2ha``."""
     names = list(dict.fromkeys(name for summary in summaries for name in summary.policy_counts))
     if not names:
@@ -109,7 +109,7 @@ def _print_counts(summaries: Sequence[JobSummary], single: bool) -> None:
     print_table(make_table(columns, rows))
 
 
-def _print_jobs(runs: JobRuns) -> None:
+def _print_jobs(runs: StreamRuns) -> None:
     """Print how each job went in a single run."""
     columns = [
         ("policy", False),
@@ -148,7 +148,7 @@ def _cell(value: Estimate, digits: int) -> str:
     return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
 
 
-def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling, a2ha: A2haSettings) -> dict[str, Any]:
+def runs_object(stream: Stream, runs: StreamRuns, seed: int, sampling: Sampling, a2ha: A2haSettings) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object."""
     return {
         "stream": stream.name,
@@ -174,7 +174,7 @@ def runs_object(stream: JobStream, runs: JobRuns, seed: int, sampling: Sampling,
     }
 
 
-def _summary_object(summary: JobSummary) -> dict[str, Any]:
+def _summary_object(summary: StreamSummary) -> dict[str, Any]:
     return {
         "policy": summary.policy,
         "runs": summary.runs,
@@ -186,21 +186,21 @@ def _summary_object(summary: JobSummary) -> dict[str, Any]:
     }
 
 
-def _outcome_object(outcome: JobOutcome) -> Mapping[str, Any]:
-    kept = asdict(outcome)
+def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
+    retained = asdict(outcome)
     for name in ("policy", "seed", "bills", "events"):
-        del kept[name]
-    return kept | {"violation_cost_usd": outcome.violation_cost_usd}
+        del retained[name]
+    return retained | {"violation_cost_usd": outcome.violation_cost_usd}
 
 
 def library_streams() -> list[dict[str, Any]]:
     """Say what there is to each stream of the library."""
-    from ...instances.library import job_stream_names
-    from ...instances.streams.stream_files import library_job_stream
+    from ...instances.library import stream_names
+    from ...instances.streams.stream_files import library_stream
 
     rows = []
-    for name in job_stream_names():
-        stream = library_job_stream(name)
+    for name in stream_names():
+        stream = library_stream(name)
         rows.append(
             {
                 "name": name,

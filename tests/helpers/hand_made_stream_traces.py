@@ -1,4 +1,4 @@
-"""Traces of job streams written by hand, with their arithmetic."""
+"""Traces of streams written by hand, with their arithmetic."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def job(name: str, submitted_s: int, deadline_s: int, n_tasks: int, application:
     }
 
 
-def job_trace(
+def stream_trace(
     tasks: list[dict[str, Any]],
     jobs: list[dict[str, Any]],
     events: list[tuple[Any, ...]],
@@ -97,7 +97,7 @@ def sampled() -> Trace:
     busy for 30 + 65, "small" for 505 s and busy for all but the 95 s before the last job. That is due 20 s before it
     is done. Bill: 200 s of "large" and 520 s of "small": 2 and 6 blocks of 100 s.
     """
-    return job_trace(
+    return stream_trace(
         [{"id": "a", "count": 3, **RENDER}, {"id": "b", "count": 2, **PROBE}, {"id": "c", **RENDER}],
         [job("j1", 0, 400, 3), job("j2", 150, 260, 2, "probe"), job("j3", 400, 500, 1)],
         [
@@ -155,7 +155,7 @@ def fixed_fleet() -> Trace:
     "a#1" runs 65 s on "v1", 20 s on "v2", where nothing of that counts, and from the beginning on "v1", where its
     first 65 s are forgotten. Bill: 205 s of each VM. "v1" is idle for 20 s, "v2" for 205 - 65 - 20 = 120 s.
     """
-    return job_trace(
+    return stream_trace(
         [{"id": "a#1", **RENDER}, {"id": "a#2", **RENDER}],
         [job("j1", 0, 100, 2)],
         [
@@ -197,7 +197,7 @@ def fixed_fleet() -> Trace:
 
 def given_up() -> Trace:
     """A policy that leaves a task in the pool; its VM ends with its second block, idle for 65 s."""
-    return job_trace(
+    return stream_trace(
         [{"id": "a", "count": 2, **RENDER}],
         [job("j1", 0, 400, 2)],
         [

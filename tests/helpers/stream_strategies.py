@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spotbag.instances.streams.stream import JobStream
+from spotbag.instances.streams.stream import Stream
 
 MOST_TASKS = 5
 seconds = st.one_of(st.integers(1, 300), st.floats(0.25, 300))
@@ -32,7 +32,7 @@ def run_times(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def job_stream_documents(draw: st.DrawFn) -> dict[str, Any]:
+def stream_documents(draw: st.DrawFn) -> dict[str, Any]:
     """Valid documents of the format ``spotbag.jobs/1``."""
     types = [f"type{number}" for number in range(draw(st.integers(1, 3)))]
     applications = [f"app{number}" for number in range(draw(st.integers(1, 2)))]
@@ -66,6 +66,6 @@ def job_stream_documents(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
-def random_job_streams() -> st.SearchStrategy[JobStream]:
+def random_streams() -> st.SearchStrategy[Stream]:
     """Valid streams of jobs."""
-    return job_stream_documents().map(lambda document: JobStream.from_document(document, "random"))
+    return stream_documents().map(lambda document: Stream.from_document(document, "random"))
