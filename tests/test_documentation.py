@@ -160,14 +160,3 @@ def _keys(value: Any) -> set[str]:
 
 _NAMES = {"small", "big", "known", "unknown", "money-saving", "time-saving", "round-robin"}
 """VM types of ``tiny/two-jobs``, and policies: keys of what is listed by name."""
-
-
-def test_the_output_shown_of_commands_is_what_they_print(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = 0
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for command, text in re.findall(r"```console\n\$ spotbag (.*)\n([^`]*)```", page.read_text()):
-            assert main(command.split()) == 0
-            printed = [line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines()]
-            assert text.splitlines() == printed, f"{page}: spotbag {command}"
-            shown += 1
-    assert shown

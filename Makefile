@@ -1,0 +1,37 @@
+# The commands that people look for; each says what it runs. `make` alone lists them.
+PYTHON ?= python3
+BIN := .venv-tests/bin
+
+.PHONY: help install test slow soak lint types generated ci
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+
+$(BIN)/pytest: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv-tests
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,plot]'
+	touch $@
+
+install: $(BIN)/pytest ## an environment in .venv-tests with all that development needs, and the git hooks
+	$(BIN)/pre-commit install
+
+test: $(BIN)/pytest ## the fast tests
+	$(BIN)/pytest -n 2
+
+slow: $(BIN)/pytest ## the slow tests, as the continuous integration runs them
+	$(BIN)/pytest -n 2 -m slow
+
+soak: $(BIN)/pytest ## thousands of random cases of everything; takes long
+	$(BIN)/pytest -n 2 -m soak
+
+lint: $(BIN)/pytest ## what the git hooks check: ruff, mypy --strict, generated files
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pre-commit run --all-files
+
+types: $(BIN)/pytest ## mypy --strict alone
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/types
+
+generated: $(BIN)/pytest ## write the schemas, the library and the figures of the docs anew
+	$(BIN)/python -m spotbag.benchmarks.generated
+
+ci: ## everything that must hold before a change lands, in a fresh clone and environment
+	.ci/run

@@ -1,0 +1,106 @@
+"""Files that commands write: schemas, library, figures of the docs; written anew, or compared.
+
+``python -m spotbag.benchmarks.generated`` writes all of them in a checkout; with ``--check`` it writes nothing, names
+those that are stale, and ends with 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..core.errors import SpotbagError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def schemas() -> Mapping[str, str]:
+    """Text of the JSON Schema of each format, by its path in a checkout."""
+    from ..instances.bags.timeline import TimelineDocument
+    from ..instances.instance import Instance
+    from ..instances.platforms.platform import Platform
+    from ..instances.streams.stream import Stream
+    from ..schedules.documents import ScheduleDocument
+
+    models: dict[str, type[BaseModel]] = {
+        "instances/instance.schema.json": Instance,
+        "instances/streams/stream.schema.json": Stream,
+        "instances/platforms/platform.schema.json": Platform,
+        "instances/bags/timeline.schema.json": TimelineDocument,
+        "schedules/schedule.schema.json": ScheduleDocument,
+    }
+    return {path: json.dumps(model.model_json_schema(), indent=2) + "\n" for path, model in models.items()}
+
+
+def library() -> Mapping[str, str]:
+    """Text of each file of the library that a generator makes, by its path in a checkout."""
+    from ..instances.data.generate import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        main(folder)
+        return {
+            f"instances/data/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+            for path in sorted(Path(folder).rglob("*.json"))
+        }
+
+
+def pages(root: Path) -> Mapping[str, str]:
+    """Text of each page of the docs with what its commands print now, by its path in a checkout.
+
+    Of a block ``console``, the first line is the command, the others are its output.
+    """
+    texts = {path: path.read_text(encoding="utf-8") for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]}
+    return {path.relative_to(root).as_posix(): _CONSOLE.sub(_rerun, text) for path, text in texts.items()}
+
+
+_CONSOLE = re.compile(r"(?<=^```console\n)\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
+
+
+def _rerun(block: re.Match[str]) -> str:
+    """Return a command and what it prints now."""
+    from ..cli import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = main(block[1].split())
+    if code != 0:
+        raise SpotbagError(f"spotbag {block[1]} ends with {code}")
+    lines = [line.rstrip() for line in printed.getvalue().rstrip().splitlines()]
+    return "\n".join([f"$ spotbag {block[1]}", *lines, ""])
+
+
+def generated(root: Path) -> Iterator[tuple[Path, str]]:
+    """All files that commands write, with the text that they should have."""
+    for texts in (schemas(), library(), pages(root)):
+        for path, text in texts.items():
+            yield root / path, text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or compare; return the exit code."""
+    parser = argparse.ArgumentParser(description="Write schemas, library and figures of the docs anew.")
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something is stale")
+    check = parser.parse_args(arguments).check
+    root = Path.cwd()
+    if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
+        print(f"error: {root} is no checkout of spotbag: run this in its folder", file=sys.stderr)
+        return 2
+    stale = [(path, text) for path, text in generated(root) if not path.is_file() or path.read_text("utf-8") != text]
+    for path, text in stale:
+        print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
