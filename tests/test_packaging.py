@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import os
 import tomllib
 from pathlib import Path
 
@@ -131,6 +132,13 @@ def test_public_names_are_there_and_unknown_ones_are_not() -> None:
 def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert spotbag.__version__ == project["version"]
+
+
+@pytest.mark.xdist_group("one group")
+def test_tests_of_a_group_run_in_one_process(request: pytest.FixtureRequest) -> None:
+    # With a pytest that pytest-xdist does not know, groups are lost without a word, and what they share is made twice.
+    workers = os.environ.get("PYTEST_XDIST_WORKER")
+    assert workers is None or request.node.nodeid.endswith("@one group")
 
 
 def test_the_example_of_the_package_runs() -> None:

@@ -41,6 +41,8 @@ from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.runs import replay_platform
 
+pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a result that takes long
+
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)
 SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
