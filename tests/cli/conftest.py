@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_shell import Shell
+from typer.main import get_command
+
+from spotbag.cli.app import app
+
+
+@cache
+def commands() -> Any:
+    return get_command(app)
+
+
+@pytest.fixture(autouse=True)
+def commands_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Putting them together takes longer than most commands here."""
+    monkeypatch.setattr("spotbag.cli.app.app", commands())
 
 
 @pytest.fixture
