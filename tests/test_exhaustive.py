@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from exhaustive import ends_by_events, ends_by_seconds, exhaustive_objective, exhaustive_plan, tiny_offers, tiny_optimum
 from second_by_second import brute_force_objective
+from soaks import soak
 from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
@@ -84,7 +85,7 @@ def lacking(instance: Instance, plan: ScheduleDocument) -> float:
 
 @pytest.mark.parametrize("family", ["cores", "memory"])
 def test_without_credits_it_is_brute_force(family: str) -> None:
-    for instance in small_instances(family, 75):
+    for instance in small_instances(family, 40):
         expected = brute_force_objective(instance)
         found = exhaustive_objective(instance)
         assert (found is None) == (expected is None), instance.name
@@ -93,7 +94,7 @@ def test_without_credits_it_is_brute_force(family: str) -> None:
 
 def test_with_credits_it_is_never_above_brute_force_and_equal_if_nothing_waits() -> None:
     seen: Counter[str] = Counter()
-    for instance in small_instances("burstable", 75):
+    for instance in small_instances("burstable", 40):
         expected = brute_force_objective(instance)
         found = exhaustive_objective(instance)
         if found is None:
@@ -135,7 +136,7 @@ def _waits(instance: Instance) -> bool:
 
 
 def test_with_credits_for_all_tasks_it_is_brute_force() -> None:
-    for instance in small_instances("burstable", 50):
+    for instance in small_instances("burstable", 25):
         document = instance.to_document()
         for vm_type in document["vm_types"]:
             if "burstable" in vm_type:
@@ -240,10 +241,12 @@ def test_the_search_is_never_below_the_optimum_and_its_bound_never_above(family:
     compare_with_search(family, range(60))
 
 
-@pytest.mark.slow
+@soak(140, 1440)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_search_is_never_below_the_optimum_and_its_bound_never_above_on_thousands(family: str) -> None:
-    compare_with_search(family, range(60, 1500))
+def test_the_search_is_never_below_the_optimum_and_its_bound_never_above_on_thousands(
+    family: str, how_many: int
+) -> None:
+    compare_with_search(family, range(60, 60 + how_many))
 
 
 def test_tiny_instances_are_the_same_for_a_seed_and_others_for_others() -> None:

@@ -6,11 +6,11 @@ import copy
 import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
 from random_platforms import platform_documents
+from soaks import soak_of
 from stream_strategies import stream_documents
 
 from spotbag.audits.bags.plan import check
@@ -104,7 +104,6 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 FEW = settings(RELAXED, max_examples=120)
-MANY = settings(RELAXED, max_examples=5000)
 
 
 @given(st.data())
@@ -113,9 +112,7 @@ def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataO
     _read_broken_instances(data)
 
 
-@pytest.mark.slow
-@given(st.data())
-@MANY
+@soak_of(st.data(), sample=500, whole=5000)
 def test_thousands_of_broken_instances(data: st.DataObject) -> None:
     _read_broken_instances(data)
 
@@ -144,9 +141,7 @@ def test_broken_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObj
     _read_broken_streams(data)
 
 
-@pytest.mark.slow
-@given(st.data())
-@MANY
+@soak_of(st.data(), sample=500, whole=5000)
 def test_thousands_of_broken_streams(data: st.DataObject) -> None:
     _read_broken_streams(data)
 
@@ -170,9 +165,7 @@ def test_broken_platforms_give_a_clean_error_or_a_correct_reading(data: st.DataO
     _read_broken_platforms(data)
 
 
-@pytest.mark.slow
-@given(st.data())
-@MANY
+@soak_of(st.data(), sample=500, whole=5000)
 def test_thousands_of_broken_platforms(data: st.DataObject) -> None:
     _read_broken_platforms(data)
 
@@ -213,9 +206,7 @@ def test_broken_plans_give_a_clean_error_or_a_correct_reading(data: st.DataObjec
     _read_broken_plans(data)
 
 
-@pytest.mark.slow
-@given(st.data())
-@MANY
+@soak_of(st.data(), sample=500, whole=5000)
 def test_thousands_of_broken_plans(data: st.DataObject) -> None:
     _read_broken_plans(data)
 

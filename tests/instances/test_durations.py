@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from random_instances import random_instances
 from second_by_second import duration_s
+from soaks import soak_of
 
 from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER
 from spotbag.instances.instance import Instance
@@ -84,9 +85,7 @@ def test_durations_are_those_counted_checkpoint_by_checkpoint(instance: Instance
     _count_checkpoints(instance)
 
 
-@pytest.mark.slow
-@given(random_instances())
-@settings(max_examples=2000, deadline=None)
+@soak_of(random_instances(), sample=300, whole=2000)
 def test_durations_are_those_counted_checkpoint_by_checkpoint_in_thousands(instance: Instance) -> None:
     _count_checkpoints(instance)
 

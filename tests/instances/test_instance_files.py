@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from random_instances import instance_documents
+from soaks import soak_of
 
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import Limits, Offer, Task
@@ -251,9 +252,7 @@ def test_writing_and_reading_gives_the_same_instance(valid: dict[str, Any]) -> N
     _write_and_read(valid)
 
 
-@pytest.mark.slow
-@given(instance_documents())
-@settings(max_examples=2000, deadline=None)
+@soak_of(instance_documents(), sample=300, whole=2000)
 def test_writing_and_reading_gives_the_same_thousands_of_instances(valid: dict[str, Any]) -> None:
     _write_and_read(valid)
 
@@ -315,8 +314,9 @@ def test_a_missing_file_a_folder_and_an_unreadable_file_are_refused(
 
 
 @pytest.mark.parametrize("unit", ['{"x":', "nonsense ", '{"tasks": [1,', '{"format": "spotbag.instance/1", "a": "'])
-def test_200_mb_of_nonsense_are_refused(unit: str) -> None:
-    assert errors(unit + unit[-1] * 1000 + unit * (200_000_000 // len(unit)))
+@pytest.mark.parametrize("megabytes", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_hundreds_of_mb_of_nonsense_are_refused(megabytes: int, unit: str) -> None:
+    assert errors(unit + unit[-1] * 1000 + unit * (megabytes * 10**6 // len(unit)))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import broken_rules, feasible, one_vm_plan
+from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
@@ -223,14 +224,12 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
 
 
 @given(plans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
     _look_at_every_second(case)
 
 
-@pytest.mark.slow
-@given(plans())
-@settings(max_examples=2000, deadline=None)
+@soak_of(plans(), sample=300, whole=2000)
 def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
+from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -166,9 +167,7 @@ def test_plans_for_random_instances_pass_the_checker(problem: Instance, options:
     _check_plan(problem, options)
 
 
-@pytest.mark.slow
-@given(random_instances(12), OPTIONS)
-@settings(max_examples=3000, deadline=None)
+@soak_of(random_instances(12), OPTIONS, sample=300, whole=3000)
 def test_plans_for_thousands_of_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
     _check_plan(problem, options)
 
@@ -195,9 +194,7 @@ def test_greedy_is_never_better_than_brute_force(name: str) -> None:
         assert result.objective >= best - 1e-9
 
 
-@pytest.mark.slow
-@given(random_instances(4))
-@settings(max_examples=1500, deadline=None)
+@soak_of(random_instances(4), sample=200, whole=1500)
 def test_greedy_is_never_better_than_brute_force_on_random_instances(problem: Instance) -> None:
     problem = with_d_spot(problem)
     if sum(min(offer.limit, problem.n_tasks) for offer in problem.offers) > 6 or problem.n_tasks > 4:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
+from soaks import soak_of
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -124,14 +125,12 @@ def _compare_with_plans(name: str, options: dict[str, dict[str, Any]]) -> None:
 
 
 @given(random_instances(4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=4)
 
 
-@pytest.mark.slow
-@given(random_instances(4))
-@settings(max_examples=1000, deadline=None)
+@soak_of(random_instances(4), sample=100, whole=1000)
 def test_the_bound_is_never_above_brute_force_on_thousands(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=5)
 
@@ -182,9 +181,7 @@ def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(dat
     _bound_full_vms(data)
 
 
-@pytest.mark.slow
-@given(st.data())
-@settings(max_examples=500, deadline=None)
+@soak_of(st.data(), sample=100, whole=500)
 def test_work_that_fills_the_vms_is_not_called_infeasible_in_hundreds_of_bags(data: st.DataObject) -> None:
     _bound_full_vms(data)
 

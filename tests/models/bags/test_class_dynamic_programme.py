@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from second_by_second import brute_force_objective
+from soaks import soak
 from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
 
 from spotbag.audits.bags.plan import check
@@ -101,9 +102,9 @@ def test_fronts_are_those_of_all_plans(seed: int) -> None:
     _compare_front_with_all_plans(tiny_instance(seed))
 
 
-@pytest.mark.slow
-def test_hundreds_of_fronts_are_those_of_all_plans() -> None:
-    for seed in range(2000, 2600):
+@soak(100, 600)
+def test_hundreds_of_fronts_are_those_of_all_plans(how_many: int) -> None:
+    for seed in range(2000, 2000 + how_many):
         _compare_front_with_all_plans(tiny_instance(seed))
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_days import random_day, random_plan
 from random_instances import instance_documents
+from soaks import soak_of
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
@@ -83,11 +84,9 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
     assert first.records == twin.records == whole.records
 
 
-@pytest.mark.slow
-@settings(max_examples=2500, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(max_tasks=12), st.integers(0, 2**32))
+@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=300, whole=2500)
 def test_soak(document: dict[str, Any], seed: int) -> None:
-    """20,000 random days: 2,500 instances and plans, eight days each, under every policy in turn."""
+    """Eight days of each plan, under every policy in turn: of 2,500 plans, 20,000 days."""
     rng = np.random.default_rng(seed)
     schedule = random_problem(document, rng)
     assume(schedule is not None)

@@ -52,10 +52,16 @@ def test_every_method_on_hand_sized_instances(method: str) -> None:
             demand_plan_of(name, method, 5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_on_every_instance(method: str) -> None:
-    for name in library_names():
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(library_names()[::4], marks=pytest.mark.slow, id="some"),
+        pytest.param(library_names(), marks=pytest.mark.soak, id="all"),
+    ],
+)
+def test_every_method_on_every_instance(method: str, names: tuple[str, ...]) -> None:
+    for name in names:
         demand_plan_of(name, method, 1)
 
 

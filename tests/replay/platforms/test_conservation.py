@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_platforms import crowded_platform, crowded_platforms, random_platforms
+from soaks import soak
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.platforms.platform import Platform
@@ -98,18 +99,18 @@ def test_the_draws_have_what_is_to_be_tested() -> None:
     assert all(happened[kind] for kind in ("good", "bad", "displaced", "stays", "unwanted"))
 
 
-@pytest.mark.slow
+@soak(15, 60)
 @pytest.mark.parametrize("suffix", SUFFIXED)
 @pytest.mark.parametrize("name", sorted(PLATFORM_POLICIES))
-def test_soak_of_crowded_platforms(name: str, suffix: str) -> None:
-    for seed in range(10**6, 10**6 + 60):
+def test_soak_of_crowded_platforms(name: str, suffix: str, how_many: int) -> None:
+    for seed in range(10**6, 10**6 + how_many):
         demand_sound_replay(crowded_platform(np.random.default_rng(seed)), name + suffix, seed)
 
 
-@pytest.mark.slow
+@soak(40, 150)
 @pytest.mark.parametrize("number", range(len(RULES)))
-def test_soak_of_anything(number: int) -> None:
-    for seed in range(2 * 10**6, 2 * 10**6 + 150):
+def test_soak_of_anything(number: int, how_many: int) -> None:
+    for seed in range(2 * 10**6, 2 * 10**6 + how_many):
         demand_sound_replay(crowded_platform(np.random.default_rng(seed)), f"anything {number}", seed)
 
 

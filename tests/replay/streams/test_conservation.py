@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_streams import Anything, random_stream
+from soaks import soak
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.streams.draws import SampledJobs, draw_jobs
@@ -84,9 +85,9 @@ def test_a_queue_that_is_not_gone_through_has_no_late_task(seed: int) -> None:
     demand_no_late_task(seed)
 
 
-@pytest.mark.slow
-def test_queues_of_hundreds_that_are_not_gone_through_have_no_late_task() -> None:
-    for seed in range(2 * 10**6, 2 * 10**6 + 500):
+@soak(100, 500)
+def test_queues_of_hundreds_that_are_not_gone_through_have_no_late_task(how_many: int) -> None:
+    for seed in range(2 * 10**6, 2 * 10**6 + how_many):
         demand_no_late_task(seed)
 
 
@@ -101,9 +102,8 @@ def test_random_streams(seed: int, policy: str) -> None:
     demand_sound_stream(seed, policy)
 
 
-@pytest.mark.slow
+@soak(50, 200)
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-@pytest.mark.parametrize("block", range(2))
-def test_soak_of_random_streams(block: int, policy: str) -> None:
-    for seed in range(10**6 + 100 * block, 10**6 + 100 * (block + 1)):
+def test_soak_of_random_streams(policy: str, how_many: int) -> None:
+    for seed in range(10**6, 10**6 + how_many):
         demand_sound_stream(seed, policy)

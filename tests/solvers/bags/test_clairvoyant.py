@@ -13,6 +13,7 @@ from clairvoyant_walk import walk_cost_usd
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
+from soaks import soak_of
 
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
@@ -297,9 +298,7 @@ def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, p
     _compare_with_linear_programme(data, problem)
 
 
-@pytest.mark.slow
-@given(st.data(), random_instances(5))
-@settings(max_examples=1500, deadline=None)
+@soak_of(st.data(), random_instances(5), sample=200, whole=1500)
 def test_the_bound_is_the_optimum_of_thousands_of_linear_programmes(data: st.DataObject, problem: Instance) -> None:
     _compare_with_linear_programme(data, problem)
 
@@ -358,9 +357,7 @@ def test_nobody_who_knows_the_day_is_cheaper(data: st.DataObject, problem: Insta
     _compare_with_walk(data, problem, seed)
 
 
-@pytest.mark.slow
-@given(st.data(), random_instances(8), st.integers(0, 10**6))
-@settings(max_examples=3000, deadline=None)
+@soak_of(st.data(), random_instances(8), st.integers(0, 10**6), sample=300, whole=3000)
 def test_nobody_who_knows_the_day_is_cheaper_on_thousands(data: st.DataObject, problem: Instance, seed: int) -> None:
     _compare_with_walk(data, problem, seed)
 

@@ -54,8 +54,9 @@ def test_tiny_fronts_are_those_of_all_plans(family: str, seed: int) -> None:
     assert values(front) == exhaustive_front(instance)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, marks=pytest.mark.soak if block else pytest.mark.slow) for block in range(10)]
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hundreds_of_tiny_fronts_are_those_of_all_plans(family: str, block: int) -> None:
     for seed in range(100 + 20 * block, 120 + 20 * block):
@@ -110,7 +111,7 @@ def test_a_few_points_are_evenly_spread_and_proven(method: str) -> None:
 
 
 @pytest.mark.parametrize("every", [2, 3])
-@pytest.mark.parametrize("seed", [3, 11, 20, 33])
+@pytest.mark.parametrize("seed", [3, 11, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (20, 33))])
 def test_an_answer_without_proof_makes_nothing_proven_that_is_not(
     seed: int, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from soaks import soak_of
 from tiny_platforms import Metrics, all_metrics, choices, platform, schedule_metrics, tiny_platforms
 
 from spotbag.core.errors import InputError
@@ -195,9 +196,7 @@ def test_any_prices_prove_a_bound(tiny: Platform, data: st.DataObject) -> None:
         assert value <= Fraction(getattr(metrics, metric)) * (1 + Fraction(1, 10**9))
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
-@given(tiny_platforms(most_jobs=5, most_resources=4), st.integers(1, 400), st.data())
+@soak_of(tiny_platforms(most_jobs=5, most_resources=4), st.integers(1, 400), st.data(), sample=150, whole=500)
 def test_no_schedule_of_many_platforms_beats_a_bound(tiny: Platform, most_slots: int, data: st.DataObject) -> None:
     for _ in range(3):
         order = data.draw(st.permutations(tiny.jobs))

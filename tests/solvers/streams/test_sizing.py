@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizing_problems import best_by_trying_all, job, random_job
+from soaks import soak
 
 from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.models.streams import sizing_program as instance_count_program
@@ -30,15 +31,15 @@ def test_both_methods_agree_on_random_jobs() -> None:
     assert statuses == {"optimal", "infeasible"}
 
 
-@pytest.mark.slow
-def test_both_methods_agree_on_ten_thousand_random_jobs() -> None:
-    for seed in range(10_000):
+@soak(1_000, 10_000)
+def test_both_methods_agree_on_ten_thousand_random_jobs(how_many: int) -> None:
+    for seed in range(how_many):
         both(random_job(1_000_000 + seed))
 
 
-@pytest.mark.slow
-def test_both_methods_agree_on_large_random_jobs() -> None:
-    for seed in range(300):
+@soak(30, 300)
+def test_both_methods_agree_on_large_random_jobs(how_many: int) -> None:
+    for seed in range(how_many):
         both(random_job(2_000_000 + seed, most_tasks=100_000))
 
 
@@ -67,9 +68,9 @@ def test_both_methods_agree_on_prices_of_many_digits() -> None:
         both(fine_prices(seed))
 
 
-@pytest.mark.slow
-def test_both_methods_agree_on_many_prices_of_many_digits() -> None:
-    for seed in range(1_500):
+@soak(150, 1_500)
+def test_both_methods_agree_on_many_prices_of_many_digits(how_many: int) -> None:
+    for seed in range(150, 150 + how_many):
         both(fine_prices(seed))
 
 
