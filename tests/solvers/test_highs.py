@@ -83,12 +83,12 @@ def test_columns_of_cores_find_the_optimum_of_six_classes_on_large_vms() -> None
         assert result.objective == pytest.approx(0.197)
 
 
-@pytest.mark.parametrize("first", [0, 60, 120])
-def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 180), marks=pytest.mark.slow)], ids=str)
+def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     # Tiny bags have columns of whole VMs otherwise.
     monkeypatch.setattr(column_master, "_MOST_TASKS_BY_VM", 0)
     monkeypatch.setattr(column_master, "_MOST_TASKS_BY_LARGE_VM", 0)
-    for seed in range(first, first + 60):
+    for seed in seeds:
         best = tiny_optimum("cores", seed)
         result = solve(tiny_instance(seed), "columns")
         if best is None:

@@ -180,7 +180,7 @@ rates = st.sampled_from([0.0, 1e-300, 0.3, 5.0, 300.0, 10_000.0])
 
 
 @given(rates, rates, st.integers(1, 40), st.integers(0, 500), st.integers(0, 3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_events_alternate_at_different_seconds(k_h: float, k_r: float, deadline_s: int, boot_s: int, day: int) -> None:
     # With up to 10,000 events in 40 s, rounding brings many into one second.
     deadline_s += boot_s
@@ -313,7 +313,7 @@ def down_seconds(timeline: Timeline, name: str, end_s: int) -> list[bool]:
     st.integers(0, 12),
     st.integers(0, 5),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_second_is_as_the_trace_says(
     data: list[int], gap_s: float, deadline_s: int, boot_s: int, day: int
 ) -> None:

@@ -89,7 +89,7 @@ def test_all_faults_are_said_at_once() -> None:
 
 
 @given(timelines())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_writing_and_reading_gives_the_same_day(timeline: Timeline) -> None:
     text = format_timeline(timeline)
     assert parse_timeline(text) == timeline
