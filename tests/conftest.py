@@ -1,10 +1,14 @@
 """Hypothesis looks for new examples on a developer's machine, and for the same ones where changes are judged.
 
 How long an example takes decides nothing: machines differ.
+
+The garbage collector runs seldom, and passes over what was loaded before the first test: a fifth of the processor time
+went into looking at solvers and plotting libraries again and again.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import settings
@@ -12,3 +16,9 @@ from hypothesis import settings
 settings.register_profile("new-examples", deadline=None)
 settings.register_profile("same-examples", deadline=None, derandomize=True)
 settings.load_profile("same-examples" if os.environ.get("CI") else "new-examples")
+
+gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
