@@ -76,7 +76,7 @@ def test_the_generator_makes_the_shipped_files() -> None:
         assert format_platform(platform) == text
 
 
-def test_job_streams_and_platforms_are_no_instances() -> None:
+def test_streams_and_platforms_are_no_instances() -> None:
     assert not any(name.startswith(("streams", "platforms")) for name in library_names())
 
 
