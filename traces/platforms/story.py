@@ -161,7 +161,7 @@ class _Narrator:
             counts.append(f"{counted(end['machines'], 'machine')} rented for {counted(end['vm_hours'], 'hour')}")
         lines = [
             f"In the end: {end['finished']:,} of {counted(len(self.jobs), 'job')} ended by {last_s:,} s, for "
-            f"{_amount(end['cost'])} units of cost; {', '.join(missed) or 'all deadlines and budgets retained'}.",
+            f"{_amount(end['cost'])} units of cost; {', '.join(missed) or 'all deadlines and budgets kept'}.",
             f"Over the run: {'; '.join(counts)}.",
         ]
         delays = {name: time_s - self.jobs[name].deadline_s for name, time_s in self.end_s.items()}
