@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.tables import Column, Table
 from .arguments import JsonOption, print_json
 from .progress import busy
-from .tables import make_table, print_table, seconds
+from .tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ..audits.findings import AuditReport
@@ -83,13 +84,13 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
     from ..core.wording import counted
 
     columns = [
-        ("policy", False),
-        (draw, True),
-        ("cost (units)" if traces[0].of_platform else "cost ($)", True),
-        ("makespan (s)", True),
-        ("events", True),
-        ("verdict", False),
-        ("notes", False),
+        Column("policy"),
+        Column(draw, True),
+        Column("cost (units)" if traces[0].of_platform else "cost ($)", True),
+        Column("makespan (s)", True),
+        Column("events", True),
+        Column("verdict"),
+        Column("notes"),
     ]
     rows = [
         (
@@ -103,7 +104,7 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
         )
         for entry, report in zip(traces[:_SHOWN_RUNS], reports, strict=False)
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
     if len(traces) > _SHOWN_RUNS:
         print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
 
@@ -116,12 +117,19 @@ def _notes_text(notes: tuple[str, ...]) -> str:
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
     """What is wrong, run by run."""
-    columns = [("policy", False), (draw, True), ("rule", False), ("amount", True), ("unit", False), ("what", False)]
+    columns = [
+        Column("policy"),
+        Column(draw, True),
+        Column("rule"),
+        Column("amount", True),
+        Column("unit"),
+        Column("what"),
+    ]
     rows: list[tuple[str, ...]] = []
     for entry, report in zip(traces, reports, strict=True):
         for finding in report.findings[: _SHOWN - len(rows)]:
             run = entry.run["policy"], str(entry.run[draw])
             rows.append((*run, finding.rule, f"{finding.amount:g}", finding.unit, finding.message))
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
     if n_findings > _SHOWN:
         print(f"... and {n_findings - _SHOWN} more (--json lists all)")

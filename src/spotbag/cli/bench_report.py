@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..benchmarks.paper_tables import RATIOS, TABLES, Table
-from .tables import make_table, print_table, seconds
+from ..benchmarks.paper_tables import RATIOS, TABLES
+from ..benchmarks.paper_tables import Table as PaperTable
+from ..core.tables import Column, Table
+from .tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import ComparisonRow, PlanUsed, PublishedComparisonResult
@@ -51,13 +53,13 @@ def _about(result: PublishedComparisonResult) -> str:
 def _print_plans(result: PublishedComparisonResult) -> None:
     """The plans; for HADS, the printed ones above ours."""
     columns = [
-        ("job", False),
-        ("plan by", False),
-        ("VMs", False),
-        ("D_spot (s)", True),
-        ("D_spot from", False),
-        ("makespan (s)", True),
-        ("cost ($)", True),
+        Column("job"),
+        Column("plan by"),
+        Column("VMs"),
+        Column("D_spot (s)", True),
+        Column("D_spot from"),
+        Column("makespan (s)", True),
+        Column("cost ($)", True),
     ]
     cells: list[list[str]] = []
     for plan in result.plans:
@@ -66,7 +68,7 @@ def _print_plans(result: PublishedComparisonResult) -> None:
             cells.append([plan.job, "paper", printed, "", "", "", ""])
         cells.append(_plan_cells(plan))
     print("Plans")
-    print_table(make_table(columns, cells))
+    print_table(Table(columns, cells))
 
 
 def _plan_cells(plan: PlanUsed) -> list[str]:
@@ -91,7 +93,7 @@ def _printed_vms(rows: Sequence[ComparisonRow], job: str) -> str:
     return _vms({row.quantity.removeprefix("vms_"): int(row.printed or 0) for row in found})
 
 
-def _print_table(table: Table, rows: Sequence[ComparisonRow]) -> None:
+def _print_table(table: PaperTable, rows: Sequence[ComparisonRow]) -> None:
     from ..benchmarks.claims import show
 
     known = {(row.job, row.scenario, row.policy, row.quantity): row for row in rows}
@@ -99,11 +101,11 @@ def _print_table(table: Table, rows: Sequence[ComparisonRow]) -> None:
     keys = list(dict.fromkeys((row.job, row.scenario, row.policy if "policy" in table.leads else "") for row in rows))
     one_job = len({job for job, _, _ in keys}) == 1
     leads = [lead for lead in table.leads if lead != "job" or not one_job]
-    columns: list[tuple[str, bool]] = [(lead, False) for lead in leads]
+    columns = [Column(lead) for lead in leads]
     for column in table.columns:
         if column.printed:
-            columns.append((f"{column.heading} paper", True))
-        columns.append((f"{column.heading} ours", True))
+            columns.append(Column(f"{column.heading} paper", True))
+        columns.append(Column(f"{column.heading} ours", True))
     cells: list[list[str]] = []
     for number, (job, scenario, policy) in enumerate(keys):
         if number and job != keys[number - 1][0] and len(leads) > 1:
@@ -115,7 +117,7 @@ def _print_table(table: Table, rows: Sequence[ComparisonRow]) -> None:
                 line.append(_UNKNOWN if row is None else _printed(row, column.digits))
             line.append(_UNKNOWN if row is None else show(row.ours, column.digits).replace(" ", ""))
         cells.append(line)
-    print_table(make_table(columns, cells, tight=True))
+    print_table(Table(columns, cells), tight=True)
 
 
 def _printed(row: ComparisonRow, digits: int) -> str:
@@ -130,13 +132,13 @@ def _print_ratios(name: str, rows: Sequence[ComparisonRow]) -> None:
     from ..benchmarks.claims import show
 
     title, follows, digits, wording = RATIOS[name]
-    columns = [(title, False), ("paper", True), (follows, True), ("ours", True)]
+    columns = [Column(title), Column("paper", True), Column(follows, True), Column("ours", True)]
     cells = []
     for policy, quantity in dict.fromkeys((row.policy, row.quantity) for row in rows):
         text, table = (row for row in rows if (row.policy, row.quantity) == (policy, quantity))
         heading = wording[quantity].format(policy=policy)
         cells.append([heading, _printed(text, digits), _printed(table, digits), show(text.ours, digits)])
-    print_table(make_table(columns, cells))
+    print_table(Table(columns, cells))
 
 
 def _print_claims(result: PublishedComparisonResult) -> None:
@@ -150,5 +152,5 @@ def _print_claims(result: PublishedComparisonResult) -> None:
         cells.append([claim.statement, claim.verdict, ours])
         cells.append([])
     days = "on our days it" if result.plans else "in our runs it"
-    columns = [("the paper says", False), (days, False), ("our numbers", False)]
-    print_table(make_table(columns, cells[:-1]))
+    columns = [Column("the paper says"), Column(days), Column("our numbers")]
+    print_table(Table(columns, cells[:-1]))

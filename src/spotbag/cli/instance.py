@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.tables import Column, Table
 from .arguments import InstanceArgument, JsonOption, check_output, load_instance, print_json, warn
-from .tables import make_table, print_table, seconds
+from .tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
@@ -54,13 +55,13 @@ def list_command(as_json: JsonOption = False) -> None:
         print_json({"instances": rows, "streams": stream_names(), "platforms": platform_names()})
         return
     columns = [
-        ("name", False),
-        ("tasks", True),
-        ("entries", True),
-        ("VM types", True),
-        ("deadline (s)", True),
-        ("memory", False),
-        ("source", False),
+        Column("name"),
+        Column("tasks", True),
+        Column("entries", True),
+        Column("VM types", True),
+        Column("deadline (s)", True),
+        Column("memory"),
+        Column("source"),
     ]
     cells = [
         [
@@ -74,7 +75,7 @@ def list_command(as_json: JsonOption = False) -> None:
         ]
         for row in rows
     ]
-    print_table(make_table(columns, cells))
+    print_table(Table(columns, cells))
     print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(stream_names())}")
     print(f"Hybrid platforms, for 'spotbag platform': {', '.join(platform_names())}")
 

@@ -141,7 +141,7 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
 
 
 def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.cli.tables.narrow_terminal", lambda _: True)
+    monkeypatch.setattr("spotbag.cli.tables.terminal_width", lambda: 80)
     out = shell.run("compare", "tiny/two-cores", "--methods", "greedy")
     assert "cost ($)" not in out
     assert "A wider terminal shows cost" in out

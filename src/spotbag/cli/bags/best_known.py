@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import JsonOption, check_output, print_json
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.best_known import Update
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
 _COLUMNS = [
-    ("instance", False),
-    ("value", True),
-    ("bound", True),
-    ("gap (%)", True),
-    ("status", False),
-    ("cost ($)", True),
-    ("makespan (s)", True),
-    ("plan by", False),
-    ("bound by", False),
+    Column("instance"),
+    Column("value", True),
+    Column("bound", True),
+    Column("gap (%)", True),
+    Column("status"),
+    Column("cost ($)", True),
+    Column("makespan (s)", True),
+    Column("plan by"),
+    Column("bound by"),
 ]
 
 
@@ -69,7 +70,7 @@ def best_known_command(
     if as_json:
         print_json({"entries": [_as_object(entry) for entry in shown]})
         return
-    print_table(make_table(_COLUMNS, [_cells(entry) for entry in shown]))
+    print_table(Table(_COLUMNS, [_cells(entry) for entry in shown]))
     missing = [name for name in chosen if name not in entries]
     if missing:
         print(f"nothing is known of {', '.join(missing)} ('spotbag best-known --update' solves them)")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import (
     CostScaleOption,
     CostWeightOption,
@@ -22,7 +23,7 @@ from ..arguments import (
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...models.bags.lower_bounds import LowerBound
@@ -88,8 +89,14 @@ def bound_command(
             f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
             f"{problem.makespan_scale_s:g} s"
         )
-        columns = [("bound", False), ("value", True), ("unit", False), ("time (ms)", True), ("what it says", False)]
-        print_table(make_table(columns, [_cells(bound) for bound in bounds]))
+        columns = [
+            Column("bound"),
+            Column("value", True),
+            Column("unit"),
+            Column("time (ms)", True),
+            Column("what it says"),
+        ]
+        print_table(Table(columns, [_cells(bound) for bound in bounds]))
     if infeasible:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import (
     DeadlineOption,
     DSpotOption,
@@ -18,7 +19,7 @@ from ..arguments import (
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
@@ -73,11 +74,11 @@ def check_command(
         print(f"  objective  {report.objective:.6f}")
         if report.violations:
             print()
-            columns = [("rule", False), ("amount", True), ("unit", False), ("what", False)]
+            columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
             rows = [
                 (entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]
             ]
-            print_table(make_table(columns, rows))
+            print_table(Table(columns, rows))
             if len(report.violations) > _SHOWN:
                 print(f"... and {len(report.violations) - _SHOWN} more (--json lists all)")
     if not report.feasible:

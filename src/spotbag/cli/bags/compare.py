@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import JsonOption, check_output, load_instance, print_json, warn
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import counting
-from ..tables import make_table, narrow_terminal, print_table, seconds
+from ..tables import narrow_terminal, print_table, seconds
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
@@ -179,15 +180,15 @@ def _print_tables(
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
     columns = [
-        ("", False),
-        ("objective", True),
-        *([("worst seed", True)] if several else []),
-        ("cost ($)", True),
-        ("makespan (s)", True),
-        ("gap to bound (%)", True),
-        ("gap to optimum (%)", True),
-        ("status", False),
-        ("time (s)", True),
+        Column(""),
+        Column("objective", True),
+        *([Column("worst seed", True)] if several else []),
+        Column("cost ($)", True),
+        Column("makespan (s)", True),
+        Column("gap to bound (%)", True),
+        Column("gap to optimum (%)", True),
+        Column("status"),
+        Column("time (s)", True),
     ]
     cells: list[list[str]] = []
     for label, reference in references.items():
@@ -196,11 +197,10 @@ def _print_tables(
         cells += [_cells(entry, several, notes) for entry in mine]
         cells += [_reference_cells(row, len(columns)) for row in _reference_lines(reference)]
         cells.append([])
+    table = Table(columns, cells[:-1])
     if narrow:
-        retained = [index for index, (heading, _) in enumerate(columns) if heading not in _LEFT_OUT]
-        columns = [columns[index] for index in retained]
-        cells = [[row[index] for index in retained] if row else [] for row in cells]
-    print_table(make_table(columns, cells[:-1], tight=narrow))
+        table = table.with_columns(index for index, column in enumerate(columns) if column.heading not in _LEFT_OUT)
+    print_table(table, tight=narrow)
     if narrow:
         print("A wider terminal shows cost, makespan and the gap to the optimum as well.")
     if several:
@@ -265,12 +265,12 @@ def _notes(summaries: Sequence[Summary]) -> dict[str, int]:
 
 def _print_totals(totals: Sequence[MethodTotal]) -> None:
     columns = [
-        ("method", False),
-        ("solved", True),
-        ("proved optimal", True),
-        ("mean gap (%)", True),
-        ("worst gap (%)", True),
-        ("total time (s)", True),
+        Column("method"),
+        Column("solved", True),
+        Column("proved optimal", True),
+        Column("mean gap (%)", True),
+        Column("worst gap (%)", True),
+        Column("total time (s)", True),
     ]
     rows = [
         [
@@ -284,7 +284,7 @@ def _print_totals(totals: Sequence[MethodTotal]) -> None:
         for total in totals
     ]
     print("All instances; gaps to the optimum, or to the bound where no optimum is proved, over the instances solved:")
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
 
 
 def _number(value: float | None, digits: int) -> str:

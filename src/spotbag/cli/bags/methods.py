@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...core.tables import Column, Table
 from ..arguments import JsonOption, print_json
-from ..tables import make_table, print_table
+from ..tables import print_table
 
 EXAMPLE = "Example:  spotbag methods"
 
@@ -28,9 +29,9 @@ def methods_command(as_json: JsonOption = False) -> None:
             }
         )
         return
-    columns = [("method", False), ("what it is", False), ("proves optima", False), ("what it takes", False)]
+    columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
     rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in METHODS.values()]
-    print_table(make_table(columns, rows))
-    columns = [("method", False), ("option", False), ("values", False), ("default", False)]
+    print_table(Table(columns, rows))
+    columns = [Column("method"), Column("option"), Column("values"), Column("default")]
     options = [(m.name, *described) for m in METHODS.values() for described in describe_options(m)]
-    print_table(make_table(columns, options))
+    print_table(Table(columns, options))

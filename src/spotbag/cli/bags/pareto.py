@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import (
     DeadlineOption,
     DSpotOption,
@@ -24,7 +25,7 @@ from ..arguments import (
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -220,11 +221,16 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
         print(f"{name}: no front ({known})")
         print(front.message)
         return
-    columns = [("makespan (s)", True), ("cost ($)", True), ("VMs", False), ("proven", False)]
-    print_table(make_table(columns, [_cells(point) for point in front.points]))
+    columns = [Column("makespan (s)", True), Column("cost ($)", True), Column("VMs"), Column("proven")]
+    print_table(Table(columns, [_cells(point) for point in front.points]))
     if others:
-        beside = [("heuristic", False), ("makespan (s)", True), ("cost ($)", True), ("above the front (%)", True)]
-        print_table(make_table(beside, [_cells_of_plan(_row_of_plan(front, *entry)) for entry in others.items()]))
+        beside = [
+            Column("heuristic"),
+            Column("makespan (s)", True),
+            Column("cost ($)", True),
+            Column("above the front (%)", True),
+        ]
+        print_table(Table(beside, [_cells_of_plan(_row_of_plan(front, *entry)) for entry in others.items()]))
     print(_summary(front))
 
 

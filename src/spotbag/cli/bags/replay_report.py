@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ...core.tables import Column, Table
 from ..run_report import _cell
-from ..tables import least_width, make_table, print_table, seconds, terminal_width
+from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ...replay.bags.outcome import Outcome
     from ...replay.bags.runs import Days, PolicySummary
     from ...schedules.schedule import Schedule
@@ -48,13 +47,13 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
     print(f"scenario {scenario}, {counted(days.n_days, 'day')} of seed {seed}; mean ± half of the 95 % interval")
     print()
     summaries = days.summaries()
-    columns = [("", False), *((summary.policy, True) for summary in summaries)]
+    columns = [Column(""), *(Column(summary.policy, True) for summary in summaries)]
     if with_bound:
-        columns.append((CLAIRVOYANT, True))
+        columns.append(Column(CLAIRVOYANT, True))
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
         rows.append([heading, *(_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
-    for part in _side_by_side(columns, rows):
+    for part in _side_by_side(Table(columns, rows)):
         print_table(part)
     _print_notes(days, with_bound)
     if len(summaries) > 1:
@@ -65,20 +64,18 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         _print_worst(days)
 
 
-def _side_by_side(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
-    """Make one table, or as many as a narrow terminal needs, each with the headings of the rows."""
+def _side_by_side(table: Table) -> Iterator[Table]:
+    """Divide a table into as many as a narrow terminal needs, each with the headings of the rows."""
+    from ..table_layout import least_width
+
     width = terminal_width()
-    first, end = 1, len(columns)
-    while first < len(columns):
-        retained = [0, *range(first, end)]
-        stated = [row for row in rows if not row or any(row[index] for index in retained[1:])]
-        table = make_table(
-            [columns[index] for index in retained],
-            [[row[index] for index in retained] if row else [] for row in stated],
-        )
-        if width is None or end == first + 1 or least_width(table) <= width:
-            yield table
-            first, end = end, len(columns)
+    first, end = 1, len(table.columns)
+    while first < len(table.columns):
+        part = table.with_columns([0, *range(first, end)])
+        part = Table(part.columns, [row for row in part.rows if not row or any(row[1:])])
+        if width is None or end == first + 1 or least_width(part) <= width:
+            yield part
+            first, end = end, len(table.columns)
         else:
             end -= 1
 
@@ -134,8 +131,13 @@ def _print_differences(days: Days) -> None:
             ]
         )
     print(f"Day by day against {days.policies[0]}:")
-    columns = [("policy", False), ("cost ($)", True), ("makespan (s)", True), ("days cheaper / dearer", True)]
-    print_table(make_table(columns, rows))
+    columns = [
+        Column("policy"),
+        Column("cost ($)", True),
+        Column("makespan (s)", True),
+        Column("days cheaper / dearer", True),
+    ]
+    print_table(Table(columns, rows))
 
 
 def _print_worst(days: Days) -> None:

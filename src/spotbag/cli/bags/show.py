@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import JsonOption, check_output, load_instance, print_json, warn
 from ..progress import busy
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 from .solve import print_rented
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
             print(optimum.derivation)
 
 
-def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Any:
+def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Table:
     rows = []
     for offer in instance.offers:
         values = _summary(runtimes[offer.vm_type.name])
@@ -191,17 +192,17 @@ def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Any:
             ]
         )
     columns = [
-        ("VM type", False),
-        ("market", False),
-        ("cores", True),
-        ("memory (MB)", True),
-        ("Gflops", True),
-        ("price ($/h)", True),
-        ("VMs at most", True),
-        ("baseline (%)", True),
-        ("run time min / mean / max (s)", True),
+        Column("VM type"),
+        Column("market"),
+        Column("cores", True),
+        Column("memory (MB)", True),
+        Column("Gflops", True),
+        Column("price ($/h)", True),
+        Column("VMs at most", True),
+        Column("baseline (%)", True),
+        Column("run time min / mean / max (s)", True),
     ]
-    return make_table(columns, rows)
+    return Table(columns, rows)
 
 
 def _limit(limit: int | None) -> str:
@@ -244,5 +245,5 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     rows = [
         [vm.id, vm.type, vm.market, str(len(ends[vm.id])), seconds(max(ends[vm.id], default=0))] for vm in document.vms
     ]
-    columns = [("VM", False), ("type", False), ("market", False), ("tasks", True), ("last end (s)", True)]
-    print_table(make_table(columns, rows))
+    columns = [Column("VM"), Column("type"), Column("market"), Column("tasks", True), Column("last end (s)", True)]
+    print_table(Table(columns, rows))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import (
     CostScaleOption,
     CostWeightOption,
@@ -25,7 +26,7 @@ from ..arguments import (
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy, progress
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...schedules.schedule import Schedule
@@ -199,14 +200,14 @@ def print_rented(schedule: Schedule) -> None:
             ]
         )
     columns = [
-        ("VM type", False),
-        ("market", False),
-        ("VMs", True),
-        ("cores", True),
-        ("tasks", True),
-        ("last end (s)", True),
-        ("cores busy (%)", True),
-        ("price ($/h)", True),
-        ("cost ($)", True),
+        Column("VM type"),
+        Column("market"),
+        Column("VMs", True),
+        Column("cores", True),
+        Column("tasks", True),
+        Column("last end (s)", True),
+        Column("cores busy (%)", True),
+        Column("price ($/h)", True),
+        Column("cost ($)", True),
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ..tables import make_table, print_table, seconds
+from ...core.tables import Column, Table
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...core.statistics import Estimate
@@ -56,13 +57,13 @@ def print_runs(
 
 def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
     columns = [
-        ("policy", False),
-        ("cost", True),
-        ("execution\ntime (h)", True),
-        ("delay\n(h)", True),
-        ("late\njobs", True),
-        ("jobs over\nbudget", True),
-        ("over budget\nby", True),
+        Column("policy"),
+        Column("cost", True),
+        Column("execution\ntime (h)", True),
+        Column("delay\n(h)", True),
+        Column("late\njobs", True),
+        Column("jobs over\nbudget", True),
+        Column("over budget\nby", True),
     ]
     digits = 0 if single else 1
     rows = [
@@ -77,15 +78,15 @@ def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
         ]
         for summary in summaries
     ]
-    print_table(make_table(columns, rows, tight=True))
+    print_table(Table(columns, rows), tight=True)
 
 
 def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequence[RunBounds]]) -> None:
     columns = [
-        ("at least", False),
-        ("cost", True),
-        ("execution\ntime (h)", True),
-        ("delay\n(h)", True),
+        Column("at least"),
+        Column("cost", True),
+        Column("execution\ntime (h)", True),
+        Column("delay\n(h)", True),
     ]
     rows = []
     for summary, of_policy in zip(summaries, bounds, strict=True):
@@ -93,7 +94,7 @@ def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequenc
         rows.append(
             [summary.policy, _cell(least["cost"], 0), _hours(least["execution_time_s"]), _hours(least["delay_s"])]
         )
-    print_table(make_table(columns, rows, tight=True))
+    print_table(Table(columns, rows), tight=True)
 
 
 def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
@@ -107,7 +108,7 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
         "vm_hours": "machine\nhours",
         "messages_per_placement": "messages per\nplacement",
     }
-    columns = [("policy", False), *((heading, True) for heading in names.values())]
+    columns = [Column("policy"), *(Column(heading, True) for heading in names.values())]
     rows = [
         [
             summary.policy,
@@ -115,7 +116,7 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
         ]
         for summary in summaries
     ]
-    print_table(make_table(columns, rows, tight=True))
+    print_table(Table(columns, rows), tight=True)
 
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
@@ -124,13 +125,13 @@ def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformR
 
     with_jobs = platform_with_jobs(platform, job_set, seed)
     columns = [
-        ("policy", False),
-        ("resource", False),
-        ("jobs", True),
-        ("late", True),
-        ("work (processor-minutes)", True),
-        ("used", True),
-        ("cost", True),
+        Column("policy"),
+        Column("resource"),
+        Column("jobs", True),
+        Column("late", True),
+        Column("work (processor-minutes)", True),
+        Column("used", True),
+        Column("cost", True),
     ]
     rows: list[list[str]] = []
     for outcomes in runs.outcomes:
@@ -148,22 +149,22 @@ def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformR
                     f"{resource['cost']:,.0f}",
                 ]
             )
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
 
 
 def _print_missed(runs: PlatformRuns) -> None:
     """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
     columns = [
-        ("policy", False),
-        ("late, or\nover budget", False),
-        ("on", False),
-        ("arrival\n(s)", True),
-        ("start\n(s)", True),
-        ("end\n(s)", True),
-        ("deadline\n(s)", True),
-        ("late by\n(s)", True),
-        ("cost", True),
-        ("budget", True),
+        Column("policy"),
+        Column("late, or\nover budget"),
+        Column("on"),
+        Column("arrival\n(s)", True),
+        Column("start\n(s)", True),
+        Column("end\n(s)", True),
+        Column("deadline\n(s)", True),
+        Column("late by\n(s)", True),
+        Column("cost", True),
+        Column("budget", True),
     ]
     rows: list[list[str]] = []
     more: list[str] = []
@@ -176,7 +177,7 @@ def _print_missed(runs: PlatformRuns) -> None:
         if len(missed) > _MOST_MISSED:
             more.append(f"... and {len(missed) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
     if rows:
-        print_table(make_table(columns, rows, tight=True))
+        print_table(Table(columns, rows), tight=True)
     for line in more:
         print(line)
 
@@ -315,13 +316,13 @@ def library_platforms() -> list[dict[str, Any]]:
 def print_platforms(platforms: Sequence[Mapping[str, Any]]) -> None:
     """Print a row for each platform of the library."""
     columns = [
-        ("name", False),
-        ("agents", True),
-        ("dedicated", True),
-        ("allocated", True),
-        ("clouds", True),
-        ("jobs", True),
-        ("source", False),
+        Column("name"),
+        Column("agents", True),
+        Column("dedicated", True),
+        Column("allocated", True),
+        Column("clouds", True),
+        Column("jobs", True),
+        Column("source"),
     ]
     rows = [
         [
@@ -335,4 +336,4 @@ def print_platforms(platforms: Sequence[Mapping[str, Any]]) -> None:
         ]
         for row in platforms
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))

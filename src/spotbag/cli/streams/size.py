@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ...core.tables import Column, Table
 from ..arguments import JobsArgument, JsonOption, load_stream, print_json
 from ..exit_codes import NO_FEASIBLE_PLAN
-from ..tables import make_table, print_table, seconds
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
@@ -99,17 +100,17 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
     )
     if sizing.status != "infeasible":
         columns = [
-            ("type", False),
-            ("task (s)", True),
-            ("tasks fit", True),
-            ("VMs", True),
-            ("tasks each", True),
-            ("end (s)", True),
-            ("paid blocks", True),
-            ("use of each", True),
-            ("cost ($)", True),
+            Column("type"),
+            Column("task (s)", True),
+            Column("tasks fit", True),
+            Column("VMs", True),
+            Column("tasks each", True),
+            Column("end (s)", True),
+            Column("paid blocks", True),
+            Column("use of each", True),
+            Column("cost ($)", True),
         ]
-        print_table(make_table(columns, _rows(problem, sizing), tight=True))
+        print_table(Table(columns, _rows(problem, sizing)), tight=True)
     for reason in sizing.reasons:
         print(reason)
     cheaper = earlier_and_cheaper(problem, sizing)
@@ -154,11 +155,11 @@ def _used(use: InstanceUse) -> str:
 def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
     """Print all jobs together."""
     columns = [
-        ("job", False),
-        ("VMs", True),
-        ("paid blocks", True),
-        ("cost ($)", True),
-        ("started only ($)", True),
+        Column("job"),
+        Column("VMs", True),
+        Column("paid blocks", True),
+        Column("cost ($)", True),
+        Column("started only ($)", True),
     ]
     cells: list[Sequence[str]] = [
         (job.id, "infeasible", "-", "-", "-") if sizing.status == "infeasible" else _total(job.id, [sizing])
@@ -166,7 +167,7 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
     ]
     able = [sizing for _, _, sizing in rows if sizing.status != "infeasible"]
     print()
-    print_table(make_table(columns, [*cells, (), _total("all" if len(able) == len(rows) else "all that can", able)]))
+    print_table(Table(columns, [*cells, (), _total("all" if len(able) == len(rows) else "all that can", able)]))
 
 
 def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ..tables import make_table, print_table, seconds
+from ...core.tables import Column, Table
+from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...core.statistics import Estimate
@@ -46,14 +47,14 @@ def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
 def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
     unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
     columns = [
-        ("policy", False),
-        ("cost\n($)", True),
-        ("late\ntasks", True),
-        *([("never\nended", True)] if unfinished else []),
-        ("violation\ncost ($)", True),
-        ("late\ntime (s)", True),
-        ("idle\ntime (s)", True),
-        ("makespan\n(s)", True),
+        Column("policy"),
+        Column("cost\n($)", True),
+        Column("late\ntasks", True),
+        *([Column("never\nended", True)] if unfinished else []),
+        Column("violation\ncost ($)", True),
+        Column("late\ntime (s)", True),
+        Column("idle\ntime (s)", True),
+        Column("makespan\n(s)", True),
     ]
     digits = 0 if single else 1
     rows = []
@@ -71,7 +72,7 @@ def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
                 _cell(summary.makespan_s, 0),
             ]
         )
-    print_table(make_table(columns, rows, tight=True))
+    print_table(Table(columns, rows), tight=True)
 
 
 def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bool) -> None:
@@ -79,11 +80,11 @@ def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bo
     used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
     if not used:
         return
-    columns = [("paid blocks", False), *((name, True) for name in used)]
+    columns = [Column("paid blocks"), *(Column(name, True) for name in used)]
     rows = [
         [summary.policy, *(_cell(summary.blocks[name], 0 if single else 1) for name in used)] for summary in summaries
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
 
 
 def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
@@ -92,7 +93,7 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
     if not names:
         return
     headings = [re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n") for name in names]
-    columns = [("counted", False), *((heading, True) for heading in headings)]
+    columns = [Column("counted"), *(Column(heading, True) for heading in headings)]
     rows = [
         [
             summary.policy,
@@ -106,19 +107,19 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
         for summary in summaries
         if summary.policy_counts
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
 
 
 def _print_jobs(runs: StreamRuns) -> None:
     """Print how each job went in a single run."""
     columns = [
-        ("policy", False),
-        ("job", False),
-        ("tasks", True),
-        ("late", True),
-        ("late time (s)", True),
-        ("last end (s)", True),
-        ("deadline (s)", True),
+        Column("policy"),
+        Column("job"),
+        Column("tasks", True),
+        Column("late", True),
+        Column("late time (s)", True),
+        Column("last end (s)", True),
+        Column("deadline (s)", True),
     ]
     rows: list[list[str]] = []
     for outcomes in runs.outcomes:
@@ -137,7 +138,7 @@ def _print_jobs(runs: StreamRuns) -> None:
                     seconds(job.deadline_s),
                 ]
             )
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
 
 
 def _cell(value: Estimate, digits: int) -> str:
@@ -219,14 +220,14 @@ def library_streams() -> list[dict[str, Any]]:
 def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
     """Print a row for each stream of the library."""
     columns = [
-        ("name", False),
-        ("jobs", True),
-        ("tasks", True),
-        ("applications", True),
-        ("VM types", False),
-        ("block (s)", True),
-        ("last deadline (s)", True),
-        ("source", False),
+        Column("name"),
+        Column("jobs", True),
+        Column("tasks", True),
+        Column("applications", True),
+        Column("VM types"),
+        Column("block (s)", True),
+        Column("last deadline (s)", True),
+        Column("source"),
     ]
     rows = [
         [
@@ -241,4 +242,4 @@ def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
         ]
         for row in streams
     ]
-    print_table(make_table(columns, rows))
+    print_table(Table(columns, rows))
