@@ -68,7 +68,7 @@ def test_the_tables_of_thai(shell: Shell) -> None:
     assert "xlarge.3 against unknown: violation cost, times    > 700.0" in out
     sampled = sorted(path.name for path in (shell.folder / "drawn").iterdir())
     assert len(sampled) == 5
-    assert all(f"wrote {Path('sampled', name)}" in shell.err for name in sampled)
+    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in sampled)
 
 
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert (document["runs"], document["seed"], document["optimum_s"]) == (1, 7, 0.2)
     sampled = sorted(path.name for path in (shell.folder / "drawn").iterdir())
     assert len(sampled) == 6
-    assert all(f"wrote {Path('sampled', name)}" in shell.err for name in sampled)
+    assert all(f"wrote {Path('drawn', name)}" in shell.err for name in sampled)
 
 
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
