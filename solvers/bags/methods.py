@@ -9,22 +9,15 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue
-from ...heuristics.bags.greedy import GreedyOptions, greedy
-from ...heuristics.bags.iterated_local_search import IlsOptions, iterated_local_search
-from ...heuristics.bags.lpt import LptOptions, lpt
-from ...heuristics.bags.search import SearchOptions, search
-from ...instances.instance import Instance
-from ...schedules.method import HeuristicOutcome, Run
-from .auto import AutoOptions, auto
-from .class_programme_method import ClassProgrammeOptions, class_programme
-from .columns_method import ColumnOptions, columns
-from .core_counts_method import CoreCountOptions, core_counts
-from .interval_method import IntervalOptions, interval
-from .patterns_method import PatternOptions, patterns
-from .time_indexed_method import TimeIndexedOptions, time_indexed
+
+if TYPE_CHECKING:
+    from ...instances.instance import Instance
+    from ...schedules.method import HeuristicOutcome, Run
+
+    Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], HeuristicOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +30,10 @@ class Method:
         What users call it.
     summary : str
         One line.
-    options_type : type
-        Frozen dataclass of its options.
-    run : callable
-        Takes an instance with D_spot set, the options, and seed, time limit and progress of the run.
+    load : callable
+        Imports the method, so that no method loads before it is asked for; returns the frozen dataclass of its options,
+        and the function that makes a plan. That takes an instance with D_spot set, the options, and seed, time limit
+        and progress of the run.
     exact : bool
         Whether it proves the optimum of the instances that it takes, given time.
     takes : str
@@ -51,12 +44,85 @@ class Method:
 
     name: str
     summary: str
-    options_type: type[Any]
-    run: Callable[[Instance, Any, Run], HeuristicOutcome]
+    load: Callable[[], Loaded]
     exact: bool
     takes: str
     seeded: bool = False
 
+    @property
+    def options_type(self) -> type[Any]:
+        """Frozen dataclass of its options."""
+        return self.load()[0]
+
+    def run(self, instance: Instance, options: Any, run: Run) -> HeuristicOutcome:
+        """Make a plan of an instance with D_spot set."""
+        return self.load()[1](instance, options, run)
+
+
+def _auto() -> Loaded:
+    from .auto import AutoOptions, auto
+
+    return AutoOptions, auto
+
+
+def _greedy() -> Loaded:
+    from ...heuristics.bags.greedy import GreedyOptions, greedy
+
+    return GreedyOptions, lambda instance, options, _: greedy(instance, options)
+
+
+def _lpt() -> Loaded:
+    from ...heuristics.bags.lpt import LptOptions, lpt
+
+    return LptOptions, lpt
+
+
+def _ils() -> Loaded:
+    from ...heuristics.bags.iterated_local_search import IlsOptions, iterated_local_search
+
+    return IlsOptions, iterated_local_search
+
+
+def _search() -> Loaded:
+    from ...heuristics.bags.search import SearchOptions, search
+
+    return SearchOptions, search
+
+
+def _patterns() -> Loaded:
+    from .patterns_method import PatternOptions, patterns
+
+    return PatternOptions, patterns
+
+
+def _class_programme() -> Loaded:
+    from .class_programme_method import ClassProgrammeOptions, class_programme
+
+    return ClassProgrammeOptions, class_programme
+
+
+def _columns() -> Loaded:
+    from .columns_method import ColumnOptions, columns
+
+    return ColumnOptions, columns
+
+
+def _interval() -> Loaded:
+    from .interval_method import IntervalOptions, interval
+
+    return IntervalOptions, interval
+
+
+def _core_counts() -> Loaded:
+    from .core_counts_method import CoreCountOptions, core_counts
+
+    return CoreCountOptions, core_counts
+
+
+def _time_indexed() -> Loaded:
+    from .time_indexed_method import TimeIndexedOptions, time_indexed
+
+    return TimeIndexedOptions, time_indexed
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -64,8 +130,7 @@ METHODS: dict[str, Method] = {
         Method(
             "auto",
             "bound, search, and the exact model that fits: what to use",
-            AutoOptions,
-            auto,
+            _auto,
             True,
             "any instance; proves optima of small ones and of few classes of identical tasks",
             True,
@@ -73,8 +138,7 @@ METHODS: dict[str, Method] = {
         Method(
             "greedy",
             "primary scheduling heuristic of HADS (Algorithms 2-3)",
-            GreedyOptions,
-            lambda instance, options, _: greedy(instance, options),
+            _greedy,
             False,
             "any instance",
             False,
@@ -82,8 +146,7 @@ METHODS: dict[str, Method] = {
         Method(
             "lpt",
             "longest task first over the best VM counts: the honest baseline",
-            LptOptions,
-            lpt,
+            _lpt,
             False,
             "any instance",
             False,
@@ -91,8 +154,7 @@ METHODS: dict[str, Method] = {
         Method(
             "ils",
             "primary scheduling of Burst-HADS: iterated local search",
-            IlsOptions,
-            iterated_local_search,
+            _ils,
             False,
             "any instance",
             True,
@@ -100,8 +162,7 @@ METHODS: dict[str, Method] = {
         Method(
             "search",
             "our search: simulated annealing from the prices of the bound",
-            SearchOptions,
-            search,
+            _search,
             False,
             "any instance; burstable VMs at the baseline only",
             True,
@@ -109,8 +170,7 @@ METHODS: dict[str, Method] = {
         Method(
             "patterns",
             "nested-Hall pattern model: integer programme of what cores run",
-            PatternOptions,
-            patterns,
+            _patterns,
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
             True,
@@ -118,8 +178,7 @@ METHODS: dict[str, Method] = {
         Method(
             "class-programme",
             "dynamic programme over counts of identical tasks; no solver",
-            ClassProgrammeOptions,
-            class_programme,
+            _class_programme,
             True,
             "up to three classes of identical tasks, memory that never binds, no burstable VMs",
             False,
@@ -127,8 +186,7 @@ METHODS: dict[str, Method] = {
         Method(
             "columns",
             "column generation over VMs, branching on the makespan",
-            ColumnOptions,
-            columns,
+            _columns,
             True,
             "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,
@@ -136,8 +194,7 @@ METHODS: dict[str, Method] = {
         Method(
             "interval",
             "CP-SAT with optional intervals, cores, memory and CPU credits",
-            IntervalOptions,
-            interval,
+            _interval,
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits",
             True,
@@ -145,8 +202,7 @@ METHODS: dict[str, Method] = {
         Method(
             "core-counts",
             "integer programme of how many tasks of a class each core runs",
-            CoreCountOptions,
-            core_counts,
+            _core_counts,
             True,
             "up to about 20 distinct tasks, memory that never binds, no burstable VMs",
             True,
@@ -154,8 +210,7 @@ METHODS: dict[str, Method] = {
         Method(
             "time-indexed",
             "the integer programme of Burst-HADS (section III-C), corrected",
-            TimeIndexedOptions,
-            time_indexed,
+            _time_indexed,
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
             False,

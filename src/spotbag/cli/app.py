@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from .. import __version__
-from . import audit, bench, instance
-from .bags import best_known, bound, check, compare, methods, pareto, replay, show, solve
-from .platforms import platform
-from .streams import size, stream
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
-    epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
-)
+_MODULES = {
+    "solve": "bags.solve",
+    "check": "bags.check",
+    "audit": "audit",
+    "bound": "bags.bound",
+    "compare": "bags.compare",
+    "best-known": "bags.best_known",
+    "pareto": "bags.pareto",
+    "replay": "bags.replay",
+    "size": "streams.size",
+    "stream": "streams.stream",
+    "platform": "platforms.platform",
+    "show": "bags.show",
+    "methods": "bags.methods",
+    "bench": "bench",
+    "instance": "instance",
+}
+"""Module of each command, in the order of the help: it has ``EXAMPLE`` and ``<name>_command``, or commands in ``app``."""
+
+
+def make_app(asked: str | None = None) -> typer.Typer:
+    """Return the command line: with the command that is asked for and nothing else loaded, or with all commands."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
+        epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
+    )
+    app.callback()(_options)
+    for name in [asked] if asked in _MODULES else _MODULES:
+        module = import_module(f".{_MODULES[name]}", __package__)
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name, epilog=module.EXAMPLE)(getattr(module, f"{name.replace('-', '_')}_command"))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -29,26 +56,8 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None: ...
-
-
-app.command("solve", epilog=solve.EXAMPLE)(solve.solve_command)
-app.command("check", epilog=check.EXAMPLE)(check.check_command)
-app.command("audit", epilog=audit.EXAMPLE)(audit.audit_command)
-app.command("bound", epilog=bound.EXAMPLE)(bound.bound_command)
-app.command("compare", epilog=compare.EXAMPLE)(compare.compare_command)
-app.command("best-known", epilog=best_known.EXAMPLE)(best_known.best_known_command)
-app.command("pareto", epilog=pareto.EXAMPLE)(pareto.pareto_command)
-app.command("replay", epilog=replay.EXAMPLE)(replay.replay_command)
-app.command("size", epilog=size.EXAMPLE)(size.size_command)
-app.command("stream", epilog=stream.EXAMPLE)(stream.stream_command)
-app.command("platform", epilog=platform.EXAMPLE)(platform.platform_command)
-app.command("show", epilog=show.EXAMPLE)(show.show_command)
-app.command("methods", epilog=methods.EXAMPLE)(methods.methods_command)
-app.add_typer(bench.app, name="bench")
-app.add_typer(instance.app, name="instance")

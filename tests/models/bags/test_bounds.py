@@ -219,7 +219,7 @@ def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.Monke
         return HeuristicOutcome(greedy(problem).schedule, bound=1e9)
 
     monkeypatch.setitem(
-        METHODS, "sure", registry.Method("sure", "", METHODS["greedy"].options_type, too_sure, False, "")
+        METHODS, "sure", registry.Method("sure", "", lambda: (GreedyOptions, too_sure), False, "")
     )
     with pytest.raises(SpotbagError, match="claims a bound of 1000000000 and made a plan of"):
         solve(library_instance("tiny/boot"), "sure")

@@ -108,7 +108,7 @@ def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.M
     def both_at_once(instance: Instance, *_: object) -> HeuristicOutcome:
         return HeuristicOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
 
-    faulty = registry.Method("faulty", "", METHODS["greedy"].options_type, both_at_once, False, "")
+    faulty = registry.Method("faulty", "", lambda: (GreedyOptions, both_at_once), False, "")
     monkeypatch.setitem(METHODS, "faulty", faulty)
     with pytest.raises(
         SpotbagError, match="breaks a rule; please report this: core: tasks 'short' and 'long' overlap by 10 s"

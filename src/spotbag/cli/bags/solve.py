@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +30,7 @@ from ..progress import busy, progress
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
+    from ...instances.instance import Instance
     from ...schedules.schedule import Schedule
     from ...solvers.bags.result import Result
 
@@ -74,60 +76,121 @@ def solve_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
     """
-    from ...charts.bags.convergence import CONVERGENCE, write_convergence
-    from ...charts.bags.plan import write_gantt
-    from ...charts.picture_files import picture_format, still_format
-    from ...heuristics.bags.d_spot import with_d_spot
-    from ...schedules.schedule_files import read_schedule, write_schedule
-    from ...solvers.bags.solve import solve
-
-    if gantt is not None:
-        picture_format(gantt)
-    if convergence is not None:
-        still_format(convergence, CONVERGENCE)
-    check_output(out, instance, initial, gantt, convergence)
-    check_output(gantt, instance, initial, convergence)
-    check_output(convergence, instance, initial)
-    problem = change_instance(
-        load_instance(instance),
-        deadline=deadline,
-        d_spot=d_spot,
-        markets=markets,
-        cost_weight=cost_weight,
-        cost_scale=cost_scale,
-        makespan_scale=makespan_scale,
+    planning = _Planning(
+        argument=instance,
+        method=method,
+        options=option or [],
+        changes={
+            "deadline": deadline,
+            "d_spot": d_spot,
+            "markets": markets,
+            "cost_weight": cost_weight,
+            "cost_scale": cost_scale,
+            "makespan_scale": makespan_scale,
+        },
+        seed=seed,
+        time_limit_s=time_limit,
+        target_gap=target_gap,
+        threads=threads,
+        initial=initial,
     )
-    chosen_options = parse_options(option or [])
-    start = None if initial is None else read_schedule(initial, with_d_spot(problem))
-    with progress(f"planning {problem.name} by {method}") as show:
-        result = solve(
-            problem,
-            method,
-            time_limit_s=time_limit,
-            target_gap=target_gap,
-            seed=seed,
-            threads=threads,
-            initial=start,
-            options=chosen_options,
-            on_progress=show,
-        )
+    files = _Files(out, gantt, convergence)
+    files.check(instance, initial)
+    problem, result = _solve(planning)
     warn(result.warnings)
-    schedule = result.schedule
-    if schedule is not None and out is not None:
-        write_schedule(schedule, out, method)
-    if schedule is not None and gantt is not None:
-        with busy(f"drawing {gantt}"):
-            write_gantt(schedule, gantt, method)
-    if convergence is not None and result.trace:
-        write_convergence(result, convergence)
-    elif convergence is not None:
-        warn([f"{convergence} is not drawn: {method} ended before there was anything to trace, or keeps no trace"])
+    files.write(result)
     if as_json:
         print_json(result.to_dict())
     else:
         _print_result(result, estimated=problem.d_spot_s is None)
-    if schedule is None:
+    if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+@dataclass(frozen=True)
+class _Planning:
+    """What is to be planned, and how."""
+
+    argument: str
+    method: str
+    options: list[str]
+    changes: dict[str, Any]
+    seed: int
+    time_limit_s: float | None
+    target_gap: float
+    threads: int
+    initial: str | None
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files to write, those that are wanted."""
+
+    out: str | None
+    gantt: str | None
+    convergence: str | None
+
+    def check(self, *sources: str | None) -> None:
+        """Refuse, before any work is done, what cannot be written."""
+        if self.gantt is not None:
+            from ...charts.picture_files import picture_format
+
+            picture_format(self.gantt)
+        if self.convergence is not None:
+            from ...charts.bags.convergence import CONVERGENCE
+            from ...charts.picture_files import still_format
+
+            still_format(self.convergence, CONVERGENCE)
+        check_output(self.out, *sources, self.gantt, self.convergence)
+        check_output(self.gantt, *sources, self.convergence)
+        check_output(self.convergence, *sources)
+
+    def write(self, result: Result) -> None:
+        """Write the plan and the pictures."""
+        schedule, method = result.schedule, result.method
+        if schedule is not None and self.out is not None:
+            from ...schedules.schedule_files import write_schedule
+
+            write_schedule(schedule, self.out, method)
+        if schedule is not None and self.gantt is not None:
+            from ...charts.bags.plan import write_gantt
+
+            with busy(f"drawing {self.gantt}"):
+                write_gantt(schedule, self.gantt, method)
+        if self.convergence is not None and result.trace:
+            from ...charts.bags.convergence import write_convergence
+
+            write_convergence(result, self.convergence)
+        elif self.convergence is not None:
+            reason = "ended before there was anything to trace, or keeps no trace"
+            warn([f"{self.convergence} is not drawn: {method} {reason}"])
+
+
+def _solve(planning: _Planning) -> tuple[Instance, Result]:
+    """Load the instance and plan it."""
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...solvers.bags.solve import solve
+
+    problem = change_instance(load_instance(planning.argument), **planning.changes)
+    options = parse_options(planning.options)
+    start = None
+    if planning.initial is not None:
+        from ...schedules.schedule_files import read_schedule
+
+        start = read_schedule(planning.initial, with_d_spot(problem))
+    with progress(f"planning {problem.name} by {planning.method}") as show:
+        result = solve(
+            problem,
+            planning.method,
+            time_limit_s=planning.time_limit_s,
+            target_gap=planning.target_gap,
+            seed=planning.seed,
+            threads=planning.threads,
+            initial=start,
+            options=options,
+            on_progress=show,
+        )
+    return problem, result
 
 
 def _d_spot(result: Result, estimated: bool) -> str:
