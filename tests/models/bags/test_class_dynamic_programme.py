@@ -14,8 +14,9 @@ from tiny_core_instances import all_outcomes, few_classes_instance, hand_instanc
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.instances.instance import Instance
-from spotbag.models.bags import class_dynamic_programme
+from spotbag.models.bags import class_tables
 from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
+from spotbag.models.bags.class_fleets import FleetSearch
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.evaluation import objective_value
@@ -182,15 +183,15 @@ def test_bounds_of_a_search_that_is_stopped_hold(monkeypatch: pytest.MonkeyPatch
         if plan.schedule is not None:
             assert not check(problem, plan.schedule).violations
     assert math.isfinite(bounds[-1])
-    original = ClassProgramme._one_more_vm
+    original = FleetSearch._one_more_vm
     calls = itertools.count()
 
-    def interrupted(self: ClassProgramme, *arguments: Any) -> Any:
+    def interrupted(self: FleetSearch, *arguments: Any) -> Any:
         if next(calls) == 5:
             raise KeyboardInterrupt
         return original(self, *arguments)
 
-    monkeypatch.setattr(ClassProgramme, "_one_more_vm", interrupted)
+    monkeypatch.setattr(FleetSearch, "_one_more_vm", interrupted)
     outcome = class_programme(problem, ClassProgrammeOptions(), Run())
     assert outcome.interrupted
     assert outcome.schedule is not None
@@ -220,7 +221,7 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         pareto_front(hand_instance([], vm_types=types, tasks=thirty, limits={"max_spot": 18}))
     with pytest.raises(ModelRefusal, match="memory of a can bind"):
         pareto_front(hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]))
-    monkeypatch.setattr(class_dynamic_programme, "MOST_TABLE_STEPS", 10)
+    monkeypatch.setattr(class_tables, "MOST_TABLE_STEPS", 10)
     with pytest.raises(ModelRefusal, match="steps to find the least ends of VMs"):
         pareto_front(hand_instance([10, 20, 30]))
 

@@ -18,7 +18,7 @@ from spotbag.charts.bags.front import best_point, write_pareto
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.class_dynamic_programme import ClassProgramme
+from spotbag.models.bags.class_fleets import FleetSearch
 from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
 from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
 from spotbag.solvers.bags.pareto_oracles import Answer, OutOfTime, SolveOracle
@@ -222,15 +222,15 @@ def test_what_the_programme_leaves_over_is_done_in_the_general_way(
 ) -> None:
     instance = few_classes_instance([3, 5, 4])
     whole = values(checked(instance))
-    original = ClassProgramme._cheapest_fleet_by
+    original = FleetSearch.cheapest_by
     calls = itertools.count()
 
-    def slow(self: ClassProgramme, *arguments: Any) -> Any:
+    def slow(self: FleetSearch, *arguments: Any) -> Any:
         if next(calls) == 6:
             raise OutOfTime
         return original(self, *arguments)
 
-    monkeypatch.setattr(ClassProgramme, "_cheapest_fleet_by", slow)
+    monkeypatch.setattr(FleetSearch, "cheapest_by", slow)
     alone = checked(instance, method="class-programme", most_points=most_points)
     assert alone.points
     assert not alone.complete

@@ -1,0 +1,271 @@
+"""Class programme, first part: what one VM of each offer can run, and how soon, for all vectors of counts.
+
+A *count vector* says how many tasks of each class run, and a *state* also how many VMs of each limited market do.
+Z*_j(a), the least end of one VM of offer j that runs a_g tasks of each class, is a (min, max)-combination of its cores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.quantities import IntArray
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from .core_patterns import (
+    BurstableMode,
+    OfferPatterns,
+    enumerate_patterns,
+    offers_without_credits,
+    require_free_memory,
+)
+from .task_classes import TaskClasses, task_classes
+from .vm_limits import binding_market_limits
+
+MOST_CLASSES = 3
+"""Classes beyond which the programme refuses."""
+
+MOST_COUNT_VECTORS = 50_000
+"""Count vectors beyond which the programme refuses."""
+
+MOST_STATES = 500_000
+"""Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
+
+MOST_PATTERNS = 60_000
+"""Patterns of a core of one offer beyond which the programme refuses."""
+
+MOST_TABLE_STEPS = 4_000_000_000
+"""Count vectors times patterns times cores, over all offers, beyond which the programme refuses."""
+
+_NAME = "the class programme"
+_NEVER = 2**40
+
+
+class Stopped(Exception):  # noqa: N818  (it is no error)
+    """The caller wants to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class VmTable:
+    """What one VM of an offer can do: all useful VMs by their end.
+
+    Attributes
+    ----------
+    offer, patterns : RentalOffer and OfferPatterns
+        The offer, and what one core of it can run.
+    ends_of_cores : list of arrays of int, each of the shape of the count vectors
+        Least end of 1, 2, ... cores that run a count vector.
+    counts : array of int, shape (n_vms, n_dimensions)
+        Tasks of each class, and VMs of each limited market (1 or 0).
+    end_s : array of int, shape (n_vms,)
+        Their ends, ascending.
+    price : float
+        Of a second, in units of the dearest offer.
+    vms : int
+        Most VMs.
+    """
+
+    offer: RentalOffer
+    patterns: OfferPatterns
+    ends_of_cores: list[IntArray]
+    counts: IntArray
+    end_s: IntArray
+    price: float
+    vms: int
+
+
+class ClassTables:
+    """The tables of an instance, and how states are numbered.
+
+    Parameters
+    ----------
+    instance, latest_s, burstable, without_offers, should_stop
+        See `class_dynamic_programme.ClassProgramme`.
+
+    Attributes
+    ----------
+    classes : TaskClasses
+        The classes of identical tasks.
+    most : array of int, shape (n_dimensions,)
+        Tasks of each class, then the limit of each market that can bind.
+    strides : array of int, shape (n_dimensions,)
+        What one more of a dimension adds to the flat index of a state.
+    cost_unit : float
+        Price of a second of the dearest offer (USD), in which costs are counted.
+    vm_tables : list of VmTable
+        One for each offer that can run a task in time.
+    ends_s : array of int
+        All ends that one VM can have, ascending.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, a usable offer is burstable, or there are too many classes, count vectors or patterns.
+    Stopped
+        If the caller wants to stop.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        latest_s: int,
+        burstable: BurstableMode = "refuse",
+        without_offers: frozenset[int] = frozenset(),
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.instance = instance
+        self._should_stop = should_stop
+        self.classes: TaskClasses = task_classes(instance)
+        offers = offers_without_credits(instance, burstable, without_offers, _NAME)
+        require_free_memory(instance, offers, _NAME)
+        if len(self.classes) > MOST_CLASSES:
+            raise ModelRefusal(
+                f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
+                f"'patterns' takes up to 40 of them, 'columns' up to 250, 'search' any number"
+            )
+        self._caps = binding_market_limits(instance, offers)
+        most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
+        self._shape = tuple((most + 1).tolist())
+        self._refuse_many_states()
+        self.most = most
+        self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
+        self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
+        patterns = [self._patterns(offer, latest_s) for offer in offers]
+        self._refuse_large_tables(patterns)
+        self.vm_tables = [self._vm_table(mine) for mine in patterns if len(mine.load_s)]
+        self.ends_s: IntArray = np.unique(np.concatenate([np.zeros(0, np.int64), *(t.end_s for t in self.vm_tables)]))
+
+    # ----------------------------------------------------------------- sizes
+
+    def _refuse_many_states(self) -> None:
+        vectors, states = math.prod((self.classes.size + 1).tolist()), math.prod(self._shape)
+        sizes = " x ".join(str(size) for size in self.classes.size.tolist())
+        others = "'patterns', 'columns' and 'search' do not count them"
+        if vectors > MOST_COUNT_VECTORS:
+            raise ModelRefusal(
+                f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {sizes} "
+                f"tasks; {others}"
+            )
+        if states > MOST_STATES:
+            markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
+            raise ModelRefusal(
+                f"{_NAME} takes up to {MOST_STATES:,} states, and there are {states:,} of {sizes} tasks on up to "
+                f"{markets} VMs; {others}"
+            )
+
+    def _refuse_large_tables(self, patterns: list[OfferPatterns]) -> None:
+        if len(self.classes) == 1:
+            return  # the tables of one class follow from a formula
+        states = math.prod((self.classes.size + 1).tolist())
+        steps = sum(states * len(mine.load_s) * (_useful_cores(mine, self.classes) - 1) for mine in patterns)
+        if steps > MOST_TABLE_STEPS:
+            raise ModelRefusal(
+                f"{_NAME} would need {steps:,} steps to find the least ends of VMs ({states:,} count vectors, up to "
+                f"{max(len(mine.load_s) for mine in patterns):,} patterns of a core); 'patterns' needs none of them"
+            )
+
+    # ---------------------------------------------------------------- tables
+
+    def _patterns(self, offer: RentalOffer, latest_s: int) -> OfferPatterns:
+        limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
+        seconds = self.instance.sustained_s[self.classes.group, offer.index]
+        return enumerate_patterns(seconds, self.classes.size, min(limit, latest_s), offer, MOST_PATTERNS, _NAME)
+
+    def _vm_table(self, patterns: OfferPatterns) -> VmTable:
+        """Make the table of an offer, the empty VM left out."""
+        offer = patterns.offer
+        ends = self._ends_of_one_class(patterns) if len(self.classes) == 1 else self._ends_of_cores(patterns)
+        whole = ends[-1]
+        counts = np.argwhere((whole < _NEVER) & (whole > 0))
+        end_s = whole[tuple(counts.T)]
+        by_end = np.argsort(end_s, kind="stable")
+        in_markets = [np.full((len(counts), 1), int(offer.market == market)) for market, _ in self._caps]
+        return VmTable(
+            offer,
+            patterns,
+            ends,
+            np.concatenate([counts, *in_markets], axis=1)[by_end],
+            end_s[by_end],
+            offer.price_usd_per_s / self.cost_unit,
+            min(offer.limit, self.instance.n_tasks),
+        )
+
+    def _ends_of_cores(self, patterns: OfferPatterns) -> list[IntArray]:
+        """Least ends of 1, 2, ... cores: Z_k(a) = min over patterns p of max(load of p, Z_k-1(a - p))."""
+        shape = tuple((self.classes.size + 1).tolist())
+        first = np.full(shape, _NEVER, dtype=np.int64)
+        first[(0,) * len(shape)] = 0
+        first[tuple(patterns.counts.T)] = patterns.load_s
+        result = [first]
+        for _ in range(_useful_cores(patterns, self.classes) - 1):
+            self.stop_if_asked()
+            more = result[-1].copy()
+            for counts, load in zip(patterns.counts.tolist(), patterns.load_s.tolist(), strict=True):
+                target = more[tuple(slice(count, None) for count in counts)]
+                source = result[-1][tuple(slice(0, size - count) for count, size in zip(counts, shape, strict=True))]
+                np.minimum(target, np.maximum(source, load), out=target)
+            result.append(more)
+        return result
+
+    def _ends_of_one_class(self, patterns: OfferPatterns) -> list[IntArray]:
+        """Least ends of one class of tasks: as many rounds as it takes."""
+        each = int(patterns.load_s[0])
+        tasks = np.arange(int(self.classes.size[0]) + 1)
+        result = []
+        for cores in range(1, _useful_cores(patterns, self.classes) + 1):
+            ends = -(-tasks // cores) * each
+            result.append(np.where(ends <= patterns.load_s[-1], ends, _NEVER))
+        return result
+
+    # ---------------------------------------------------------------- states
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, the empty one included."""
+        return math.prod(self._shape)
+
+    @property
+    def first_with_all_tasks(self) -> int:
+        """Flat index from which on all tasks run: those states come last."""
+        n_classes = len(self.classes)
+        return int(self.strides[:n_classes] @ self.most[:n_classes])
+
+    def counts_of(self, states: IntArray) -> IntArray:
+        """Count vectors of flat indices, shape (n_states, n_dimensions)."""
+        return np.asarray(states[:, None] // self.strides % (self.most + 1))
+
+    def stop_if_asked(self) -> None:
+        """Raise `Stopped` if the caller wants to stop."""
+        if self._should_stop is not None and self._should_stop():
+            raise Stopped
+
+    # -------------------------------------------------------------- read back
+
+    def cores_of_vm(self, k: int, row: int) -> list[tuple[IntArray, int]]:
+        """Split the tasks of a VM into cores that end with it at the latest.
+
+        From the last core on, each takes a pattern that leaves the others enough time.
+        """
+        table = self.vm_tables[k]
+        left, end = table.counts[row, : len(self.classes)].copy(), int(table.end_s[row])
+        patterns = table.patterns
+        candidates, loads = patterns.counts[patterns.load_s <= end], patterns.load_s[patterns.load_s <= end]
+        result = []
+        for others in reversed(table.ends_of_cores[:-1]):
+            if others[tuple(left)] <= end:
+                continue  # this core may stay idle
+            fits = np.flatnonzero((candidates <= left).all(axis=1))
+            place = fits[np.flatnonzero(others[tuple((left - candidates[fits]).T)] <= end)[0]]
+            result.append((candidates[place], int(loads[place])))
+            left = left - candidates[place]
+        if left.any():
+            result.append((left, int(table.ends_of_cores[0][tuple(left)])))
+        return result
+
+
+def _useful_cores(patterns: OfferPatterns, classes: TaskClasses) -> int:
+    return min(patterns.offer.vcpus, int(classes.size.sum()))
