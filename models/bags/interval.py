@@ -16,102 +16,23 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.errors import ModelRefusal
-from ...core.quantities import BoolArray, IntArray
-from ...core.wording import counted
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import Market, RentalOffer
+from ...instances.durations import BASELINE, FULL_SPEED
+from ...instances.entries import Market
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import integer_costs
 from .configuration_bound import ConfigurationBound, vm_room
-from .cpu_credits import CreditRole, CreditRules, credit_role, credit_rules, full_speed_possible
+from .interval_places import Choices, CreditAccount, IntervalSwitches, Place, Vm, place_sum, weighted_sum
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-MAX_PLACES = 40_000
-"""Most pairs of a task and a VM (and mode) that the model takes."""
-
-MAX_CREDIT_STARTS = 400_000
-"""Most starts by second on burstable VMs whose credits have to be planned."""
-
 _DOMAIN_OVER_OBJECTIVE = 2**10
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalSwitches:
-    """What can be left out of the model without making it wrong; to compare.
-
-    Attributes
-    ----------
-    energy_cuts : bool
-        Seconds of cores, of memory, and of tasks that cannot run together.
-    symmetry : bool
-        Identical VMs by their end, identical tasks by VM and start, spot before on-demand.
-    fixing : bool
-        With a start and a bound, leave out what no better plan does.
-    """
-
-    energy_cuts: bool = True
-    symmetry: bool = True
-    fixing: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Vm:
-    """A VM that can be rented.
-
-    Attributes
-    ----------
-    offer : RentalOffer
-        What it is.
-    number : int
-        Among the VMs of its offer.
-    limit_s : int
-        Seconds from ready until it must end.
-    paid_s : IntVar
-        Seconds it is paid.
-    one_at_a_time : bool
-        No two tasks can run together: their order is free.
-    credits : CreditRole
-        What credits mean on it.
-    """
-
-    offer: RentalOffer
-    number: int
-    limit_s: int
-    paid_s: cp_model.IntVar
-    one_at_a_time: bool
-    credits: CreditRole
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A task on a VM in a mode: where it would run, for how long, and whether it does."""
-
-    task: int
-    vm: int
-    mode: int
-    seconds: int
-    present: cp_model.IntVar
-
-
-@dataclass(slots=True)
-class _CreditAccount:
-    """Variables of a burstable VM, second by second; kept to give them hints."""
-
-    rules: CreditRules
-    starts: dict[tuple[int, int], list[cp_model.IntVar]] = field(default_factory=dict)
-    running: dict[int, list[cp_model.IntVar]] = field(default_factory=dict)
-    balance: list[cp_model.IntVar] = field(default_factory=list)
-    dry: list[cp_model.IntVar] = field(default_factory=list)
 
 
 class IntervalModel:
@@ -161,100 +82,58 @@ class IntervalModel:
         self.bound = bound
         self.start = start
         self.switches = switches or IntervalSwitches()
-        self.ready = instance.boot_overhead_s
-        self.last_s = _latest_makespan_s(instance, bound, start, self.switches) - self.ready
-        self.usable = _usable(instance, bound, start, without_offers, self.switches, self.last_s)
-        self.roles = self._credit_roles()
-        self.modes = _modes(instance, self.usable, self.roles, self._limits_s())
-        _refuse_too_many_places(instance, self._vm_counts(), self.modes)
-        self._refuse_too_many_credit_starts()
+        self.choices = Choices(instance, bound, start, without_offers, self.switches)
+        self.ready = self.choices.ready
+        self.last_s = self.choices.last_s
         self.model = cp_model.CpModel()
         self._add_variables()
         self._add_constraints()
         self._add_objective()
         self.hinted = start is not None and self._add_hint(start)
 
-    # ------------------------------------------------------------------ sizes
-
-    def _limits_s(self) -> IntArray:
-        """Seconds from ready until the VMs of each offer must end, shape (n_offers,)."""
-        limits = [self.instance.time_limit_s(offer.market) - self.ready for offer in self.instance.offers]
-        return np.maximum(np.minimum(np.array(limits, dtype=np.int64), self.last_s), 0)
-
-    def _credit_roles(self) -> list[CreditRole]:
-        limits = self._limits_s()
-        return [
-            credit_role(self.instance, offer, self.usable[:, offer.index], int(limits[offer.index]))
-            for offer in self.instance.offers
-        ]
-
-    def _vm_counts(self) -> list[int]:
-        """VMs of each offer in the model: no more than there are tasks for them."""
-        tasks = (self.instance.group_size[:, None] * self.usable).sum(axis=0).tolist()
-        return [min(offer.limit, count) for offer, count in zip(self.instance.offers, tasks, strict=True)]
-
-    def _refuse_too_many_credit_starts(self) -> None:
-        """Refuse burstable VMs whose starts by second would be too many."""
-        limits, counts = self._limits_s(), self._vm_counts()
-        starts, names = 0, []
-        for offer in self.instance.offers:
-            if self.roles[offer.index] == "to be planned" and counts[offer.index]:
-                seconds = self.instance.duration_s[:, offer.index]
-                each = np.where(self.modes[:, offer.index], limits[offer.index] - np.minimum(seconds, NEVER) + 1, 0)
-                starts += counts[offer.index] * int((each.sum(axis=1) * self.instance.group_size).sum())
-                names.append(f"{counted(counts[offer.index], 'VM')} of {offer} over {limits[offer.index]} s")
-        if starts > MAX_CREDIT_STARTS:
-            raise ModelRefusal(
-                f"the interval model plans CPU credits second by second, and would need {starts:,} starts "
-                f"({', '.join(names)}; {counted(self.instance.n_tasks, 'task')}); its limit is {MAX_CREDIT_STARTS:,}. "
-                "A good plan to start from shortens the time; or leave the burstable types out, or give them neither "
-                "credits_per_hour nor initial_credits, so that they run at the baseline only"
-            )
-
     # -------------------------------------------------------------- variables
 
     def _add_variables(self) -> None:
         """VMs, places, starts and the end of the last task."""
-        instance, model = self.instance, self.model
-        limits, counts = self._limits_s(), self._vm_counts()
+        instance, model, choices = self.instance, self.model, self.choices
         least = 0 if self.bound is None else self.bound.makespan_s - self.ready
         # An empty window has no domain: the model is then infeasible by a clause.
         self.last = model.new_int_var(min(max(least, 0), self.last_s), max(self.last_s, 0), "last")
-        self.vms: list[_Vm] = []
-        self.places: list[_Place] = []
-        self.by_task: list[list[_Place]] = [[] for _ in range(instance.n_tasks)]
+        self.vms: list[Vm] = []
+        self.places: list[Place] = []
+        self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for offer in instance.offers:
-            usable = self.usable[:, offer.index]
-            role = self.roles[offer.index]
+            usable = choices.usable[:, offer.index]
+            role = choices.roles[offer.index]
             alone = role != "to be planned" and vm_room(instance, offer.index, usable).one_at_a_time()
-            for number in range(counts[offer.index]):
-                limit = int(limits[offer.index])
+            for number in range(choices.vm_counts[offer.index]):
+                limit = int(choices.limits_s[offer.index])
                 paid = model.new_int_var(0, limit, f"paid_{offer.index}_{number}")
-                self.vms.append(_Vm(offer, number, limit, paid, alone, role))
+                self.vms.append(Vm(offer, number, limit, paid, alone, role))
                 self._add_places(len(self.vms) - 1)
-        self.by_vm: list[list[_Place]] = [[] for _ in self.vms]
+        self.by_vm: list[list[Place]] = [[] for _ in self.vms]
         for place in self.places:
             self.by_task[place.task].append(place)
             self.by_vm[place.vm].append(place)
         self.starts = [self._new_start(task) for task in range(instance.n_tasks)]
-        self.accounts: dict[int, _CreditAccount] = {}
+        self.accounts: dict[int, CreditAccount] = {}
 
     def _add_places(self, vm: int) -> None:
         """Whether each task runs on a VM, in each mode it can."""
         offer = self.vms[vm].offer
         for task, group in enumerate(self.instance.task_group.tolist()):
             for mode in (FULL_SPEED, BASELINE):
-                if self.modes[group, offer.index, mode]:
+                if self.choices.modes[group, offer.index, mode]:
                     seconds = int(self.instance.duration_s[group, offer.index, mode])
                     present = self.model.new_bool_var(f"present_{task}_{vm}_{mode}")
-                    self.places.append(_Place(task, vm, mode, seconds, present))
+                    self.places.append(Place(task, vm, mode, seconds, present))
 
     def _new_start(self, task: int) -> cp_model.IntVar:
         """Start of a task; 0 where the order is free."""
         latest = max((self._latest_start(place) for place in self.by_task[task]), default=0)
         return self.model.new_int_var(0, latest, f"start_{task}")
 
-    def _latest_start(self, place: _Place) -> int:
+    def _latest_start(self, place: Place) -> int:
         vm = self.vms[place.vm]
         return 0 if vm.one_at_a_time else vm.limit_s - place.seconds
 
@@ -290,15 +169,15 @@ class IntervalModel:
             self.model.add(self.last >= vm.paid_s)
         for vm, places in zip(self.vms, self.by_vm, strict=True):
             if vm.one_at_a_time:
-                self.model.add(vm.paid_s >= _sum(places, lambda place: place.seconds))
+                self.model.add(vm.paid_s >= place_sum(places, lambda place: place.seconds))
         for start, places in zip(self.starts, self.by_task, strict=True):
             for place in places:
                 vm = self.vms[place.vm]
                 if not vm.one_at_a_time:
                     self.model.add(vm.paid_s >= start + place.seconds).only_enforce_if(place.present)
             # The same for the linear relaxation.
-            self.model.add(start <= _sum(places, self._latest_start))
-            self.model.add(self.last >= start + _sum(places, lambda place: place.seconds))
+            self.model.add(start <= place_sum(places, self._latest_start))
+            self.model.add(self.last >= start + place_sum(places, lambda place: place.seconds))
 
     def cores_and_memory_suffice(self) -> None:
         """At each instant no more tasks than cores, and no more memory than there is (Burst-HADS eq. 2 and 3)."""
@@ -328,53 +207,7 @@ class IntervalModel:
         """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
         for index, vm in enumerate(self.vms):
             if vm.credits == "to be planned" and self.by_vm[index]:
-                self.accounts[index] = self._credit_account(index)
-
-    def _credit_account(self, index: int) -> _CreditAccount:
-        """Add starts by second, tasks running in each mode, and the balance."""
-        model, vm = self.model, self.vms[index]
-        account = _CreditAccount(credit_rules(vm.offer, vm.limit_s))
-        rules = account.rules
-        begun: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(vm.limit_s)] for m in (0, 1)}
-        ended: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(vm.limit_s)] for m in (0, 1)}
-        for place in self.by_vm[index]:
-            moments = range(vm.limit_s - place.seconds + 1)
-            literals = [model.new_bool_var(f"start_{place.task}_{index}_{place.mode}_{t}") for t in moments]
-            account.starts[place.task, place.mode] = literals
-            model.add(sum(literals) == place.present)
-            when = sum(t * literal for t, literal in enumerate(literals))
-            model.add(self.starts[place.task] == when).only_enforce_if(place.present)
-            for t, literal in enumerate(literals):
-                begun[place.mode][t].append(literal)
-                if t + place.seconds < vm.limit_s:
-                    ended[place.mode][t + place.seconds].append(literal)
-        for mode in (FULL_SPEED, BASELINE):
-            account.running[mode] = [
-                model.new_int_var(0, vm.offer.vcpus, f"running_{index}_{mode}_{t}") for t in range(vm.limit_s)
-            ]
-            before: cp_model.IntVar | int = 0
-            for t, running in enumerate(account.running[mode]):
-                model.add(running == before + sum(begun[mode][t]) - sum(ended[mode][t]))
-                before = running
-        account.balance = [
-            model.new_int_var(0, rules.most if t else rules.initial, f"balance_{index}_{t}")
-            for t in range(vm.limit_s + 1)
-        ]
-        for t in range(vm.limit_s):
-            full, slow = account.running[FULL_SPEED][t], account.running[BASELINE][t]
-            left = account.balance[t] + rules.earned - rules.full * full - rules.baseline * slow
-            if vm.offer.vcpus * rules.baseline > rules.earned:
-                # Tasks at the baseline may spend what is not there; then no task is at full speed.
-                dry = model.new_bool_var(f"dry_{index}_{t}")
-                account.dry.append(dry)
-                model.add(full == 0).only_enforce_if(dry)
-                model.add(account.balance[t + 1] == 0).only_enforce_if(dry)
-                model.add(account.balance[t + 1] <= left).only_enforce_if(~dry)
-            else:
-                model.add(account.balance[t + 1] <= left)
-        spent = _sum([p for p in self.by_vm[index] if p.mode == FULL_SPEED], lambda place: place.seconds)
-        model.add(rules.full * spent <= rules.initial + rules.earned * vm.paid_s)
-        return account
+                self.accounts[index] = CreditAccount(self.model, index, vm, self.by_vm[index], self.starts)
 
     def markets_are_limited(self) -> None:
         """No more VMs of a market than the instance allows."""
@@ -401,14 +234,14 @@ class IntervalModel:
         for vm, places in zip(self.vms, self.by_vm, strict=True):
             if vm.one_at_a_time:
                 continue
-            self.model.add(vm.offer.vcpus * vm.paid_s >= _sum(places, lambda place: place.seconds))
+            self.model.add(vm.offer.vcpus * vm.paid_s >= place_sum(places, lambda place: place.seconds))
             if not free[vm.offer.type_index]:
-                used = _sum(places, lambda place: self._need_kb(place) * place.seconds)
+                used = place_sum(places, lambda place: self._need_kb(place) * place.seconds)
                 self.model.add(vm.offer.memory_kb * vm.paid_s >= used)
             weightings = () if self.bound is None else self.bound.weightings.get(vm.offer.index, ())
             for cut in weightings:
                 weights = cut.weights[groups].tolist()
-                weighted = _weighted(places, [weights[place.task] * place.seconds for place in places])
+                weighted = weighted_sum(places, [weights[place.task] * place.seconds for place in places])
                 self.model.add(cut.capacity * vm.paid_s >= weighted)
 
     def cores_hold_few_long_tasks(self) -> None:
@@ -446,7 +279,7 @@ class IntervalModel:
         for before, after in zip(range(self.instance.n_tasks), range(1, self.instance.n_tasks), strict=False):
             if self.instance.task_group[before] == self.instance.task_group[after]:
                 keys = [
-                    self.starts[task] + _sum(self.by_task[task], lambda place: step * place.vm)
+                    self.starts[task] + place_sum(self.by_task[task], lambda place: step * place.vm)
                     for task in (before, after)
                 ]
                 self.model.add(keys[0] <= keys[1])
@@ -458,7 +291,7 @@ class IntervalModel:
         """
         if any(self.instance.limits.of(m) is not None and self._market_may_bind(m) for m in self.instance.markets):
             return
-        for cheap, dear in self._twins():
+        for cheap, dear in self.choices.twins():
             cheap_vms = [vm for vm in self.vms if vm.offer.index == cheap]
             dear_vms = [vm for vm in self.vms if vm.offer.index == dear]
             if cheap_vms and dear_vms and len(cheap_vms) == self.instance.offers[cheap].limit:
@@ -467,20 +300,6 @@ class IntervalModel:
     def _market_may_bind(self, market: Market) -> bool:
         cap = self.instance.limits.of(market)
         return cap is not None and cap < sum(vm.offer.market == market for vm in self.vms)
-
-    def _twins(self) -> list[tuple[int, int]]:
-        """Pairs of offers, the cheaper one first, that differ in price only."""
-        limits, durations = self._limits_s(), self.instance.duration_s
-        return [
-            (cheap.index, dear.index)
-            for cheap in self.instance.offers
-            for dear in self.instance.offers
-            if cheap.type_index == dear.type_index
-            and (cheap.price_usd_per_hour, cheap.index) < (dear.price_usd_per_hour, dear.index)
-            and limits[cheap.index] == limits[dear.index]
-            and (durations[:, cheap.index] == durations[:, dear.index]).all()
-            and (self.usable[:, cheap.index] >= self.usable[:, dear.index]).all()
-        ]
 
     # -------------------------------------------------------------- objective
 
@@ -532,7 +351,7 @@ class IntervalModel:
             self.model.add_hint(self.starts[task], begin)
         for vm_index, account in self.accounts.items():
             here = [(place, begin) for place, begin in chosen.values() if place.vm == vm_index]
-            self._hint_credits(self.vms[vm_index].limit_s, account, here)
+            account.add_hint(here)
         return True
 
     def _slots_of(self, start: Schedule) -> list[int] | None:
@@ -550,7 +369,7 @@ class IntervalModel:
                 slots[vm] = room.pop(0)
         return slots
 
-    def _places_of(self, start: Schedule, slots: list[int]) -> dict[int, tuple[_Place, int]] | None:
+    def _places_of(self, start: Schedule, slots: list[int]) -> dict[int, tuple[Place, int]] | None:
         """Place and start of each task, identical tasks in the order of the model; None if one is not in it."""
         lookup = {(place.task, place.vm, place.mode): place for place in self.places}
         rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -569,27 +388,6 @@ class IntervalModel:
                 return None
             chosen[task] = place, begin
         return chosen
-
-    def _hint_credits(self, limit_s: int, account: _CreditAccount, here: list[tuple[_Place, int]]) -> None:
-        """Hint at the starts by second, the tasks running and the balance."""
-        begins = {(place.task, place.mode): begin for place, begin in here}
-        for key, literals in account.starts.items():
-            for t, literal in enumerate(literals):
-                self.model.add_hint(literal, begins.get(key) == t)
-        rules = account.rules
-        balance = rules.initial
-        self.model.add_hint(account.balance[0], balance)
-        for t in range(limit_s):
-            running = [0, 0]
-            for place, begin in here:
-                running[place.mode] += begin <= t < begin + place.seconds
-            for mode in (FULL_SPEED, BASELINE):
-                self.model.add_hint(account.running[mode][t], running[mode])
-            balance += rules.earned - rules.full * running[FULL_SPEED] - rules.baseline * running[BASELINE]
-            if account.dry:
-                self.model.add_hint(account.dry[t], balance < 0)
-            balance = min(max(balance, 0), rules.most)
-            self.model.add_hint(account.balance[t + 1], balance)
 
     # -------------------------------------------------------------- read-back
 
@@ -614,92 +412,11 @@ class IntervalModel:
             vm_offer.append(vm.offer.index)
         return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, core, start_s, baseline)
 
-    def _begins(self, vm: _Vm, here: list[_Place], value: Callable[[cp_model.IntVar], int]) -> list[int]:
+    def _begins(self, vm: Vm, here: list[Place], value: Callable[[cp_model.IntVar], int]) -> list[int]:
         """Starts of the tasks of a VM; one after the other where no two can run together."""
         if vm.one_at_a_time:
             return [sum(place.seconds for place in here[:k]) for k in range(len(here))]
         return [value(self.starts[place.task]) for place in here]
 
-    def _need_kb(self, place: _Place) -> int:
+    def _need_kb(self, place: Place) -> int:
         return int(self.instance.memory_kb[self.instance.task_group[place.task]])
-
-
-def refuse_too_many_tasks(instance: Instance) -> None:
-    """Refuse at once a bag of which even one place for each task would be too many.
-
-    Raises
-    ------
-    ModelRefusal
-        With the numbers.
-    """
-    if instance.n_tasks > MAX_PLACES:
-        raise _too_many(instance, f"more than {MAX_PLACES:,} intervals for {counted(instance.n_tasks, 'task')}")
-
-
-def _sum(places: list[_Place], coefficient: Callable[[_Place], int]) -> cp_model.LinearExpr:
-    """Sum of the coefficients of the places that are taken."""
-    return _weighted(places, [coefficient(place) for place in places])
-
-
-def _weighted(places: list[_Place], coefficients: list[int]) -> cp_model.LinearExpr:
-    from ortools.sat.python import cp_model
-
-    return cp_model.LinearExpr.weighted_sum([place.present for place in places], coefficients)
-
-
-def _latest_makespan_s(
-    instance: Instance, bound: ConfigurationBound | None, start: Schedule | None, switches: IntervalSwitches
-) -> int:
-    """Makespan that no plan as good as the start exceeds."""
-    if bound is None or start is None or not switches.fixing:
-        return instance.deadline_s
-    return bound.latest_makespan_s(instance, start.objective)
-
-
-def _usable(
-    instance: Instance,
-    bound: ConfigurationBound | None,
-    start: Schedule | None,
-    without_offers: frozenset[int],
-    switches: IntervalSwitches,
-    last_s: int,
-) -> BoolArray:
-    """Offers on which a task of each group can run in time, and may in a plan as good as the start."""
-    ready = instance.boot_overhead_s
-    shortest = instance.duration_s.min(axis=2)
-    limits = [min(instance.time_limit_s(offer.market) - ready, last_s) for offer in instance.offers]
-    offered = [offer.limit > 0 and offer.index not in without_offers for offer in instance.offers]
-    usable: BoolArray = (shortest <= np.array(limits)) & np.array(offered)
-    if bound is not None and start is not None and switches.fixing:
-        usable &= ~bound.barred(instance, start.objective)
-    return usable
-
-
-def _modes(instance: Instance, usable: BoolArray, roles: list[CreditRole], limits_s: IntArray) -> BoolArray:
-    """Modes worth looking at, shape (n_groups, n_offers, 2): the baseline only where credits may be short."""
-    modes = np.zeros(instance.duration_s.shape, dtype=bool)
-    for offer in instance.offers:
-        in_time = usable[:, offer.index, None] & (instance.duration_s[:, offer.index] <= limits_s[offer.index])
-        role = roles[offer.index]
-        full = np.full(len(usable), role != "never enough")
-        if role == "to be planned":
-            full = full_speed_possible(instance, offer, int(limits_s[offer.index]))
-        modes[:, offer.index, FULL_SPEED] = in_time[:, FULL_SPEED] & full
-        if role in ("never enough", "to be planned"):
-            modes[:, offer.index, BASELINE] = in_time[:, BASELINE]
-    return modes
-
-
-def _refuse_too_many_places(instance: Instance, vm_counts: list[int], modes: BoolArray) -> None:
-    """Refuse an instance with too many pairs of task and VM."""
-    places = int(((modes.sum(axis=2) * instance.group_size[:, None]).sum(axis=0) * np.array(vm_counts)).sum())
-    if places > MAX_PLACES:
-        vms = counted(sum(vm_counts), "VM")
-        raise _too_many(instance, f"{places:,} intervals for {counted(instance.n_tasks, 'task')} on {vms}")
-
-
-def _too_many(instance: Instance, need: str) -> ModelRefusal:
-    return ModelRefusal(
-        f"{instance.name}: the interval model would need {need}; its limit is {MAX_PLACES:,}. Lower the limits of the "
-        "offers or split the bag, or use the search, which also gives a bound"
-    )

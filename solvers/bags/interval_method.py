@@ -8,7 +8,8 @@ from typing import Literal
 
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
-from ...models.bags.interval import IntervalModel, IntervalSwitches, refuse_too_many_tasks
+from ...models.bags.interval import IntervalModel
+from ...models.bags.interval_places import IntervalSwitches, refuse_too_many_tasks
 from ...schedules.method import HeuristicOutcome, Run
 from ..cp_sat import solve_cp_model
 from .exact_method import ModelTrace, exact_outcome, start_plan
