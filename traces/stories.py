@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .bags.story import _Narrator
-from .platforms.story import platform_story
-from .streams.story import stream_story
+from .bags.story import BagNarrator
+from .narrator import Narrator
+from .platforms.story import PlatformNarrator
+from .streams.story import StreamNarrator
 from .trace import Trace
-from .vm_history import read_history
 
 
 def describe_trace(trace: Trace) -> list[str]:
-    """Tell a replay in order of time; what happens at one moment for one reason is one line.
+    """Describe a replay in order of time; what happens at one moment for one reason is one line.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ def describe_trace(trace: Trace) -> list[str]:
     SpotbagError
         If the trace contradicts itself.
     """
+    narrator: type[Narrator] = BagNarrator
     if trace.of_platform:
-        return platform_story(trace)
-    if trace.of_stream:
-        return stream_story(trace)
-    return _Narrator(trace, read_history(trace)).story()
+        narrator = PlatformNarrator
+    elif trace.of_stream:
+        narrator = StreamNarrator
+    return narrator(trace).story()

@@ -1,4 +1,4 @@
-"""Why a day missed its deadline, told from its trace."""
+"""Why a day missed its deadline, read from its trace."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from typing import Any
 
 from ...core.wording import (
     MOST_NAMED,
@@ -17,17 +15,17 @@ from ...core.wording import (
     prefix_and_number,
     shortened,
 )
+from ..narrator import Event, TaskNarrator, by_kind, end_of_cycle_text, idle_text, missed_text
 from ..trace import Trace
 from ..vm_history import History, Move, Run, awake
 
-Event = Mapping[str, Any]
 
+class BagNarrator(TaskNarrator):
+    """Describes the replay of a plan of a bag, and follows which task is where."""
 
-class _Narrator:
-    """Follows which task is where while it tells."""
-
-    def __init__(self, trace: Trace, history: History) -> None:
-        self.trace, self.history = trace, history
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        history = self.history
         self.running: Counter[str] = Counter()
         self.waiting: Counter[str] = Counter(history.first_vm.values())
         self.started: set[str] = set()
@@ -35,38 +33,26 @@ class _Narrator:
         self.loads: dict[str, tuple[int, int]] = {}  # of VMs that hibernate or resume at this moment
         self.vm_of = dict(history.first_vm)
         self.done = 0
-        self.unplaced = history.instance.n_tasks - len(history.first_vm)
+        self.unplaced = self.n_tasks - len(history.first_vm)
         self.down_since: dict[str, int] = {}
         self.trigger_s: dict[str, int] = {}
         self.moves = iter(history.moves)
-        self.lines: list[str] = []
+        self.deadline_passed = False
         self.last_end_s: dict[str, int] = {}
         for run in history.runs:
             self.last_end_s[run.vm] = max(self.last_end_s.get(run.vm, 0), run.end_s)
 
-    def story(self) -> list[str]:
-        instance = self.history.instance
-        deadline_s = instance.deadline_s
-        self.lines = [self._heading()]
-        passed = False
-        for time_s, group in groupby(self.trace.events, key=lambda event: event["t"]):
-            if not passed and time_s > deadline_s:
-                self._tell_deadline()
-                passed = True
-            self._moment(time_s, list(group))
-        if not passed and self.trace.end["t"] > deadline_s:
-            self._tell_deadline()
-        return self.lines + self._outcome()
-
-    def _tell(self, time_s: int, text: str) -> None:
-        self.lines.append(f"{time_s:>9,} s  {text}")
-
-    def _tell_deadline(self) -> None:
-        left = self.history.instance.n_tasks - self.done
+    def pass_deadlines(self, before_s: int) -> None:
+        """Say how many tasks the deadline finds unfinished."""
+        deadline_s, left = self.history.instance.deadline_s, self.n_tasks - self.done
+        if self.deadline_passed or before_s <= deadline_s:
+            return
+        self.deadline_passed = True
         if left:
-            self._tell(self.history.instance.deadline_s, f"the deadline: {counted(left, 'task')} still to finish")
+            self.say(deadline_s, f"the deadline: {counted(left, 'task')} still to finish")
 
-    def _heading(self) -> str:
+    def heading(self) -> str:
+        """Name the instance, the policy, the day and the limits."""
         instance, run = self.history.instance, self.trace.run
         day = run["timeline"]["name"] + ("" if run["hibernation"] else ", nothing hibernates")
         limits = f"deadline {instance.deadline_s:,} s"
@@ -79,31 +65,30 @@ class _Narrator:
 
     # ------------------------------------------------------------- the moments
 
-    def _moment(self, time_s: int, events: list[Event]) -> None:
-        """Tell what happens at one moment: what comes from outside, what the policy makes of it, what ends."""
-        kinds: dict[str, list[Event]] = {}
+    def moment(self, time_s: int, events: Sequence[Event]) -> None:
+        """Describe what comes from outside, what the policy makes of it, and what ends."""
+        kinds = by_kind(events)
         moves: list[Move] = []
         self.loads, self.restarted = {}, set()
         for event in events:
-            kinds.setdefault(event["event"], []).append(event)
             self._follow(event, moves)
         migrated = [move for move in moves if move.kind != "steal"]
         stolen = [move for move in moves if move.kind == "steal"]
-        stated_launches = {move.target for move in migrated if move.kind == "new"}
-        launches = [event for event in kinds.get("launch", []) if event["vm"] not in stated_launches]
+        targets = {move.target for move in migrated if move.kind == "new"}  # the migration names them
+        launches = [event for event in kinds.get("launch", []) if event["vm"] not in targets]
         if launches:
-            self._tell_launches(time_s, launches)
+            self.say(time_s, self.launches_text(launches, [f"{event['type']} {event['market']}" for event in launches]))
         if kinds.get("resume"):
-            self._tell_resumes(time_s, _names(kinds["resume"]))
+            self._describe_resumes(time_s, _names(kinds["resume"]))
         if kinds.get("hibernate"):
-            self._tell_hibernations(time_s, _names(kinds["hibernate"]), kinds.get("trigger-set", []))
-        self._tell_new_triggers(time_s, kinds.get("trigger-set", []), kinds.get("hibernate", []))
-        self._tell_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
-        self._tell_steals(time_s, stolen, kinds)
-        self._tell_ends(time_s, kinds)
+            self._describe_hibernations(time_s, _names(kinds["hibernate"]), kinds.get("trigger-set", []))
+        self._describe_new_triggers(time_s, kinds.get("trigger-set", []), kinds.get("hibernate", []))
+        self._describe_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
+        self._describe_steals(time_s, stolen, kinds)
+        self._describe_ends(time_s, kinds)
 
     def _follow(self, event: Event, moves: list[Move]) -> None:
-        """Keep count of what runs and waits where; note the load of a VM when it hibernates or resumes."""
+        """Count what runs and waits where; note the load of a VM when it hibernates or resumes."""
         kind = event["event"]
         if kind == "finish":
             self.running[event["vm"]] -= 1
@@ -127,35 +112,28 @@ class _Narrator:
             self.waiting[move.target] += 1
             self.vm_of[move.task] = move.target
 
-    def _tell_launches(self, time_s: int, launches: Sequence[Event]) -> None:
-        mix = Counter((event["type"], event["market"]) for event in launches)
-        what = ", ".join(f"{number} {vm_type} {market}" for (vm_type, market), number in mix.items())
-        readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, time_s}
-        ready = f", ready at {moments_text(readies)}" if readies else ""
-        self._tell(time_s, f"{counted(len(launches), 'VM')} rented: {what}{ready}")
-
-    def _tell_resumes(self, time_s: int, vms: list[str]) -> None:
+    def _describe_resumes(self, time_s: int, vms: list[str]) -> None:
         for vm_type, group in self._by_type(vms).items():
             downs = {time_s - self.down_since[vm] for vm in group}
             for vm in group:
                 self.trigger_s.pop(vm, None)
             after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
-            self._tell(time_s, f"{vm_type} resumes{after}: {self._vms_text(group)}")
+            self.say(time_s, f"{vm_type} resumes{after}: {self._vms_text(group)}")
             for vm in group:
                 del self.down_since[vm]
 
-    def _tell_hibernations(self, time_s: int, vms: list[str], triggers: Sequence[Event]) -> None:
+    def _describe_hibernations(self, time_s: int, vms: list[str], triggers: Sequence[Event]) -> None:
         set_now = {event["vm"]: event["at_s"] for event in triggers}
         for vm_type, group in self._by_type(vms).items():
             self.down_since |= dict.fromkeys(group, time_s)
             moments = {vm: set_now[vm] for vm in group if vm in set_now}
             self.trigger_s |= moments
-            progress = f"{self.done:,} of {counted(self.history.instance.n_tasks, 'task')} done"
+            progress = f"{self.done:,} of {counted(self.n_tasks, 'task')} done"
             trigger = f"; {_trigger_text(moments, len(group))}" if moments else ""
-            self._tell(time_s, f"{vm_type} hibernates: {self._vms_text(group)}{trigger} ({progress})")
+            self.say(time_s, f"{vm_type} hibernates: {self._vms_text(group)}{trigger} ({progress})")
 
-    def _tell_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
-        """Tell the trigger times that are set again, for VMs that hibernate already."""
+    def _describe_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
+        """Describe the trigger times that are set again, for VMs that hibernate already."""
         now = set(_names(hibernations))
         changes: dict[tuple[int | None, int], list[str]] = {}
         for event in triggers:
@@ -166,9 +144,9 @@ class _Narrator:
             changes.setdefault((before, event["at_s"]), []).append(vm)
         for (before, at_s), vms in changes.items():
             earlier = "" if before is None else f" (was {before:,} s)"
-            self._tell(time_s, f"{listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
+            self.say(time_s, f"{listed(vms, 'VM')}: migration trigger now at {at_s:,} s{earlier}")
 
-    def _tell_migrations(
+    def _describe_migrations(
         self, time_s: int, migrated: list[Move], triggers: Sequence[Event], stranded: Sequence[Event]
     ) -> None:
         stay = {event["vm"]: event["tasks"] for event in stranded}
@@ -187,7 +165,7 @@ class _Narrator:
             if not says:
                 says.append("no task to move")
             start = f"{vm}: migration trigger reached; " if vm in reached else f"{vm}: "
-            self._tell(time_s, start + "; ".join(says))
+            self.say(time_s, start + "; ".join(says))
 
     def _targets_text(self, moves: list[Move]) -> str:
         """Say where tasks go, and what is special about some."""
@@ -229,7 +207,7 @@ class _Narrator:
     def _runs_at_baseline(self, move: Move) -> bool:
         return move.next_run is not None and self.history.runs[move.next_run].baseline
 
-    def _tell_steals(self, time_s: int, stolen: list[Move], kinds: Mapping[str, list[Event]]) -> None:
+    def _describe_steals(self, time_s: int, stolen: list[Move], kinds: Mapping[str, list[Event]]) -> None:
         thieves: dict[str, list[Move]] = {}
         for move in stolen:
             thieves.setdefault(move.target, []).append(move)
@@ -240,30 +218,29 @@ class _Narrator:
             baseline = sum(self._runs_at_baseline(move) for move in moves)
             mode = " (in baseline mode)" if baseline == len(moves) else ""
             when = "idle at the end of its cycle" if vm in cycle_ended else "idle"
-            self._tell(time_s, f"{vm} {when}: steals {counted(len(moves), 'task')} from {sources}{mode}")
+            self.say(time_s, f"{vm} {when}: steals {counted(len(moves), 'task')} from {sources}{mode}")
         gone = set(_names(kinds.get("terminate", [])))
         vain = [event["vm"] for event in kinds.get("steal-attempt", []) if not event["stolen"]]
         vain = [vm for vm in dict.fromkeys(vain) if vm not in gone and vm not in thieves]
         if vain:
             finds = "finds" if len(vain) == 1 else "find"
-            self._tell(time_s, f"{listed(vain, 'VM')} idle: {finds} nothing to steal")
+            self.say(time_s, f"{listed(vain, 'VM')} idle: {finds} nothing to steal")
 
-    def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+    def _describe_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
         gone = sorted(_names(kinds.get("terminate", [])), key=prefix_and_number)
         if not gone:
             return
         if time_s == self.trace.end["t"]:
-            self._tell(time_s, f"the bag ends; {counted(len(gone), 'VM')} terminated: {listed(gone, 'VM')}")
+            self.say(time_s, f"the bag ends; {counted(len(gone), 'VM')} terminated: {listed(gone, 'VM')}")
             return
         cycle_ended = set(_names(kinds.get("cycle-end", [])))
         for at_cycle in (True, False):
             group = [vm for vm in gone if (vm in cycle_ended) == at_cycle]
             if not group:
                 continue
-            cycles = "its cycle" if len(group) == 1 else "their cycles"
-            end = f" at the end of {cycles}" if at_cycle else ""
+            end = end_of_cycle_text(len(group)) if at_cycle else ""
             idle = self._idle_text(group, time_s)
-            self._tell(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
+            self.say(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
 
     def _idle_text(self, vms: list[str], time_s: int) -> str:
         """Say how long VMs were idle since their last task, and what that cost."""
@@ -272,10 +249,8 @@ class _Narrator:
             idle, paid = self._idle_s(vm, time_s)
             seconds += idle
             usd += paid * self.history.offer_of(vm).price_usd_per_s
-        if not seconds:
-            return ""
-        together = "" if len(vms) == 1 else " together"
-        return f" (idle for {seconds:,} s{together}, ${usd:.4f})"
+        text = idle_text(seconds, len(vms))
+        return f" ({text}, ${usd:.4f})" if text else ""
 
     def _idle_s(self, vm: str, time_s: int) -> tuple[int, int]:
         """Seconds that a VM was idle and awake since its last task, and how many of these are paid."""
@@ -333,14 +308,11 @@ class _Narrator:
 
     # -------------------------------------------------------------- the ending
 
-    def _outcome(self) -> list[str]:
+    def outcome(self) -> list[str]:
+        """Sum the day up; list the tasks that were late or never finished, by reason."""
         trace, end = self.trace, self.trace.end
-        instance = self.history.instance
-        if end["unfinished"]:
-            done = f"{end['finished']:,} of {counted(instance.n_tasks, 'task')} finished by {end['t']:,} s"
-        else:
-            done = f"{counted(instance.n_tasks, 'task')} finished by {end['makespan_s']:,} s"
-        lines = [f"In the end: {done}, for ${end['cost_usd']:.4f}; {deadline_text(trace, self.history)}."]
+        verdict = deadline_text(trace, self.history)
+        lines = [f"In the end: {self.finished_text()}, for ${end['cost_usd']:.4f}; {verdict}."]
         more = f", {counted(end['on_demand_started'], 'VM')} started during the day" if end["on_demand_started"] else ""
         saved = f"; checkpoints saved {end['cpu_time_saved_s']:,.0f} s of work" if end["recoveries"] else ""
         lines.append(f"Over the day: {counts_text(trace)}{more}{saved}.")
@@ -440,12 +412,7 @@ def counts_text(trace: Trace) -> str:
 
 def deadline_text(trace: Trace, history: History) -> str:
     """Say whether the deadline was met, and by how much."""
-    end, deadline_s = trace.end, history.instance.deadline_s
-    missed = []
-    if end["unfinished"]:
-        missed.append(f"{counted(len(end['unfinished']), 'task')} unfinished")
-    if end["late_tasks"]:
-        missed.append(f"{counted(end['late_tasks'], 'task')} late")
+    missed = missed_text(trace)
     if missed:
-        return f"deadline missed ({', '.join(missed)})"
-    return f"deadline met ({deadline_s - end['makespan_s']:,} s to spare)"
+        return f"deadline missed ({missed})"
+    return f"deadline met ({history.instance.deadline_s - trace.end['makespan_s']:,} s to spare)"

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from collections.abc import Sequence
 
 from ...core.errors import SpotbagError, show_value
 from ...core.wording import counted, listed, shortened
 from ...instances.platforms.entries import MalleableJob
 from ...instances.platforms.platform_files import platform_of_document
+from ..narrator import Event, Narrator, idle_text
 from ..trace import Trace
 
-Event = Mapping[str, Any]
 
+class PlatformNarrator(Narrator):
+    """Describes a replay on a hybrid platform, and follows its jobs and machines.
 
-def platform_story(trace: Trace) -> list[str]:
-    """Tell a replay on a hybrid platform in order of time; see `spotbag.traces.stories.describe_trace`."""
-    return _Narrator(trace).story()
-
-
-class _Narrator:
-    """Follows jobs and machines while it tells."""
+    Raises
+    ------
+    SpotbagError
+        If the trace names a resource, a job or a machine that there is not.
+    """
 
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        super().__init__(trace)
         self.platform = platform_of_document(trace.instance, "platform of the trace")
         self.jobs = {job.id: job for job in self.platform.jobs}
         self.resources = {resource.id for resource in self.platform.resources}
-        self.lines: list[str] = []
         self.displaced_from: dict[str, str] = {}
         self.launched: set[str] = set()
         self.used_by: dict[str, Sequence[str]] = {}
@@ -37,12 +34,7 @@ class _Narrator:
         self.end_s: dict[str, int] = {}
         self.ran_on: dict[str, str] = {}
 
-    def story(self) -> list[str]:
         self._demand_known()
-        self.lines = [self._heading()]
-        for time_s, moment in groupby(self.trace.events, key=lambda event: event["t"]):
-            self._moment(time_s, list(moment))
-        return self.lines + self._outcome()
 
     def _demand_known(self) -> None:
         """Refuse a trace that names what there is not."""
@@ -60,10 +52,8 @@ class _Narrator:
                     "is not known; 'spotbag audit' says more"
                 )
 
-    def _tell(self, time_s: int, text: str) -> None:
-        self.lines.append(f"{time_s:>9,} s  {text}")
-
-    def _heading(self) -> str:
+    def heading(self) -> str:
+        """Name the platform, the policy and the seed."""
         run = self.trace.run
         kinds: Counter[str] = Counter(resource.kind for resource in self.platform.resources)
         names = {"dedicated": "dedicated cluster", "allocated": "allocated cluster", "cloud": "cloud"}
@@ -75,43 +65,43 @@ class _Narrator:
 
     # ------------------------------------------------------------- the moments
 
-    def _moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Tell what happens at one moment, in its order; starts and machines given back together."""
+    def moment(self, time_s: int, events: Sequence[Event]) -> None:
+        """Describe what happens, in its order; starts and machines given back together."""
         starts: dict[str, list[str]] = {}
         gone: list[str] = []
         arriving: str | None = None
         for event in events:
             kind = event["event"]
             if kind == "finish":
-                self._tell_finish(time_s, event)
+                self._describe_finish(time_s, event)
             elif kind == "submit":
                 arriving = event["job"]
             elif kind in ("place", "stay"):
-                self._tell_place(time_s, event, event["job"] == arriving)
+                self._describe_place(time_s, event, event["job"] == arriving)
                 arriving = None
             elif kind == "launch":
                 self.launched.add(event["vm"])
             elif kind == "terminate":
                 gone.append(event["vm"])
             elif event.get("vms"):
-                self._tell_cloud_start(time_s, event)
+                self._describe_cloud_start(time_s, event)
             else:
                 starts.setdefault(event["resource"], []).append(event["job"])
             if gone and (kind != "terminate" or event is events[-1]):
-                self._tell_gone(time_s, gone)
+                self._describe_gone(time_s, gone)
                 gone = []
         for resource, jobs in starts.items():
-            self._tell(time_s, f"{resource} starts {listed(jobs, 'job')}")
+            self.say(time_s, f"{resource} starts {listed(jobs, 'job')}")
 
-    def _tell_finish(self, time_s: int, event: Event) -> None:
+    def _describe_finish(self, time_s: int, event: Event) -> None:
         name, resource = event["job"], event["resource"]
         self.end_s[name], self.ran_on[name] = time_s, resource
         early = self.jobs[name].deadline_s - time_s
         when = f"{early:,} s before its deadline" if early >= 0 else f"{-early:,} s after its deadline"
-        self._tell(time_s, f"{resource} ends {name}, {when}")
+        self.say(time_s, f"{resource} ends {name}, {when}")
         self.idle_since_s |= dict.fromkeys(self.used_by.pop(name, ()), time_s)
 
-    def _tell_place(self, time_s: int, event: Event, arrives: bool) -> None:
+    def _describe_place(self, time_s: int, event: Event, arrives: bool) -> None:
         job, resource = self.jobs[event["job"]], event["resource"]
         sender = self.displaced_from.pop(job.id, None)
         if arrives:
@@ -119,14 +109,14 @@ class _Narrator:
         else:
             what = job.id if sender is None else f"{job.id}, displaced from {sender}"
         if event["event"] == "stay":
-            self._tell(time_s, f"{what}, stays there: nobody else takes it")
+            self.say(time_s, f"{what}, stays there: nobody else takes it")
             return
         self.displaced_from |= dict.fromkeys(event["displaced"], resource)
         behind = f"nobody offers to run it; behind all others to {resource}" if event.get("last") else f"to {resource}"
         pushes = f"; it displaces {listed(event['displaced'], 'job')}" if event["displaced"] else ""
-        self._tell(time_s, f"{what}: {behind}, {_promise(event, job)}{pushes}")
+        self.say(time_s, f"{what}: {behind}, {_promise(event, job)}{pushes}")
 
-    def _tell_cloud_start(self, time_s: int, event: Event) -> None:
+    def _describe_cloud_start(self, time_s: int, event: Event) -> None:
         machines = event["vms"]
         new = sum(name in self.launched for name in machines)
         self.launched.difference_update(machines)
@@ -135,17 +125,17 @@ class _Narrator:
             self.idle_since_s.pop(name, None)
         rented = "" if not new else ", new" if new == len(machines) else f", {new:,} of them new"
         on = f"{counted(len(machines), 'machine')} ({listed(machines, 'machine')}{rented})"
-        self._tell(time_s, f"{event['resource']} starts {event['job']} on {on}")
+        self.say(time_s, f"{event['resource']} starts {event['job']} on {on}")
 
-    def _tell_gone(self, time_s: int, gone: Sequence[str]) -> None:
-        idle = sum(time_s - self.idle_since_s.pop(name, time_s) for name in gone)
-        together = " together" if len(gone) > 1 and idle else ""
-        after = f", idle for {idle:,} s{together}" if idle else ""
-        self._tell(time_s, f"given back with the hour that is paid: {listed(gone, 'machine')}{after}")
+    def _describe_gone(self, time_s: int, gone: Sequence[str]) -> None:
+        idle = idle_text(sum(time_s - self.idle_since_s.pop(name, time_s) for name in gone), len(gone))
+        machines = listed(gone, "machine")
+        self.say(time_s, f"given back with the hour that is paid: {machines}" + (f", {idle}" if idle else ""))
 
     # -------------------------------------------------------------- the ending
 
-    def _outcome(self) -> list[str]:
+    def outcome(self) -> list[str]:
+        """Sum the run up; list the jobs that were late."""
         end = self.trace.end
         last_s = max(self.end_s.values(), default=0)
         late = f"{counted(end['late_jobs'], 'job')} late, by {end['delay_s']:,} s together"

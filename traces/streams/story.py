@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
 
 from ...core.errors import SpotbagError
-from ...core.wording import counted, counted_list, listed, moments_text, prefix_and_number, shortened
+from ...core.wording import counted, counted_list, listed, prefix_and_number, shortened
+from ..narrator import Event, TaskNarrator, by_kind, end_of_cycle_text, idle_text, missed_text
 from ..trace import Trace
-from ..vm_history import History, Run, read_history
+from ..vm_history import Run
 
-Event = Mapping[str, Any]
+BLOCK_END = "cycle-end"
+"""The event of a VM whose paid block ends."""
 
 
 @dataclass(slots=True)
@@ -25,7 +25,6 @@ class _Job:
     deadline_s: int
     tasks: list[str]
     done: int = 0
-    passed: bool = False
 
     @property
     def left(self) -> int:
@@ -33,17 +32,17 @@ class _Job:
         return len(self.tasks) - self.done
 
 
-def stream_story(trace: Trace) -> list[str]:
-    """Tell a replay of a stream in order of time; see `spotbag.traces.stories.describe_trace`."""
-    return _Narrator(trace, read_history(trace)).story()
+def seed_of(trace: Trace) -> int:
+    """Seed of the replay of a stream."""
+    return int(trace.run["day"])
 
 
-class _Narrator:
-    """Follows jobs and tasks while it tells."""
+class StreamNarrator(TaskNarrator):
+    """Describes a replay of a stream, and follows its jobs."""
 
-    def __init__(self, trace: Trace, history: History) -> None:
-        self.trace, self.history = trace, history
-        self.lines: list[str] = []
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        history = self.history
         self.jobs: dict[str, _Job] = {}
         names = list(history.instance.task_index)
         place = 0
@@ -57,55 +56,44 @@ class _Narrator:
         self.busy_until_s: dict[str, int] = {}
         self.returned_s: dict[str, tuple[int, str]] = {}
 
-    def story(self) -> list[str]:
-        self.lines = [self._heading()]
-        for time_s, group in groupby(self.trace.events, key=lambda event: event["t"]):
-            self._tell_deadlines(time_s)
-            self._moment(time_s, list(group))
-        self._tell_deadlines(self.trace.end["t"])
-        return self.lines + self._outcome()
-
-    def _tell(self, time_s: int, text: str) -> None:
-        self.lines.append(f"{time_s:>9,} s  {text}")
-
-    def _heading(self) -> str:
-        run, instance = self.trace.run, self.history.instance
+    def heading(self) -> str:
+        """Name the stream, the policy and the seed."""
         return (
-            f"{shortened(instance.name, 60)}, policy {run['policy']}, day {run['day']}: "
-            f"{counted(len(self.jobs), 'job')}, {counted(instance.n_tasks, 'task')}, last deadline "
-            f"{self.deadlines[-1].deadline_s:,} s"
+            f"{shortened(self.history.instance.name, 60)}, policy {self.trace.run['policy']}, "
+            f"day {seed_of(self.trace)}: {counted(len(self.jobs), 'job')}, {counted(self.n_tasks, 'task')}, "
+            f"last deadline {self.deadlines[-1].deadline_s:,} s"
         )
 
-    def _tell_deadlines(self, before_s: int) -> None:
-        """Tell the deadlines before a time of jobs that are not done."""
+    def pass_deadlines(self, before_s: int) -> None:
+        """Say how many tasks the deadline of a job finds unfinished."""
         while self.deadlines and self.deadlines[0].deadline_s < before_s:
             job = self.deadlines.pop(0)
             if job.left:
-                self._tell(job.deadline_s, f"the deadline of {job.id}: {counted(job.left, 'task')} still to finish")
+                self.say(job.deadline_s, f"the deadline of {job.id}: {counted(job.left, 'task')} still to finish")
 
     # ------------------------------------------------------------- the moments
 
-    def _moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Tell what happens at one moment: what comes from outside, what the policy makes of it, what ends."""
-        kinds: dict[str, list[Event]] = {}
-        for event in events:
-            kinds.setdefault(event["event"], []).append(event)
-        self._tell_finishes(time_s, kinds.get("finish", []))
+    def moment(self, time_s: int, events: Sequence[Event]) -> None:
+        """Describe what comes from outside, what the policy makes of it, and what ends."""
+        kinds = by_kind(events)
+        self._describe_finishes(time_s, kinds.get("finish", []))
         for event in kinds.get("submit", []):
             job = self._job(event)
             what = f"{counted(len(job.tasks), 'task')} of {shortened(job.application, 40)}"
-            self._tell(time_s, f"{job.id} arrives: {what}, due by {job.deadline_s:,} s")
+            self.say(time_s, f"{job.id} arrives: {what}, due by {job.deadline_s:,} s")
         if "wake" in kinds and kinds.keys() & {"launch", "assign", "return", "suspend", "terminate"}:
-            self._tell(time_s, "the policy is woken, as it had asked")
-        self._tell_launches(time_s, kinds.get("launch", []))
+            self.say(time_s, "the policy is woken, as it had asked")
+        if launches := kinds.get("launch", []):
+            names = listed([event["vm"] for event in launches], "VM")
+            self.say(time_s, self.launches_text(launches, [event["type"] for event in launches], f" ({names})"))
         for event in kinds.get("suspend", []):
             run = self.runs_ended.get((event["task"], time_s))
             ran = "" if run is None else f" after {time_s - run.start_s:,} s"
-            self._tell(time_s, f"{event['vm']} suspends {event['task']}{ran}")
+            self.say(time_s, f"{event['vm']} suspends {event['task']}{ran}")
             self.busy_until_s[event["vm"]] = time_s
-        self._tell_returns(time_s, kinds.get("return", []))
-        self._tell_assignments(time_s, kinds.get("assign", []))
-        self._tell_ends(time_s, kinds)
+        self._describe_returns(time_s, kinds.get("return", []))
+        self._describe_assignments(time_s, kinds.get("assign", []))
+        self._describe_ends(time_s, kinds)
 
     def _job(self, event: Event) -> _Job:
         job = self.jobs.get(event["job"])
@@ -116,7 +104,7 @@ class _Narrator:
             )
         return job
 
-    def _tell_finishes(self, time_s: int, finishes: Sequence[Event]) -> None:
+    def _describe_finishes(self, time_s: int, finishes: Sequence[Event]) -> None:
         for event in finishes:
             self.busy_until_s[event["vm"]] = time_s
             job = self.job_of.get(event["task"])
@@ -126,48 +114,36 @@ class _Narrator:
             if not job.left:
                 early = job.deadline_s - time_s
                 when = f"{early:,} s before its deadline" if early >= 0 else f"{-early:,} s after its deadline"
-                self._tell(time_s, f"{job.id} is done, {when}")
+                self.say(time_s, f"{job.id} is done, {when}")
 
-    def _tell_launches(self, time_s: int, launches: Sequence[Event]) -> None:
-        if not launches:
-            return
-        mix = Counter(event["type"] for event in launches)
-        what = ", ".join(f"{number} {vm_type}" for vm_type, number in mix.items())
-        readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, time_s}
-        ready = f", ready at {moments_text(readies)}" if readies else ""
-        names = listed([event["vm"] for event in launches], "VM")
-        self._tell(time_s, f"{counted(len(launches), 'VM')} rented: {what} ({names}){ready}")
-
-    def _tell_returns(self, time_s: int, returns: Sequence[Event]) -> None:
+    def _describe_returns(self, time_s: int, returns: Sequence[Event]) -> None:
         if returns:
             self.returned_s |= {event["task"]: (time_s, event["vm"]) for event in returns}
             sources = Counter(event["vm"] for event in returns)
             parts = [f"{counted(number, 'task')} from {vm}" for vm, number in sources.items()]
-            self._tell(time_s, f"back to the pool: {listed(parts, 'VM')}")
+            self.say(time_s, f"back to the pool: {listed(parts, 'VM')}")
 
-    def _tell_assignments(self, time_s: int, assignments: Sequence[Event]) -> None:
+    def _describe_assignments(self, time_s: int, assignments: Sequence[Event]) -> None:
         if assignments:
             targets = Counter((event["vm"], event.get("position") is not None) for event in assignments)
             parts = [
                 f"{counted(number, 'task')} to {'the front of ' * early}{vm}" for (vm, early), number in targets.items()
             ]
-            self._tell(time_s, f"assigned: {listed(parts, 'VM')}")
+            self.say(time_s, f"assigned: {listed(parts, 'VM')}")
 
-    def _tell_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+    def _describe_ends(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
         gone = sorted([event["vm"] for event in kinds.get("terminate", [])], key=prefix_and_number)
         if not gone:
             return
         names = listed(gone, "VM")
         if time_s == self.trace.end["t"]:
             over = "the run ends" if self.trace.end["unfinished"] else "all jobs are done"
-            self._tell(time_s, f"{over}; {counted(len(gone), 'VM')} terminated: {names}")
+            self.say(time_s, f"{over}; {counted(len(gone), 'VM')} terminated: {names}")
             return
-        cycle_ended = {event["vm"] for event in kinds.get("cycle-end", [])}
-        cycles = "its cycle" if len(gone) == 1 else "their cycles"
-        end = f" at the end of {cycles}" if cycle_ended.issuperset(gone) else ""
-        idle = sum(self._idle_s(vm, time_s) for vm in gone)
-        together = "" if len(gone) == 1 else " together"
-        self._tell(time_s, f"{names} terminated{end}" + (f" (idle for {idle:,} s{together})" if idle else ""))
+        block_ended = {event["vm"] for event in kinds.get(BLOCK_END, [])}
+        end = end_of_cycle_text(len(gone)) if block_ended.issuperset(gone) else ""
+        idle = idle_text(sum(self._idle_s(vm, time_s) for vm in gone), len(gone))
+        self.say(time_s, f"{names} terminated{end}" + (f" ({idle})" if idle else ""))
 
     def _idle_s(self, vm: str, time_s: int) -> int:
         """Seconds since a VM that ends ran something, or was ready."""
@@ -176,16 +152,10 @@ class _Narrator:
 
     # -------------------------------------------------------------- the ending
 
-    def _outcome(self) -> list[str]:
-        end, n_tasks = self.trace.end, self.history.instance.n_tasks
-        if end["unfinished"]:
-            done = f"{end['finished']:,} of {counted(n_tasks, 'task')} finished by {end['t']:,} s"
-        else:
-            done = f"{counted(n_tasks, 'task')} finished by {end['makespan_s']:,} s"
-        missed = [f"{counted(len(end['unfinished']), 'task')} unfinished"] if end["unfinished"] else []
-        if end["late_tasks"]:
-            missed.append(f"{counted(end['late_tasks'], 'task')} late")
-        verdict = f"deadlines missed ({', '.join(missed)})" if missed else "all deadlines met"
+    def outcome(self) -> list[str]:
+        """Sum the stream up; list the tasks that were late by job, and those unfinished by reason."""
+        end, missed = self.trace.end, missed_text(self.trace)
+        verdict = f"deadlines missed ({missed})" if missed else "all deadlines met"
         counts = [f"{counted(len(self.history.vms), 'VM')} rented"]
         if end.get("blocks"):
             blocks = ", ".join(f"{number:,} {vm_type}" for vm_type, number in end["blocks"].items() if number)
@@ -195,7 +165,7 @@ class _Narrator:
         counts.append(counted(end.get("suspensions") or 0, "suspension"))
         counts.append(f"{counted(end.get('returns') or 0, 'return')} to the pool")
         return [
-            f"In the end: {done}, for ${end['cost_usd']:.4f}; {verdict}.",
+            f"In the end: {self.finished_text()}, for ${end['cost_usd']:.4f}; {verdict}.",
             f"Over the stream: {', '.join(counts)}.",
             *self._late_lines(),
             *self._unfinished_lines(),

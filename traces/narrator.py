@@ -1,0 +1,117 @@
+"""What stories of replays have in common: the walk through the moments, and sentences about VMs and tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from ..core.wording import counted, moments_text
+from .trace import Trace
+from .vm_history import read_history
+
+Event: TypeAlias = Mapping[str, Any]
+
+
+class Narrator:
+    """Describes a replay line by line; each system says what its moments are.
+
+    Parameters
+    ----------
+    trace : Trace
+        The replay.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.lines: list[str] = []
+
+    def story(self) -> list[str]:
+        """Return the heading, the moments in order of time, and the outcome."""
+        self.lines = [self.heading()]
+        for time_s, events in self.moments():
+            self.pass_deadlines(time_s)
+            self.moment(time_s, events)
+        self.pass_deadlines(self.trace.end["t"])
+        return self.lines + self.outcome()
+
+    def moments(self) -> Iterator[tuple[int, list[Event]]]:
+        """Yield the events of each second in which something happens."""
+        for time_s, events in groupby(self.trace.events, key=lambda event: event["t"]):
+            yield time_s, list(events)
+
+    def say(self, time_s: int, text: str) -> None:
+        """Add a line about a second."""
+        self.lines.append(f"{time_s:>9,} s  {text}")
+
+    def heading(self) -> str:
+        """Say what was replayed."""
+        raise NotImplementedError
+
+    def pass_deadlines(self, before_s: int) -> None:
+        """Describe the deadlines before a second that have not been described."""
+
+    def moment(self, time_s: int, events: Sequence[Event]) -> None:
+        """Describe what happens in a second."""
+        raise NotImplementedError
+
+    def outcome(self) -> list[str]:
+        """Say how the replay ended, in lines of their own."""
+        raise NotImplementedError
+
+
+class TaskNarrator(Narrator):
+    """Describes a replay of tasks on VMs, of a bag or of a stream.
+
+    Raises
+    ------
+    SpotbagError
+        If the trace contradicts itself.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self.history = read_history(trace)
+        self.n_tasks = self.history.instance.n_tasks
+
+    def launches_text(self, launches: Sequence[Event], kinds: Sequence[str], names: str = "") -> str:
+        """Say how many VMs of which kinds are rented, and when they are ready."""
+        mix = ", ".join(f"{number} {kind}" for kind, number in Counter(kinds).items())
+        readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, launches[0]["t"]}
+        ready = f", ready at {moments_text(readies)}" if readies else ""
+        return f"{counted(len(launches), 'VM')} rented: {mix}{names}{ready}"
+
+    def finished_text(self) -> str:
+        """Say how many tasks finished, and by when."""
+        end = self.trace.end
+        if end["unfinished"]:
+            return f"{end['finished']:,} of {counted(self.n_tasks, 'task')} finished by {end['t']:,} s"
+        return f"{counted(self.n_tasks, 'task')} finished by {end['makespan_s']:,} s"
+
+
+def by_kind(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """Group events by what they are."""
+    kinds: dict[str, list[Event]] = {}
+    for event in events:
+        kinds.setdefault(event["event"], []).append(event)
+    return kinds
+
+
+def missed_text(trace: Trace) -> str:
+    """Say how many tasks missed a deadline; empty if none did."""
+    unfinished, late = len(trace.end["unfinished"]), trace.end["late_tasks"]
+    missed = [f"{counted(unfinished, 'task')} unfinished"] if unfinished else []
+    missed += [f"{counted(late, 'task')} late"] if late else []
+    return ", ".join(missed)
+
+
+def end_of_cycle_text(n_vms: int) -> str:
+    """Say that VMs are terminated at the ends of their cycles."""
+    return f" at the end of {'its cycle' if n_vms == 1 else 'their cycles'}"
+
+
+def idle_text(idle_s: int, n_vms: int) -> str:
+    """Say how long machines were idle together; empty if they were not."""
+    together = "" if n_vms == 1 else " together"
+    return f"idle for {idle_s:,} s{together}" if idle_s else ""
