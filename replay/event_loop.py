@@ -18,8 +18,10 @@ QueuedEvent: TypeAlias = tuple[int, int, int, int, int, int]
 Result = TypeVar("Result")
 
 
-class EventLoop(ABC, Generic[Result]):
-    """Events in the order of their times; at equal times by kind, then in the order in which they were queued.
+class EventQueue:
+    """A clock, a queue of events and a record of them: what the state of every replay has.
+
+    Events come in the order of their times; at equal times by kind, then in the order in which they were queued.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class EventLoop(ABC, Generic[Result]):
     now_s : int
         Time of the last event.
     records : list of dict or None
-        Events and decisions, as in a trace file.
+        Events and decisions, as in a trace file; None if no record is kept.
     counts : Counter
         How often what has happened.
     """
@@ -45,20 +47,6 @@ class EventLoop(ABC, Generic[Result]):
         self.counts: Counter[str] = Counter()
         self._events: list[QueuedEvent] = []
         self._sequence = 0
-
-    def run(self) -> Result:
-        """Go on to the end."""
-        while self.step():
-            pass
-        return self.outcome()
-
-    @abstractmethod
-    def step(self) -> bool:
-        """Handle the next event; False if there is none, or all is done."""
-
-    @abstractmethod
-    def outcome(self) -> Result:
-        """Return what an ended replay came to."""
 
     def _push(self, time_s: int, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
         self._sequence += 1
@@ -73,3 +61,21 @@ class EventLoop(ABC, Generic[Result]):
         """Refuse a decision that cannot be carried out: a mistake of the policy."""
         if not condition:
             raise SpotbagError(f"{self.policy_name} at {self.now_s} s: {broken}")
+
+
+class EventLoop(EventQueue, ABC, Generic[Result]):
+    """Handles the events of a queue, one by one."""
+
+    def run(self) -> Result:
+        """Go on to the end."""
+        while self.step():
+            pass
+        return self.outcome()
+
+    @abstractmethod
+    def step(self) -> bool:
+        """Handle the next event; False if there is none, or all is done."""
+
+    @abstractmethod
+    def outcome(self) -> Result:
+        """Return what an ended replay came to."""

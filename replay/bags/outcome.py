@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...traces.trace import Trace
+from ...traces.vm_records import MIGRATION_KINDS
 from ..vms import VmBill
-
-if TYPE_CHECKING:
-    from .engine import Replay
+from .state import ReplayState
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,42 @@ class Outcome:
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 
-def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool = True) -> Trace:
+def outcome_of(state: ReplayState) -> Outcome:
+    """Return what an ended replay came to."""
+    bills = state.fleet.bills(state.billing)
+    counts = state.counts
+    return Outcome(
+        policy=state.policy_name,
+        cost_usd=math.fsum(bill.cost_usd for bill in bills),
+        makespan_s=None if state.unfinished else state.last_finish_s,
+        deadline_s=state.instance.deadline_s,
+        late_tasks=counts["late_tasks"],
+        unfinished_tasks=state.unfinished,
+        hibernations=counts["hibernations"],
+        resumes=counts["resumes"],
+        resumes_in_time=counts["resumes_in_time"],
+        on_demand_started=counts["on_demand_started"],
+        migrations={kind: counts["migrated_" + kind] for kind in MIGRATION_KINDS},
+        hibernations_by_migration={kind: counts["hibernations_" + kind] for kind in MIGRATION_KINDS},
+        busy_hibernations=counts["busy_hibernations"],
+        steal_attempts=counts["steal_attempts"],
+        steals=counts["steals"],
+        tasks_stolen=counts["tasks_stolen"],
+        checkpoints=counts["checkpoints"],
+        recoveries=counts["recoveries"],
+        cpu_time_saved_s=state.cpu_time_saved_s,
+        events=counts["events"],
+        bills=bills,
+    )
+
+
+def trace_of(state: ReplayState, outcome: Outcome, day: int = 0, hibernation: bool = True) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``.
 
     Parameters
     ----------
-    replay : Replay
-        The replay.
+    state : ReplayState
+        That of the state.
     outcome : Outcome
         What it came to.
     day : int
@@ -94,16 +123,16 @@ def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool =
     hibernation : bool
         Whether VMs could hibernate at all: not in the on-demand baseline.
     """
-    assert replay.records is not None, "the replay keeps no record"
-    billing = replay.billing
+    assert state.records is not None, "the replay keeps no record"
+    billing = state.billing
     run: dict[str, Any] = {
         "record": "run",
-        "policy": replay.policy.name,
+        "policy": state.policy_name,
         "day": day,
         "timeline": {
-            "name": replay.day.name,
+            "name": state.day.name,
             "events": [
-                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in replay.day.events
+                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in state.day.events
             ],
         },
         "billing": {
@@ -114,12 +143,12 @@ def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool =
     }
     end: dict[str, Any] = {
         "record": "end",
-        "t": replay.now_s,
+        "t": state.now_s,
         "cost_usd": outcome.cost_usd,
         "makespan_s": outcome.makespan_s,
-        "finished": replay.instance.n_tasks - outcome.unfinished_tasks,
+        "finished": state.instance.n_tasks - outcome.unfinished_tasks,
         "late_tasks": outcome.late_tasks,
-        "unfinished": replay.unfinished_ids(),
+        "unfinished": state.unfinished_ids(),
         "hibernations": outcome.hibernations,
         "resumes": outcome.resumes,
         "on_demand_started": outcome.on_demand_started,
@@ -131,4 +160,4 @@ def trace_of(replay: Replay, outcome: Outcome, day: int = 0, hibernation: bool =
         "recoveries": outcome.recoveries,
         "cpu_time_saved_s": outcome.cpu_time_saved_s,
     }
-    return Trace(replay.instance.to_document(), run, replay.records, end)
+    return Trace(state.instance.to_document(), run, state.records, end)

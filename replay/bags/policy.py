@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-if TYPE_CHECKING:
-    from .engine import Replay
-    from .vm import Vm
+from .state import ReplayState
+from .vm import Vm
 
 
 class Policy:
     """Base of the policies; what is not overridden does nothing.
 
     A policy keeps nothing about a replay in itself: the replay can be copied and go on twice. Decisions are methods of
-    `Replay`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
+    `ReplayState`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
 
     Attributes
     ----------
@@ -29,23 +28,23 @@ class Policy:
     summary: ClassVar[str]
     source: ClassVar[str] = ""
 
-    def idle(self, replay: Replay, vm: Vm) -> None:
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that runs and has no task left."""
 
-    def cycle_ended(self, replay: Replay, vm: Vm) -> None:
+    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
         """Answer an idle VM that has reached the end of its allocation cycle."""
 
-    def hibernated(self, replay: Replay, vm: Vm) -> None:
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that has hibernated."""
 
-    def trigger_reached(self, replay: Replay, vm: Vm) -> None:
+    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a hibernated VM whose migration trigger time has come."""
 
-    def resumed(self, replay: Replay, vm: Vm) -> None:
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that has resumed."""
 
-    def finished(self, replay: Replay, vm: Vm, task: int) -> None:
+    def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
         """Answer a task that has finished."""
 
-    def terminated(self, replay: Replay, vm: Vm) -> None:
+    def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that has been terminated."""

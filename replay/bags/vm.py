@@ -25,7 +25,7 @@ class Vm:
     Attributes
     ----------
     index, name, offer : int, str, RentalOffer
-        Which VM it is; index in `Replay.vms`.
+        Which VM it is; index in `ReplayState.vms`.
     state : int
         `LAUNCHING`, `RUNNING`, `HIBERNATED` or `TERMINATED`.
     zero_s : int

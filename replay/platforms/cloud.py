@@ -18,7 +18,7 @@ class Machine:
     Attributes
     ----------
     index, name : int and str
-        Which machine it is; the index is that in `PlatformReplay.machines`.
+        Which machine it is; the index is that in `PlatformState.machines`.
     resource : int
         The cloud.
     launched_s, paid_until_s : int

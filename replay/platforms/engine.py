@@ -6,17 +6,16 @@ import heapq
 from collections import Counter, deque
 from typing import Final
 
-from ...core.errors import SpotbagError
-from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, Cloud
+from ...instances.platforms.entries import MAX_MACHINES_PER_JOB
 from ...instances.platforms.platform import Platform
 from ..event_loop import EventLoop
-from .agents import AgentTree
 from .candidate import Candidate
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
 from .job import NOWHERE, PlatformJob
 from .outcome import PlatformOutcome, platform_outcome
 from .policy import PlatformPolicy
+from .state import PlatformState
 
 # Order of events at the same time; a job that arrives with the start of a minute may have its processors.
 _FINISH: Final = 0
@@ -25,8 +24,8 @@ _SUBMIT: Final = 2
 _BEGIN: Final = 3
 
 
-class PlatformReplay(EventLoop[PlatformOutcome]):
-    """A replay of the jobs of a platform, and how far it has come.
+class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
+    """A replay of the jobs of a platform: its state, the policy, and the events that happen.
 
     Parameters
     ----------
@@ -41,18 +40,8 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
 
     Attributes
     ----------
-    platform, policy, seed : Platform, PlatformPolicy, int
-        What it was made with.
-    jobs : list of PlatformJob
-        In the order of their arrival.
-    schedulers : list of ClusterScheduler or CloudScheduler
-        Local schedulers, in the order of the resources.
-    tree : AgentTree
-        The agents above them.
-    machines : list of Machine
-        All machines of clouds so far.
-    finished : int
-        Jobs that have ended.
+    policy : PlatformPolicy
+        What it was made with; what else it knows is in `PlatformState`.
     """
 
     def __init__(
@@ -63,58 +52,14 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         seed: int = 0,
         record: bool = False,
     ) -> None:
-        super().__init__(policy.name, record)
-        if not platform.jobs:
-            raise SpotbagError(f"{platform.name}: has no jobs to be replayed")
-        self.platform = platform
+        super().__init__(platform, policy.name, policy.rules, policy.displaces, seed, record)
         self.policy = policy
-        self.seed = seed
-        self.jobs = [PlatformJob.of(index, job) for index, job in enumerate(platform.jobs_by_arrival)]
-        self.schedulers: list[ClusterScheduler | CloudScheduler] = [
-            CloudScheduler(index, resource, policy.rules)
-            if isinstance(resource, Cloud)
-            else ClusterScheduler(index, resource, policy.rules)
-            for index, resource in enumerate(platform.resources)
-        ]
-        self.tree = AgentTree(platform, self.schedulers)
-        self.machines: list[Machine] = []
-        self.finished = 0
         self._rented: Counter[int] = Counter()
         self._used: list[list[Machine]] = [[] for _ in self.jobs]
         for job in self.jobs:
             self._push(job.arrival_s, _SUBMIT, job.index)
 
-    # ------------------------------------------------------------ for policies
-
-    def offers(self, job: PlatformJob, sender: int) -> list[Candidate]:
-        """Ask all resources but one what they offer for a job; nothing changes by that.
-
-        Parameters
-        ----------
-        job : PlatformJob
-            The job that a policy has to place.
-        sender : int
-            The resource that is not asked; `NOWHERE` for none.
-
-        Returns
-        -------
-        list of Candidate
-            In the order of the resources: one of a cluster, or none if it would displace too much; one or two of a
-            cloud. Of a policy that displaces nothing, one of each that does not. A question and an answer for each
-            resource are counted.
-        """
-        asked = [scheduler for scheduler in self.schedulers if scheduler.index != sender]
-        candidates: list[Candidate] = []
-        for scheduler in asked:
-            if self.policy.displaces:
-                candidates += scheduler.candidates(job, self.now_s)
-            else:
-                candidates.append(scheduler.offer_without_displacement(job, self.now_s))
-        self.counts["messages"] += 2 * len(asked)
-        self.counts["comparisons"] += len(candidates)
-        return candidates
-
-    # -------------------------------------------------------------------- loop
+    # --------------------------------------------------------------------- loop
 
     def step(self) -> bool:
         """Handle the next event; False if all jobs have ended and all machines are given back."""
@@ -141,12 +86,6 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
     def outcome(self) -> PlatformOutcome:
         """Return what an ended replay came to."""
         return platform_outcome(self)
-
-    def cost_per_vm_hour(self, resource: int) -> float:
-        """Price of a machine of a cloud."""
-        cloud = self.schedulers[resource]
-        assert isinstance(cloud, CloudScheduler)
-        return cloud.cost_per_vm_hour
 
     def _submit(self, job: PlatformJob) -> None:
         self.counts["events"] += 1
@@ -190,7 +129,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
         if self.records is not None:
             self._note("terminate", vm=machine.name)
 
-    # --------------------------------------------------------------- decisions
+    # ---------------------------------------------------------------- decisions
 
     def _place(self, job: PlatformJob) -> None:
         """Find a resource for a new job, then for those that it pushes out of a queue, and so on.
@@ -230,7 +169,7 @@ class PlatformReplay(EventLoop[PlatformOutcome]):
             return f"is on {candidate.machines!r} machines of {resource.id}, which offers {min(most, 1)} to {most}"
         if not displaced:
             return ""
-        if not self.policy.displaces:
+        if not self.displaces:
             return "displaces jobs, although the policy says that it displaces none (displaces = False)"
         if len(set(displaced)) < len(displaced) or not all(self._waits_on(index, other) for other in displaced):
             return f"displaces {displaced!r}: each once, and only jobs that wait on {resource.id}"

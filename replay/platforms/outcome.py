@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...traces.trace import Trace
 from .job import over_budget
-
-if TYPE_CHECKING:
-    from .engine import PlatformReplay
+from .state import PlatformState
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +137,9 @@ class PlatformOutcome:
         return max(job.end_s for job in self.jobs)
 
 
-def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
+def platform_outcome(state: PlatformState) -> PlatformOutcome:
     """Return what an ended replay came to."""
-    ids = [scheduler.id for scheduler in replay.schedulers]
+    ids = [scheduler.id for scheduler in state.schedulers]
     jobs = tuple(
         JobResult(
             job.id,
@@ -154,12 +152,12 @@ def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
             job.budget,
             job.displaced,
         )
-        for job in replay.jobs
+        for job in state.jobs
     )
-    counts = replay.counts
+    counts = state.counts
     return PlatformOutcome(
-        policy=replay.policy_name,
-        seed=replay.seed,
+        policy=state.policy_name,
+        seed=state.seed,
         cost=math.fsum(job.cost for job in jobs),
         execution_time_s=sum(job.execution_time_s for job in jobs),
         delay_s=sum(job.delay_s for job in jobs),
@@ -174,9 +172,9 @@ def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
                 machine.launched_s,
                 machine.terminated_s,
                 machine.hours,
-                machine.hours * replay.cost_per_vm_hour(machine.resource),
+                machine.hours * state.cost_per_vm_hour(machine.resource),
             )
-            for machine in replay.machines
+            for machine in state.machines
         ),
         good=counts["good"],
         bad=counts["bad"],
@@ -184,26 +182,26 @@ def platform_outcome(replay: PlatformReplay) -> PlatformOutcome:
         stays=counts["stays"],
         unwanted=counts["unwanted"],
         placements=counts["placements"],
-        messages=counts["messages"] + replay.tree.messages,
-        comparisons=counts["comparisons"] + replay.tree.comparisons,
+        messages=counts["messages"] + state.tree.messages,
+        comparisons=counts["comparisons"] + state.tree.comparisons,
         events=counts["events"],
     )
 
 
-def platform_trace(replay: PlatformReplay, outcome: PlatformOutcome) -> Trace:
+def platform_trace(state: PlatformState, outcome: PlatformOutcome) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``."""
-    assert replay.records is not None, "the replay keeps no record"
+    assert state.records is not None, "the replay keeps no record"
     run: dict[str, Any] = {
         "record": "run",
-        "policy": replay.policy.name,
-        "seed": replay.seed,
-        "rules": asdict(replay.policy.rules),
-        "displaces": replay.policy.displaces,
+        "policy": state.policy_name,
+        "seed": state.seed,
+        "rules": asdict(state.rules),
+        "displaces": state.displaces,
     }
     end: dict[str, Any] = {
         "record": "end",
-        "t": replay.now_s,
-        "finished": replay.finished,
+        "t": state.now_s,
+        "finished": state.finished,
         "cost": outcome.cost,
         "execution_time_s": outcome.execution_time_s,
         "delay_s": outcome.delay_s,
@@ -218,4 +216,4 @@ def platform_trace(replay: PlatformReplay, outcome: PlatformOutcome) -> Trace:
         "stays": outcome.stays,
         "unwanted": outcome.unwanted,
     }
-    return Trace(replay.platform.to_document(), run, replay.records, end)
+    return Trace(state.platform.to_document(), run, state.records, end)

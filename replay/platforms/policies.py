@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ...core.errors import InputError, Issue
 from ...core.wording import near_names
@@ -15,9 +15,7 @@ from .candidate import Candidate, Preference, cheapest, choose, fastest, least_d
 from .job import NOWHERE, PlatformJob
 from .local_scheduler import SUFFIXES, PlatformRules
 from .policy import PlatformPolicy
-
-if TYPE_CHECKING:
-    from .engine import PlatformReplay
+from .state import PlatformState
 
 
 class PreferringPolicy(PlatformPolicy):
@@ -38,20 +36,20 @@ class PreferringPolicy(PlatformPolicy):
         self.rules = rules
         self._preference = preference
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         """Choose among the candidates that it knows of."""
         candidates = self.known(replay, job, sender)
         return choose(candidates, job, self._preference) if candidates else None
 
     @abstractmethod
-    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
         """Ask for candidates, but not of the sender."""
 
 
 class TreePolicy(PreferringPolicy):
     """Asks the tree of agents, whose root returns a good candidate or up to two bad ones (section VI)."""
 
-    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
         """Ask the root."""
         return replay.tree.ask(job, replay.now_s, sender)
 
@@ -59,7 +57,7 @@ class TreePolicy(PreferringPolicy):
 class BestOfAll(PreferringPolicy):
     """Asks all resources itself: the basic scheduler of section V."""
 
-    def known(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
         """Ask all resources."""
         return replay.offers(job, sender)
 
@@ -88,7 +86,7 @@ class RoundRobin(PlatformPolicy):
         self.rules = rules
         self._random = np.random.default_rng(seed)
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         """Draw a resource."""
         assert sender == NOWHERE, "it displaces nothing"
         sampled = int(self._random.integers(len(replay.schedulers)))

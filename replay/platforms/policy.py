@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from .candidate import Candidate
 from .job import PlatformJob
 from .local_scheduler import PlatformRules
-
-if TYPE_CHECKING:
-    from .engine import PlatformReplay
+from .state import PlatformState
 
 
 class PlatformPolicy(ABC):
@@ -39,13 +36,13 @@ class PlatformPolicy(ABC):
         """Make it; nothing is drawn here."""
 
     @abstractmethod
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         """Choose where a job goes.
 
         Parameters
         ----------
-        replay : PlatformReplay
-            The state of everything, which is not to be changed; `PlatformReplay.offers` has what resources offer.
+        replay : PlatformState
+            The state of everything, which is not to be changed; `PlatformState.offers` has what resources offer.
         job : PlatformJob
             It belongs to no resource.
         sender : int

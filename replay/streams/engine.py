@@ -1,36 +1,20 @@
-"""The replay of a stream: jobs arrive, a policy rents VMs and deals the tasks to them."""
+"""The replay of a stream: jobs arrive, a policy rents VMs and assigns the tasks to them."""
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from typing import Final
 
-from ...instances.durations import NEVER
 from ...instances.streams.draws import SampledJobs
 from ..event_loop import EventLoop
 from ..vms import LAUNCHING, RUNNING, TERMINATED
-from .outcome import JobProgress, StreamOutcome, stream_outcome
+from .outcome import StreamOutcome, stream_outcome
 from .policy import StreamPolicy
+from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState
 from .vm import StreamVm
 
-# Order of events at the same time; a job that arrives with the end of a block may still use the VM.
-_FINISH: Final = 0
-_READY: Final = 1
-_SUBMIT: Final = 2
-_WAKE: Final = 3
-_CYCLE_END: Final = 4
 
-_FUTURE: Final = -1
-_POOL: Final = -2
-_FINISHED: Final = -3
-
-
-class StreamReplay(EventLoop[StreamOutcome]):
-    """A replay of a stream: the drawn run times, a policy, and how far it has come.
-
-    VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
-    a task will run: only when it started, and how long it took.
+class StreamReplay(StreamState, EventLoop[StreamOutcome]):
+    """A replay of a stream: its state, the policy, and the events that happen.
 
     Parameters
     ----------
@@ -43,44 +27,14 @@ class StreamReplay(EventLoop[StreamOutcome]):
 
     Attributes
     ----------
-    drawn, stream, policy : SampledJobs, Stream, StreamPolicy
-        What it was made with.
-    jobs : tuple of Job
-        In the order of their submission; policies name jobs by the position here.
-    job_of : sequence of int
-        Job of each task.
-    vms : list of StreamVm
-        All VMs so far, in the order of their requests.
-    progress : list of JobProgress
-        Of each job: what is finished, and how late.
-    suspended : dict of int to (int, int)
-        Of tasks that were suspended: the VM on which they were, and for how many seconds they had run there.
-    unfinished : int
-        Tasks that are not finished, of all jobs.
+    policy : StreamPolicy
+        What it was made with; what else it knows is in `StreamState`.
     """
 
     def __init__(self, sampled: SampledJobs, policy: StreamPolicy, record: bool = False) -> None:
-        super().__init__(policy.name, record)
-        self.sampled = sampled
-        self.stream = sampled.stream
+        super().__init__(policy.name, sampled, record)
         self.policy = policy
-        self.jobs = sampled.stream.jobs_by_submission
-        self.job_of = sampled.job_of
-        self.vms: list[StreamVm] = []
-        self.suspended: dict[int, tuple[int, int]] = {}
-        self.unfinished = len(sampled.job_of)
-        self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
-        self._runtime_s: list[list[int]] = sampled.instance.runtime_s[sampled.instance.task_group].tolist()
-        self._place = [_FUTURE] * self.unfinished
-        self._task_ids = sampled.instance.task_ids
-        self._rented: Counter[int] = Counter()
-        self._numbers: Counter[int] = Counter()
-        self._restless: list[StreamVm] = []
-        for index, job in enumerate(self.jobs):
-            self._push(job.submitted_s, _SUBMIT, index)
         policy.begin(self)
-
-    # -------------------------------------------------------------------- loop
 
     def step(self) -> bool:
         """Handle the next event; False if there is none, or all jobs are done."""
@@ -88,24 +42,24 @@ class StreamReplay(EventLoop[StreamOutcome]):
             self._end()
             return False
         time, kind, _, index, datum, epoch = heapq.heappop(self._events)
-        if kind == _FINISH:
+        if kind == FINISH:
             vm = self.vms[index]
             if vm.run_epoch == epoch:
                 self.now_s = time
                 self._finish(vm)
-        elif kind == _READY:
+        elif kind == READY:
             vm = self.vms[index]
             if vm.state == LAUNCHING:
                 self.now_s = time
                 self._ready(vm)
-        elif kind == _SUBMIT:
+        elif kind == SUBMIT:
             self.now_s = time
             self._submit(index)
-        elif kind == _WAKE:
+        elif kind == WAKE:
             self.now_s = time
             self._wake(datum)
         else:
-            self._cycle_end(self.vms[index], epoch, time)
+            self._block_end(self.vms[index], epoch, time)
         if self._restless:
             self._settle()
         return True
@@ -118,7 +72,7 @@ class StreamReplay(EventLoop[StreamOutcome]):
         vm.busy_s += ran_s
         vm.task = None
         vm.run_epoch += 1
-        self._place[task] = _FINISHED
+        self._place[task] = FINISHED
         self.unfinished -= 1
         self.counts["events"] += 1
         self.suspended.pop(task, None)
@@ -139,7 +93,7 @@ class StreamReplay(EventLoop[StreamOutcome]):
     def _submit(self, job: int) -> None:
         self.counts["events"] += 1
         for task in self.sampled.tasks(job):
-            self._place[task] = _POOL
+            self._place[task] = POOL
         if self.records is not None:
             self._note("submit", job=self.jobs[job].id)
         self.policy.submitted(self, job)
@@ -150,7 +104,7 @@ class StreamReplay(EventLoop[StreamOutcome]):
             self._note("wake")
         self.policy.woken(self, datum)
 
-    def _cycle_end(self, vm: StreamVm, epoch: int, time_s: int) -> None:
+    def _block_end(self, vm: StreamVm, epoch: int, time_s: int) -> None:
         if vm.idle_epoch != epoch or not vm.idle:
             return
         self.now_s = time_s
@@ -170,7 +124,7 @@ class StreamReplay(EventLoop[StreamOutcome]):
                     self._start(vm)
                 else:
                     vm.idle_epoch += 1
-                    self._push(self.paid_until_s(vm, self.now_s), _CYCLE_END, vm.index, 0, vm.idle_epoch)
+                    self._push(self.paid_until_s(vm, self.now_s), BLOCK_END, vm.index, 0, vm.idle_epoch)
 
     def _start(self, vm: StreamVm) -> None:
         task = vm.queue.pop(0)
@@ -181,114 +135,9 @@ class StreamReplay(EventLoop[StreamOutcome]):
         left_s = self._runtime_s[task][vm.type_index] - done_s
         if done_s == 0:
             self.suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
-        self._push(self.now_s + left_s, _FINISH, vm.index, 0, vm.run_epoch)
+        self._push(self.now_s + left_s, FINISH, vm.index, 0, vm.run_epoch)
         if self.records is not None:
             self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=left_s)
-
-    # ----------------------------------------------- what policies may ask for
-
-    def paid_until_s(self, vm: StreamVm, time_s: int) -> int:
-        """End of the last block that is paid if the VM runs until a time; at least one block is."""
-        block_s = self.stream.block_s
-        return vm.requested_s + max(-(-(time_s - vm.requested_s) // block_s), 1) * block_s
-
-    def can_run(self, task: int, type_index: int) -> bool:
-        """Whether a task can run on VMs of a type at all."""
-        return self._runtime_s[task][type_index] < NEVER
-
-    def in_pool(self, task: int) -> bool:
-        """Whether a task is there, unfinished, and belongs to no VM."""
-        return self._place[task] == _POOL
-
-    def done_s(self, task: int, vm: StreamVm) -> int:
-        """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
-        index, seconds = self.suspended.get(task, (vm.index, 0))
-        return seconds if index == vm.index else 0
-
-    # --------------------------------------------------------------- decisions
-
-    def start_vm(self, type_index: int) -> StreamVm:
-        """Request a VM of a type; it is ready after the creation overhead, and billed from now on."""
-        offer = self.sampled.instance.offers[type_index]
-        self._demand(self._rented[type_index] < offer.limit, f"no more {offer} VM can be started")
-        self._rented[type_index] += 1
-        self._numbers[type_index] += 1
-        name = f"{offer.vm_type.name}-{self._numbers[type_index]}"
-        ready_s = self.now_s + self.stream.creation_overhead_s
-        vm = StreamVm(len(self.vms), name, type_index, offer, self.now_s, ready_s)
-        self.vms.append(vm)
-        self._push(ready_s, _READY, vm.index)
-        if self.records is not None:
-            self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
-        return vm
-
-    def assign(self, task: int, vm: StreamVm, position: int | None = None) -> None:
-        """Let a task that belongs to no VM wait for one: last, or at a position (0: next)."""
-        self._demand(self._place[task] == _POOL, f"task {self._task_ids[task]!r} is not there to be assigned")
-        self._demand(vm.alive, f"{vm.name} is terminated and takes no task")
-        self._demand(self.can_run(task, vm.type_index), f"task {self._task_ids[task]!r} cannot run on {vm.name}")
-        self._place[task] = vm.index
-        vm.changes += 1
-        if position is None or position >= len(vm.queue):
-            position = None
-            vm.queue.append(task)
-        else:
-            vm.queue.insert(position, task)
-        if self.records is not None:
-            where = {} if position is None else {"position": position}
-            self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
-        if vm.state == RUNNING and vm.task is None:
-            self._restless.append(vm)
-
-    def take_back(self, task: int, vm: StreamVm) -> None:
-        """Let a task that waits for a VM belong to none; what it has done there is kept while the VM lives."""
-        self._demand(task in vm.queue, f"task {self._task_ids[task]!r} does not wait for {vm.name}")
-        vm.queue.remove(task)
-        vm.changes += 1
-        self._place[task] = _POOL
-        self.counts["returns"] += 1
-        if self.records is not None:
-            self._note("return", task=self._task_ids[task], vm=vm.name)
-        if vm.idle:
-            self._restless.append(vm)
-
-    def suspend(self, vm: StreamVm) -> int:
-        """Stop the task that runs on a VM: it waits there as the next one, and goes on where it stopped; return it."""
-        task = vm.task
-        self._demand(task is not None, f"{vm.name} runs no task that could be suspended")
-        assert task is not None
-        ran_s = self.now_s - vm.started_s
-        vm.busy_s += ran_s
-        self.suspended[task] = (vm.index, self.done_s(task, vm) + ran_s)
-        vm.task = None
-        vm.run_epoch += 1
-        vm.queue.insert(0, task)
-        vm.changes += 1
-        self.counts["suspensions"] += 1
-        if self.records is not None:
-            self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
-        self._restless.append(vm)
-        return task
-
-    def terminate(self, vm: StreamVm) -> None:
-        """Terminate a VM without tasks."""
-        self._demand(vm.alive, f"{vm.name} is terminated already")
-        self._demand(vm.task is None and not vm.queue, f"{vm.name} has tasks left and cannot be terminated")
-        self._terminate(vm)
-
-    def wake_at(self, time_s: int, datum: int = 0) -> None:
-        """Have the policy called at a time, now if it has passed, with a number of its choice."""
-        self._push(max(time_s, self.now_s), _WAKE, 0, datum)
-
-    # --------------------------------------------------------------------- end
-
-    def _terminate(self, vm: StreamVm) -> None:
-        vm.state = TERMINATED
-        vm.terminated_s = self.now_s
-        vm.idle_epoch += 1
-        self._rented[vm.type_index] -= 1
-        if self.records is not None:
-            self._note("terminate", vm=vm.name)
 
     def _end(self) -> None:
         """End all VMs with the last job, or when nothing can happen any more."""
@@ -298,8 +147,4 @@ class StreamReplay(EventLoop[StreamOutcome]):
 
     def outcome(self) -> StreamOutcome:
         """Return what an ended replay came to."""
-        return stream_outcome(self)
-
-    def unfinished_ids(self) -> list[str]:
-        """Ids of the tasks that are not finished, in the order of the stream."""
-        return [self._task_ids[task] for task, place in enumerate(self._place) if place != _FINISHED]
+        return stream_outcome(self, self.policy.counts(self))

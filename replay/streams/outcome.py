@@ -5,48 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...traces.trace import Trace
 from ...traces.vm_records import MIGRATION_KINDS
 from ..vms import VmBill
-
-if TYPE_CHECKING:
-    from .engine import StreamReplay
-    from .vm import StreamVm
-
-
-@dataclass(slots=True)
-class JobProgress:
-    """How far a job has come.
-
-    Attributes
-    ----------
-    id, n_tasks, deadline_s : str, int, int
-        The job.
-    finished, late_tasks : int
-        Tasks that are finished; those of them that finished after the deadline of the job.
-    late_s : int
-        By how much they were late, all together.
-    last_finish_s : int
-        When the last of them finished.
-    """
-
-    id: str
-    n_tasks: int
-    deadline_s: int
-    finished: int = 0
-    late_tasks: int = 0
-    late_s: int = 0
-    last_finish_s: int = 0
-
-    def count(self, time_s: int) -> None:
-        """Count a task that finishes."""
-        self.finished += 1
-        self.last_finish_s = time_s
-        if time_s > self.deadline_s:
-            self.late_tasks += 1
-            self.late_s += time_s - self.deadline_s
+from .state import JobProgress, StreamState
+from .vm import StreamVm
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,54 +80,54 @@ def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> floa
     return cost_usd / in_time * late_tasks if in_time > 0 else None
 
 
-def stream_outcome(replay: StreamReplay) -> StreamOutcome:
-    """Return what an ended replay came to."""
-    bills = tuple(_bill(replay, vm) for vm in replay.vms)
-    blocks = dict.fromkeys(replay.stream.type_names, 0)
-    for vm in replay.vms:
-        blocks[vm.offer.vm_type.name] += _blocks(replay, vm)
-    progress: Sequence[JobProgress] = replay.progress
-    busy_s = sum(vm.busy_s for vm in replay.vms)
+def stream_outcome(state: StreamState, policy_counts: dict[str, int]) -> StreamOutcome:
+    """Return what an ended replay came to, with what the policy counts by itself."""
+    bills = tuple(_bill(state, vm) for vm in state.vms)
+    blocks = dict.fromkeys(state.stream.type_names, 0)
+    for vm in state.vms:
+        blocks[vm.offer.vm_type.name] += _blocks(state, vm)
+    progress: Sequence[JobProgress] = state.progress
+    busy_s = sum(vm.busy_s for vm in state.vms)
     return StreamOutcome(
-        policy=replay.policy.name,
-        seed=replay.sampled.seed,
+        policy=state.policy_name,
+        seed=state.sampled.seed,
         cost_usd=math.fsum(bill.cost_usd for bill in bills),
-        makespan_s=None if replay.unfinished else max(job.last_finish_s for job in progress),
-        n_tasks=len(replay.job_of),
+        makespan_s=None if state.unfinished else max(job.last_finish_s for job in progress),
+        n_tasks=len(state.job_of),
         late_tasks=sum(job.late_tasks for job in progress),
-        unfinished_tasks=replay.unfinished,
+        unfinished_tasks=state.unfinished,
         late_s=sum(job.late_s for job in progress),
-        idle_s=sum(max(vm.terminated_s - vm.ready_s, 0) for vm in replay.vms) - busy_s,
+        idle_s=sum(max(vm.terminated_s - vm.ready_s, 0) for vm in state.vms) - busy_s,
         busy_s=busy_s,
         blocks=blocks,
-        suspensions=replay.counts["suspensions"],
-        returns=replay.counts["returns"],
+        suspensions=state.counts["suspensions"],
+        returns=state.counts["returns"],
         jobs=tuple(progress),
         bills=bills,
-        events=replay.counts["events"],
-        policy_counts=replay.policy.counts(replay),
+        events=state.counts["events"],
+        policy_counts=policy_counts,
     )
 
 
-def _blocks(replay: StreamReplay, vm: StreamVm) -> int:
-    return (replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // replay.stream.block_s
+def _blocks(state: StreamState, vm: StreamVm) -> int:
+    return (state.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // state.stream.block_s
 
 
-def _bill(replay: StreamReplay, vm: StreamVm) -> VmBill:
-    price = replay.stream.vm_types[vm.type_index].price_usd_per_block
+def _bill(state: StreamState, vm: StreamVm) -> VmBill:
+    price = state.stream.vm_types[vm.type_index].price_usd_per_block
     offer = vm.offer
-    cost = price * _blocks(replay, vm)
+    cost = price * _blocks(state, vm)
     return VmBill(vm.name, offer.vm_type.name, offer.market, vm.requested_s, vm.terminated_s, 0, cost)
 
 
-def stream_trace(replay: StreamReplay, outcome: StreamOutcome) -> Trace:
+def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``."""
-    assert replay.records is not None, "the replay keeps no record"
-    stream = replay.stream
+    assert state.records is not None, "the replay keeps no record"
+    stream = state.stream
     run: dict[str, Any] = {
         "record": "run",
-        "policy": replay.policy.name,
-        "day": replay.sampled.seed,
+        "policy": state.policy_name,
+        "day": state.sampled.seed,
         "timeline": {"name": "no hibernations", "events": []},
         "billing": {
             "first_hour_free": False,
@@ -179,20 +144,20 @@ def stream_trace(replay: StreamReplay, outcome: StreamOutcome) -> Trace:
                 "deadline_s": job.deadline_s,
                 "n_tasks": job.n_tasks,
             }
-            for job in replay.jobs
+            for job in state.jobs
         ],
     }
     nothing = dict.fromkeys(("hibernations", "resumes", "steal_attempts", "steals", "tasks_stolen"), 0)
     end: dict[str, Any] = {
         "record": "end",
-        "t": replay.now_s,
+        "t": state.now_s,
         "cost_usd": outcome.cost_usd,
         "makespan_s": outcome.makespan_s,
         "finished": outcome.n_tasks - outcome.unfinished_tasks,
         "late_tasks": outcome.late_tasks,
-        "unfinished": replay.unfinished_ids(),
+        "unfinished": state.unfinished_ids(),
         **nothing,
-        "on_demand_started": len(replay.vms),
+        "on_demand_started": len(state.vms),
         "migrations": dict.fromkeys(MIGRATION_KINDS, 0),
         "checkpoints": 0,
         "recoveries": 0,
@@ -203,4 +168,4 @@ def stream_trace(replay: StreamReplay, outcome: StreamOutcome) -> Trace:
         "suspensions": outcome.suspensions,
         "returns": outcome.returns,
     }
-    return Trace(replay.sampled.instance.to_document(), run, replay.records, end)
+    return Trace(state.sampled.instance.to_document(), run, state.records, end)

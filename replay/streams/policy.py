@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .engine import StreamReplay
-    from .vm import StreamVm
+from .state import StreamState
+from .vm import StreamVm
 
 
 class StreamPolicy:
     """Base of the policies for streams; what is not overridden does nothing.
 
-    A policy is made for one replay and keeps what it knows in itself. Decisions are methods of `StreamReplay`:
+    A policy is made for one replay and keeps what it knows in itself. Decisions are methods of `StreamState`:
     ``start_vm``, ``assign``, ``take_back``, ``suspend``, ``terminate``, ``wake_at``.
 
     Attributes
@@ -23,24 +20,24 @@ class StreamPolicy:
 
     name: str
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Prepare, before anything happens."""
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         """Answer a job that arrives: its tasks belong to no VM yet."""
 
-    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def idle(self, replay: StreamState, vm: StreamVm) -> None:
         """Answer a VM that runs and has no task."""
 
-    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
         """Answer a task that has finished, and how long it has been running."""
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         """Answer a time that was asked for."""
 
-    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Answer an idle VM at the end of a block: from now on, the next one is paid."""
 
-    def counts(self, replay: StreamReplay) -> dict[str, int]:
+    def counts(self, replay: StreamState) -> dict[str, int]:
         """Return what this policy counts in an ended replay beyond what all have, by name; part of the outcome."""
         return {}

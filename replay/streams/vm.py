@@ -15,7 +15,7 @@ class StreamVm:
     Attributes
     ----------
     index, name, type_index, offer : int, str, int, RentalOffer
-        Which VM it is; index in `StreamReplay.vms`, type in the order of the stream.
+        Which VM it is; index in `StreamState.vms`, type in the order of the stream.
     requested_s, ready_s : int
         When it was asked for, and billed from; when it can run tasks.
     state : int

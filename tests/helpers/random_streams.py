@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from spotbag.instances.streams.stream import Stream
-from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.state import StreamState
 from spotbag.replay.streams.vm import StreamVm
 
 TYPES = ("small", "big", "huge")
@@ -69,23 +69,23 @@ class Anything(StreamPolicy):
         self._rng = np.random.default_rng(seed)
         self._decisions = 200
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         self._decide(replay)
 
-    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def idle(self, replay: StreamState, vm: StreamVm) -> None:
         self._decide(replay)
 
-    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
         self._decide(replay)
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         self._decide(replay)
 
-    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         if self._rng.random() < 0.7:
             replay.terminate(vm)
 
-    def _decide(self, replay: StreamReplay) -> None:
+    def _decide(self, replay: StreamState) -> None:
         rng = self._rng
         for task in [task for task in range(len(replay.job_of)) if replay.in_pool(task)]:
             if rng.random() < 0.7 or self._decisions <= 0:
@@ -102,7 +102,7 @@ class Anything(StreamPolicy):
         if any(replay.in_pool(task) for task in range(len(replay.job_of))):
             replay.wake_at(replay.now_s + int(rng.integers(0, 30)))
 
-    def _assign(self, replay: StreamReplay, task: int) -> None:
+    def _assign(self, replay: StreamState, task: int) -> None:
         rng = self._rng
         vms = [vm for vm in replay.vms if vm.alive and replay.can_run(task, vm.type_index)]
         if not vms or rng.random() < 0.2:

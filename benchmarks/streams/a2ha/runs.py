@@ -18,6 +18,7 @@ from ....replay.streams.engine import StreamReplay
 from ....replay.streams.policies.a2ha import A2ha, A2haSettings, LongTasks
 from ....replay.streams.policies.fixed_fleet import FixedFleet
 from ....replay.streams.policy import StreamPolicy
+from ....replay.streams.state import StreamState
 from ....replay.streams.vm import StreamVm
 from ....solvers.streams.paid_units import least_makespan_within, least_units_by
 from ...paper import OnDays
@@ -343,7 +344,7 @@ def _tell(on_runs: OnDays, label: str, done: int) -> None:
 class _AtTheStart(FixedFleet):
     """Hosts that are all created at the start, and stop with their unit once there are no tasks for them."""
 
-    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Stop the host."""
         replay.terminate(vm)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ....instances.durations import FULL_SPEED
 from ..policy import Policy
+from ..state import ReplayState
+from ..vm import Vm
 from .migration import check_migration, migrate_tasks, need_on, retry_stranded
 from .stealing import steal
-
-if TYPE_CHECKING:
-    from ..engine import Replay
-    from ..vm import Vm
 
 BURST_PERIOD_S = 60
 """Seconds that one CPU credit lasts at full speed on one vCPU (section III-E)."""
@@ -34,36 +31,36 @@ class BurstHads(Policy):
     summary = "migrates at once, to idle burstable VMs at full speed first; idle VMs steal work"
     source = "Teylo et al., Burst-HADS 2020, Algorithms 4 and 5"
 
-    def idle(self, replay: Replay, vm: Vm) -> None:
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work (section III-F); end burstable VMs that nothing can need any more."""
         retry_stranded(replay)
         if vm.idle:
             steal(replay, vm)
         _end_burstable_vms(replay)
 
-    def cycle_ended(self, replay: Replay, vm: Vm) -> None:
+    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate the idle VM, unless it is burstable (section III-D)."""
         if vm.burstable is None:
             replay.terminate(vm)
 
-    def hibernated(self, replay: Replay, vm: Vm) -> None:
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
         migrate_tasks(replay, vm, _sorted_tasks(replay, vm), to_burstable=False, first=_to_idle_burstable)
 
-    def resumed(self, replay: Replay, vm: Vm) -> None:
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work: its own tasks are elsewhere (section III-D)."""
         retry_stranded(replay)
         if vm.idle:
             steal(replay, vm)
         _end_burstable_vms(replay)
 
-    def terminated(self, replay: Replay, vm: Vm) -> None:
+    def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
         retry_stranded(replay)
         _end_burstable_vms(replay)
 
 
-def _sorted_tasks(replay: Replay, vm: Vm) -> list[int]:
+def _sorted_tasks(replay: ReplayState, vm: Vm) -> list[int]:
     """Tasks with checkpoints first (line 2), then others that were running, then those that wait.
 
     The paper leaves the rest of the order open: what has most work left comes first in each.
@@ -77,7 +74,7 @@ def _sorted_tasks(replay: Replay, vm: Vm) -> list[int]:
     return sorted(vm.tasks(), key=key)
 
 
-def _to_idle_burstable(replay: Replay, source: Vm, task: int, saved: float) -> bool:
+def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float) -> bool:
     """Attempt 1: an idle burstable VM with the credits to run the task at full speed (lines 4-15)."""
     for vm in replay.vms:
         if vm.burstable is None or not vm.idle:
@@ -92,7 +89,7 @@ def _to_idle_burstable(replay: Replay, source: Vm, task: int, saved: float) -> b
     return False
 
 
-def _end_burstable_vms(replay: Replay) -> None:
+def _end_burstable_vms(replay: ReplayState) -> None:
     """Terminate idle burstable VMs when no spot VM is left that runs tasks or is hibernated.
 
     The paper never says when they end; nothing can be migrated to them any more then.

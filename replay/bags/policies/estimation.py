@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
+from ..state import ReplayState
+from ..vm import Vm
 from .migration import Need, need_on, on_demand_offers, start_in_time_s
-
-if TYPE_CHECKING:
-    from ..engine import Replay
-    from ..vm import Vm
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +32,7 @@ class _Sketch:
         return self.zero_s + start_s + need.duration_s
 
 
-def estimate_rt(replay: Replay, hibernated: Vm) -> tuple[int, frozenset[int]]:
+def estimate_rt(replay: ReplayState, hibernated: Vm) -> tuple[int, frozenset[int]]:
     """Estimate how long the unfinished tasks of a hibernated VM would take from now on (HADS Algorithm 4).
 
     Each task goes to the first VM that may take it: those selected for earlier tasks (K), idle ones (IR), busy ones
@@ -66,7 +63,7 @@ def estimate_rt(replay: Replay, hibernated: Vm) -> tuple[int, frozenset[int]]:
     return duration_s, frozenset(sketch.vm.index for sketch in chosen if sketch.vm is not None)
 
 
-def _sketches(replay: Replay, hibernated: Vm) -> list[_Sketch]:
+def _sketches(replay: ReplayState, hibernated: Vm) -> list[_Sketch]:
     """Idle VMs, then busy ones, each by price."""
     vms = [vm for vm in replay.vms if vm.alive and vm is not hibernated and (vm.burstable is None or vm.idle)]
     vms.sort(key=lambda vm: (vm.n_left > 0, vm.offer.price_usd_per_hour, vm.index))
@@ -74,7 +71,7 @@ def _sketches(replay: Replay, hibernated: Vm) -> list[_Sketch]:
     return [_Sketch(vm, vm.offer, vm.timeline(now_s, work), vm.zero_s, vm.longest_s(work), False) for vm in vms]
 
 
-def _assign(replay: Replay, task: int, saved: float, chosen: list[_Sketch], others: list[_Sketch]) -> int | None:
+def _assign(replay: ReplayState, task: int, saved: float, chosen: list[_Sketch], others: list[_Sketch]) -> int | None:
     """Assign a task to the first VM that may take it, or to a new one; return when it ends."""
     for sketch in chosen:
         end_s = _try(replay, sketch, task, saved)
@@ -106,7 +103,7 @@ def _choose(chosen: list[_Sketch], sketch: _Sketch) -> None:
     chosen.sort(key=lambda entry: entry.offer.price_usd_per_hour)
 
 
-def _try(replay: Replay, sketch: _Sketch, task: int, saved: float) -> int | None:
+def _try(replay: ReplayState, sketch: _Sketch, task: int, saved: float) -> int | None:
     """Assign a task if the VM may take it (HADS Algorithm 7); return when it ends.
 
     A burstable VM takes tasks only while it is idle, so one at the most.
@@ -121,7 +118,7 @@ def _try(replay: Replay, sketch: _Sketch, task: int, saved: float) -> int | None
     return None if start_s is None else sketch.assign(start_s, need)
 
 
-def _shortest_s(replay: Replay, task: int, saved: float) -> int:
+def _shortest_s(replay: ReplayState, task: int, saved: float) -> int:
     """Duration of a task on the on-demand type that is fastest for it; of any type if there is none."""
     durations = [replay.duration_s(task, offer, None, saved) for offer in on_demand_offers(replay)]
     durations = [seconds for seconds in durations if seconds < NEVER]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ..policy import Policy
+from ..state import ReplayState
+from ..vm import Vm
 from .estimation import estimate_rt
 from .migration import migrate_tasks, retry_stranded
 from .stealing import steal
-
-if TYPE_CHECKING:
-    from ..engine import Replay
-    from ..vm import Vm
 
 
 class Hads(Policy):
@@ -30,38 +28,38 @@ class Hads(Policy):
     source = "Teylo et al., HADS, Cluster Computing 2020, Algorithms 4 to 8"
     recompute: ClassVar[bool] = True
 
-    def idle(self, replay: Replay, vm: Vm) -> None:
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work (Algorithm 5, lines 2-5); first, tasks that had no place anywhere may find one here."""
         retry_stranded(replay)
         if vm.idle:
             steal(replay, vm)
 
-    def cycle_ended(self, replay: Replay, vm: Vm) -> None:
+    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate the idle VM (Algorithm 5, lines 6-8)."""
         replay.terminate(vm)
 
-    def hibernated(self, replay: Replay, vm: Vm) -> None:
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Compute when to migrate (Algorithm 5, lines 9-16)."""
         self._count_anew(replay, vm)
         if vm.n_left:
             _set_trigger(replay, vm)
 
-    def trigger_reached(self, replay: Replay, vm: Vm) -> None:
+    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
         """Migrate all unfinished tasks (Algorithm 5, lines 17-18, and Algorithm 6)."""
         migrate_tasks(replay, vm, vm.tasks(), to_burstable=True)
 
-    def resumed(self, replay: Replay, vm: Vm) -> None:
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Go on, or steal work if the tasks have been migrated (Algorithm 5, lines 20-27)."""
         retry_stranded(replay)
         if vm.idle:
             steal(replay, vm)
 
-    def terminated(self, replay: Replay, vm: Vm) -> None:
+    def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """A place is free for tasks that had none."""
         retry_stranded(replay)
         self._count_anew(replay, vm)
 
-    def _count_anew(self, replay: Replay, gone: Vm) -> None:
+    def _count_anew(self, replay: ReplayState, gone: Vm) -> None:
         """Compute the triggers anew that had counted on a VM."""
         if self.recompute:
             for vm in replay.vms:
@@ -77,7 +75,7 @@ class HadsAsPrinted(Hads):
     recompute = False
 
 
-def _set_trigger(replay: Replay, vm: Vm, at_latest_s: int | None = None) -> None:
+def _set_trigger(replay: ReplayState, vm: Vm, at_latest_s: int | None = None) -> None:
     """Migration trigger time: ``D - (estimate_rt + alpha)`` (eq. 4).
 
     One that is computed anew is never later than before: what other VMs are busy with now (see `estimate_rt`) gets

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
+from ....schedules.timing import VmTimeline
+from ..state import ReplayState
+from ..vm import Vm
 from ..work import sustained_mode
-
-if TYPE_CHECKING:
-    from ....schedules.timing import VmTimeline
-    from ..engine import Replay
-    from ..vm import Vm
 
 
 def by_market(vms: Iterable[Vm], spot_first: bool) -> list[Vm]:
@@ -29,7 +27,7 @@ def _on_demand_then_price(vm: Vm) -> tuple[bool, float, int]:
     return vm.spot, vm.offer.price_usd_per_hour, vm.index
 
 
-def on_demand_offers(replay: Replay) -> list[RentalOffer]:
+def on_demand_offers(replay: ReplayState) -> list[RentalOffer]:
     """Offers of regular on-demand VMs, cheapest first (sort_by_price of M^o)."""
     offers = [offer for offer in replay.instance.offers if offer.market == "on-demand" and not offer.burstable]
     return sorted(offers, key=lambda offer: (offer.price_usd_per_hour, offer.index))
@@ -51,7 +49,7 @@ class Need(NamedTuple):
         )
 
 
-def need_on(replay: Replay, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
+def need_on(replay: ReplayState, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
     """What a task asks of a VM of an offer; None if it cannot run there."""
     duration_s = replay.duration_s(task, offer, mode, saved)
     if duration_s >= NEVER:
@@ -59,7 +57,7 @@ def need_on(replay: Replay, offer: RentalOffer, task: int, saved: float, mode: i
     return Need(duration_s, replay.work.runtime_s(task, offer.index), replay.memory_kb(task))
 
 
-def least_need(replay: Replay, offer: RentalOffer) -> Need:
+def least_need(replay: ReplayState, offer: RentalOffer) -> Need:
     """What every unfinished task asks of a VM of an offer at least, in each respect."""
     whole = replay.work.least(offer.index, sustained_mode(offer.burstable))
     needs = [] if whole is None else [Need(*whole)]
@@ -67,7 +65,7 @@ def least_need(replay: Replay, offer: RentalOffer) -> Need:
     return Need(*(min(column) for column in zip(*needs, strict=True)))
 
 
-def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:
+def check_migration(replay: ReplayState, vm: Vm, need: Need) -> bool:
     """Whether a task may go to a VM that is there (HADS Algorithm 7).
 
     On a spot VM, enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m +
@@ -79,7 +77,7 @@ def check_migration(replay: Replay, vm: Vm, need: Need) -> bool:
 
 
 def start_in_time_s(
-    replay: Replay, timeline: VmTimeline, zero_s: int, spot: bool, longest_s: int, need: Need
+    replay: ReplayState, timeline: VmTimeline, zero_s: int, spot: bool, longest_s: int, need: Need
 ) -> int | None:
     """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not."""
     start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
@@ -101,7 +99,7 @@ class Targets:
 
     Parameters
     ----------
-    replay : Replay
+    replay : ReplayState
         The replay.
     source : Vm
         The hibernated VM.
@@ -111,7 +109,7 @@ class Targets:
         Whether idle burstable VMs are targets.
     """
 
-    def __init__(self, replay: Replay, source: Vm, tasks: Sequence[int], to_burstable: bool) -> None:
+    def __init__(self, replay: ReplayState, source: Vm, tasks: Sequence[int], to_burstable: bool) -> None:
         self._replay = replay
         self._source = source
         self._tasks = tasks
@@ -173,7 +171,7 @@ class Targets:
         return self._least[offer.index]
 
 
-def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
+def to_new_vm(replay: ReplayState, source: Vm, task: int, saved: float) -> Vm | None:
     """Migrate a task to a new on-demand VM, the cheapest that ends it in time; None if there is none.
 
     Attempt 3 of HADS (Algorithm 6, lines 24-36), 4 of Burst-HADS (Algorithm 4, lines 38-50). Both print ``start + e +
@@ -191,17 +189,17 @@ def to_new_vm(replay: Replay, source: Vm, task: int, saved: float) -> Vm | None:
 
 
 def migrate_tasks(
-    replay: Replay,
+    replay: ReplayState,
     source: Vm,
     tasks: Sequence[int],
     to_burstable: bool,
-    first: Callable[[Replay, Vm, int, float], bool] | None = None,
+    first: Callable[[ReplayState, Vm, int, float], bool] | None = None,
 ) -> None:
     """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
 
     Parameters
     ----------
-    replay : Replay
+    replay : ReplayState
         The replay.
     source : Vm
         The hibernated VM.
@@ -226,7 +224,7 @@ def migrate_tasks(
     migrate_anyway(replay, source, left)
 
 
-def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:
+def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int]) -> None:
     """Migrate tasks for which no attempt has found a place to where they end first.
 
     The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had,
@@ -251,7 +249,7 @@ def migrate_anyway(replay: Replay, source: Vm, tasks: Iterable[int]) -> None:
         replay.report_stranded(source, left)
 
 
-def retry_stranded(replay: Replay) -> None:
+def retry_stranded(replay: ReplayState) -> None:
     """Try again to place the tasks that have stayed on hibernated VMs because nothing could take them."""
     for vm in replay.vms:
         if vm.stranded and vm.hibernated:
@@ -259,7 +257,7 @@ def retry_stranded(replay: Replay) -> None:
             migrate_anyway(replay, vm, vm.tasks())
 
 
-def _places(replay: Replay, task: int, saved: float) -> Iterator[tuple[int, bool, int, Vm | RentalOffer]]:
+def _places(replay: ReplayState, task: int, saved: float) -> Iterator[tuple[int, bool, int, Vm | RentalOffer]]:
     """Where a task could go: when it would end there, whether that is a spot VM, an order for ties, the place."""
     for vm in replay.vms:
         if vm.alive and (vm.burstable is None or vm.idle):

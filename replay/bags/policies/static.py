@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..policy import Policy
-
-if TYPE_CHECKING:
-    from ..engine import Replay
-    from ..vm import Vm
+from ..state import ReplayState
+from ..vm import Vm
 
 
 class Static(Policy):
@@ -20,7 +16,7 @@ class Static(Policy):
     name = "static"
     summary = "follows the plan and waits for hibernated VMs to resume"
 
-    def idle(self, replay: Replay, vm: Vm) -> None:
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate a VM with its last task."""
         replay.terminate(vm)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..state import ReplayState
+from ..vm import Vm
 from .migration import Need, by_market, check_migration, least_need, need_on
 
-if TYPE_CHECKING:
-    from ..engine import Replay
-    from ..vm import Vm
 
-
-def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
+def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
     """Tasks that may be stolen from a VM: those that are to start after its current allocation cycle.
 
     HADS, section 4.3.5 and Fig. 7. The paper's figure decides: the planned start counts, not the end.
@@ -23,12 +19,12 @@ def stealable_tasks(replay: Replay, victim: Vm) -> list[int]:
     return [run.task for run, _ in victim.waiting_runs() if run.start_s >= cycle_end_s]
 
 
-def steal(replay: Replay, thief: Vm) -> int:
+def steal(replay: ReplayState, thief: Vm) -> int:
     """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
     Parameters
     ----------
-    replay : Replay
+    replay : ReplayState
         The replay.
     thief : Vm
         The idle VM. A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10).

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ....core.errors import InputError, Issue
 from ..policy import StreamPolicy
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
+from ..state import StreamState
+from ..vm import StreamVm
 
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 
@@ -148,14 +146,14 @@ class A2ha(StreamPolicy):
         self._interrupted = 0
         self._wasted_s = 0
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Prepare the random selection, and what a unit is worth."""
         self._rng = np.random.default_rng([2011, replay.sampled.seed])
         stream = replay.stream
         self._first_unit_s = (stream.creation_overhead_s // stream.block_s + 1) * stream.block_s
         self._usable_s = self._first_unit_s - stream.creation_overhead_s
 
-    def counts(self, replay: StreamReplay) -> dict[str, int]:
+    def counts(self, replay: StreamState) -> dict[str, int]:
         """Hosts in all, those that never ran a task, and what Table 1 counts."""
         return {
             "hosts": len(replay.vms),
@@ -167,7 +165,7 @@ class A2ha(StreamPolicy):
 
     # --------------------------------------------------------- tasks for hosts
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         """Put the tasks into the bag, in random order; if there is no host, create the initial ones."""
         tasks = replay.sampled.tasks(job)
         self._n_tasks += len(tasks)
@@ -180,25 +178,25 @@ class A2ha(StreamPolicy):
         self._occupy(replay)
         self._tick_later(replay)
 
-    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def idle(self, replay: StreamState, vm: StreamVm) -> None:
         """Give the host the next task, unless its time is up: that is decided in a moment, at the same second."""
         if self._tasks and replay.now_s < self._hosts[vm.index].stays_until_s:
             replay.assign(self._tasks.pop(), vm)
 
-    def _occupy(self, replay: StreamReplay) -> None:
+    def _occupy(self, replay: StreamState) -> None:
         for host in self._hosts.values():
             if host.vm.idle:
                 self.idle(replay, host.vm)
 
     # -------------------------------------------------------------- prediction
 
-    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
         """Predict anew with the average of the finished tasks (Fig. 3, lines 1 to 4)."""
         self._finished += 1
         self._total_s += took_s
         self._predict(replay, self._total_s, self._finished)
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         """Look at the tasks that run (Fig. 7), or decide whether a host takes on another unit (section 3.5)."""
         if datum != TICK:
             self._time_is_up(replay, replay.vms[datum])
@@ -211,13 +209,13 @@ class A2ha(StreamPolicy):
             self._predict(replay, self._total_s + sum_s, self._finished + count)
         self._tick_later(replay)
 
-    def _tick_later(self, replay: StreamReplay) -> None:
+    def _tick_later(self, replay: StreamState) -> None:
         if not self._ticking and self._finished < self._n_tasks:
             self._ticking = True
             period_s = self.settings.period_s
             replay.wake_at((replay.now_s // period_s + 1) * period_s, TICK)
 
-    def _predict(self, replay: StreamReplay, total_s: int, count: int) -> None:
+    def _predict(self, replay: StreamState, total_s: int, count: int) -> None:
         """Create the hosts that are necessary if tasks take ``total_s / count`` (Fig. 3, lines 6 to 11, and Fig. 5)."""
         settings, now_s = self.settings, replay.now_s
         possible = 0
@@ -244,7 +242,7 @@ class A2ha(StreamPolicy):
         for host in self._hosts.values():
             self._let_stay(replay, host, host.vm.requested_s + self._first_unit_s + replay.stream.block_s)
 
-    def _too_many(self, replay: StreamReplay, create: int) -> bool:
+    def _too_many(self, replay: StreamState, create: int) -> bool:
         """Whether so many more hosts are too many for the number of tasks (section 3.6)."""
         new = len(replay.vms) - self._initial + create
         match self.settings.long_tasks:
@@ -259,13 +257,13 @@ class A2ha(StreamPolicy):
 
     # ------------------------------------------------------------------- hosts
 
-    def _create(self, replay: StreamReplay, count: int) -> None:
+    def _create(self, replay: StreamState, count: int) -> None:
         for _ in range(count):
             vm = replay.start_vm(0)
             host = self._hosts[vm.index] = _Host(vm, vm.ready_s, vm.ready_s)
             self._let_stay(replay, host, vm.requested_s + self._first_unit_s)
 
-    def _let_stay(self, replay: StreamReplay, host: _Host, until_s: int) -> None:
+    def _let_stay(self, replay: StreamState, host: _Host, until_s: int) -> None:
         """Let a host stay until a time, if it does not anyway; the first part of what that adds is for work."""
         if until_s > host.stays_until_s:
             added_s = until_s - host.stays_until_s
@@ -275,7 +273,7 @@ class A2ha(StreamPolicy):
             host.stays_until_s = until_s
             replay.wake_at(until_s, host.vm.index)
 
-    def _time_is_up(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def _time_is_up(self, replay: StreamState, vm: StreamVm) -> None:
         """Stop a host, or let it take on another unit (section 3.5)."""
         host = self._hosts.get(vm.index)
         if host is None or replay.now_s < host.stays_until_s:
@@ -288,7 +286,7 @@ class A2ha(StreamPolicy):
             self._stop(replay, vm)
         self._occupy(replay)
 
-    def _goes_on(self, replay: StreamReplay, vm: StreamVm) -> bool:
+    def _goes_on(self, replay: StreamState, vm: StreamVm) -> bool:
         if vm.task is None and not self._tasks:
             return False
         if len(self._hosts) == 1 or self._refused:
@@ -297,7 +295,7 @@ class A2ha(StreamPolicy):
             return True
         return vm.task is not None and (replay.now_s - vm.started_s) * self._finished >= self._total_s
 
-    def _interrupt(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def _interrupt(self, replay: StreamState, vm: StreamVm) -> None:
         """Put the task of a host back into the bag; what it has done is lost."""
         self._interrupted += 1
         self._wasted_s += replay.now_s - vm.started_s
@@ -305,10 +303,10 @@ class A2ha(StreamPolicy):
         replay.take_back(task, vm)
         self._tasks.insert(int(self._rng.integers(len(self._tasks) + 1)), task)
 
-    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Stop a host without a task: it would be paid for nothing."""
         self._stop(replay, vm)
 
-    def _stop(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def _stop(self, replay: StreamState, vm: StreamVm) -> None:
         del self._hosts[vm.index]
         replay.terminate(vm)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from ..policy import StreamPolicy
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
+from ..state import StreamState
+from ..vm import StreamVm
 
 
 class FixedFleet(StreamPolicy):
@@ -32,12 +29,12 @@ class FixedFleet(StreamPolicy):
         self._tasks: deque[int] = deque()
         self._next = 0
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Rent the VMs."""
         for _ in range(self._count):
             replay.start_vm(self._type_index)
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         """Give tasks to the VMs that are idle, in turns."""
         self._tasks.extend(replay.sampled.tasks(job))
         first = self._next
@@ -47,7 +44,7 @@ class FixedFleet(StreamPolicy):
                 replay.assign(self._tasks.popleft(), vm)
                 self._next = (turn + 1) % self._count
 
-    def idle(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def idle(self, replay: StreamState, vm: StreamVm) -> None:
         """Give the VM the next task."""
         if self._tasks:
             replay.assign(self._tasks.popleft(), vm)

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
+from ..state import StreamState
+from ..vm import StreamVm
 
 
 @dataclass(slots=True)
@@ -37,7 +35,7 @@ class Forecast:
         VMs that are kept busy by tasks nobody knows the run time of, and until when; by index.
     """
 
-    def __init__(self, replay: StreamReplay) -> None:
+    def __init__(self, replay: StreamState) -> None:
         self._replay = replay
         self._exact: list[list[Fraction | None]] = [[None] * len(replay.stream.vm_types) for _ in replay.jobs]
         self._seconds = [[math.inf] * len(replay.stream.vm_types) for _ in replay.jobs]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from ..policy import StreamPolicy
+from ..state import StreamState
+from ..vm import StreamVm
 from .forecast import Forecast
 from .scheduling import reassign, schedule_job
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
 
 REASSIGNMENT_PERIOD_S = 15
 """How often Algorithm 3 is performed; the paper says "periodically"."""
@@ -38,36 +36,36 @@ class Known(StreamPolicy):
         self.forecast: Forecast
         self._watching = False
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Take over the average run times of all applications."""
         self.forecast = Forecast(replay)
         for application in replay.stream.applications:
             averages = [replay.stream.average_s(application.name, name) for name in replay.stream.type_names]
             self.forecast.learn(application.name, averages)
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         """Schedule the job (Algorithm 1)."""
         self.schedule(replay, job, replay.sampled.tasks(job))
 
-    def schedule(self, replay: StreamReplay, job: int, tasks: Iterable[int]) -> None:
+    def schedule(self, replay: StreamState, job: int, tasks: Iterable[int]) -> None:
         """Assign tasks of a job, and watch over them."""
         schedule_job(replay, self.forecast, job, tasks, self.new_blocks)
         self.watch(replay)
 
-    def watch(self, replay: StreamReplay) -> None:
+    def watch(self, replay: StreamState) -> None:
         """Perform Algorithm 3 from time to time while there are tasks that wait."""
         if not self._watching and any(vm.queue for vm in replay.vms):
             self._watching = True
             replay.wake_at((replay.now_s // REASSIGNMENT_PERIOD_S + 1) * REASSIGNMENT_PERIOD_S, PERIOD)
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         """Perform Algorithm 3."""
         if datum == PERIOD:
             self._watching = False
             reassign(replay, self.forecast)
             self.watch(replay)
 
-    def block_ended(self, replay: StreamReplay, vm: StreamVm) -> None:
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Release the VM: another block would be paid for nothing."""
         replay.terminate(vm)
 

@@ -6,33 +6,25 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import size_job
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
-    from .forecast import Forecast
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
-    from .forecast import Forecast
+from ..state import StreamState
+from ..vm import StreamVm
+from .forecast import Forecast
 
 _NOISE_S = 1e-6
 """Forecasts are sums of floating-point numbers; what is less than this is none of their business."""
 
 
 def schedule_job(
-    replay: StreamReplay, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
+    replay: StreamState, forecast: Forecast, job: int, tasks: Iterable[int], new_blocks: bool = True
 ) -> None:
     """Assign tasks of a job to existing VMs, then to new ones (Algorithm 1).
 
     Parameters
     ----------
-    replay : StreamReplay
+    replay : StreamState
         The replay.
     forecast : Forecast
         What the policy expects; it knows the job.
@@ -60,7 +52,7 @@ def schedule_job(
 class _Bag:
     """Tasks to be assigned; one that was suspended on a VM goes back there first, where it need not start anew."""
 
-    def __init__(self, replay: StreamReplay, tasks: Iterable[int]) -> None:
+    def __init__(self, replay: StreamState, tasks: Iterable[int]) -> None:
         self._replay = replay
         self._tasks = deque(tasks)
         self._left = set(self._tasks)
@@ -91,7 +83,7 @@ class _Bag:
 
 
 def _use_existing(
-    replay: StreamReplay, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
+    replay: StreamState, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
 ) -> None:
     """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
 
@@ -119,7 +111,7 @@ def _use_existing(
         heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
 
 
-def _model_6(replay: StreamReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
+def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
     """VMs of each type that Model 6 asks for (lines 5 and 6); None if none can finish a task by the deadline."""
     stream = replay.stream
     choices = tuple(
@@ -133,7 +125,7 @@ def _model_6(replay: StreamReplay, forecast: Forecast, job: int, n_tasks: int) -
     return list(sizing.counts.values()) if sizing.status == "optimal" else None
 
 
-def _too_late(replay: StreamReplay, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
+def _too_late(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
     """Choose VMs where none can finish a task by the deadline: of the fastest type, for as few blocks as a task needs.
 
     The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs
@@ -158,7 +150,7 @@ def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[StreamVm]) -> None:
         heapq.heapreplace(ends, (end_s + forecast.runtime_s(job, vms[place].type_index), place))
 
 
-def reassign(replay: StreamReplay, forecast: Forecast) -> int:
+def reassign(replay: StreamState, forecast: Forecast) -> int:
     """Move from each VM the first task that is expected to be late, to the VM with the largest permissible delay.
 
     Only what waits is moved: a task that runs would lose what it has done. The task is the next that the receiver
@@ -186,7 +178,7 @@ def reassign(replay: StreamReplay, forecast: Forecast) -> int:
 
 
 def _target(
-    replay: StreamReplay,
+    replay: StreamState,
     forecast: Forecast,
     task: int,
     source: StreamVm,

@@ -6,15 +6,12 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from ....core.errors import InputError, Issue
+from ..state import StreamState
+from ..vm import StreamVm
 from .forecast import Forecast
 from .known import PERIOD, Known
-
-if TYPE_CHECKING:
-    from ..engine import StreamReplay
-    from ..vm import StreamVm
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +79,16 @@ class Unknown(Known):
         self._sampled_job: int | None = None
         self._samples: dict[int, _Sample] = {}
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Know nothing."""
         self.forecast = Forecast(replay)
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         """Schedule or sample the job when it is its turn."""
         self._jobs.append(job)
         self._next_jobs(replay)
 
-    def _next_jobs(self, replay: StreamReplay) -> None:
+    def _next_jobs(self, replay: StreamState) -> None:
         while self._jobs and self._sampled_job is None:
             job = self._jobs.popleft()
             if self.forecast.knows(job):
@@ -101,7 +98,7 @@ class Unknown(Known):
 
     # ---------------------------------------------------------- sampling phase
 
-    def _assign_sampling(self, replay: StreamReplay, job: int) -> None:
+    def _assign_sampling(self, replay: StreamState, job: int) -> None:
         """Give tasks of a job to one VM of each type (Algorithm 2)."""
         self._sampled_job = job
         tasks = replay.sampled.tasks(job)
@@ -120,13 +117,13 @@ class Unknown(Known):
             self.forecast.held_until_s[index] = sample.until_s
             replay.wake_at(sample.until_s, index)
 
-    def _types_to_sample(self, replay: StreamReplay, tasks: range) -> list[int]:
+    def _types_to_sample(self, replay: StreamState, tasks: range) -> list[int]:
         """All types that can run the job; of a job with fewer tasks than that, as many of the cheapest."""
         prices = [vm_type.price_usd_per_block for vm_type in replay.stream.vm_types]
         able = [index for index in range(len(prices)) if replay.can_run(tasks[0], index)]
         return sorted(sorted(able, key=lambda index: prices[index])[: len(tasks)])
 
-    def _instance_of(self, replay: StreamReplay, type_index: int, duration_s: int) -> StreamVm | None:
+    def _instance_of(self, replay: StreamState, type_index: int, duration_s: int) -> StreamVm | None:
         """VM of a type with the largest permissible delay, if that suffices for the samples (lines 2 to 13)."""
         best, best_delay = None, 0.0
         for vm in replay.vms:
@@ -136,7 +133,7 @@ class Unknown(Known):
                     best, best_delay = vm, delay
         return best
 
-    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
         """Note how long a sample took (section 4.3)."""
         sample = self._samples.get(vm.index)
         if sample is None or task not in sample.tasks:
@@ -145,7 +142,7 @@ class Unknown(Known):
         sample.took_s.append(took_s)
         self._end_samples(replay)
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         """End the samples of a VM whose time is up, or perform Algorithm 3."""
         if datum == PERIOD:
             super().woken(replay, datum)
@@ -155,7 +152,7 @@ class Unknown(Known):
             sample.time_is_up = True
             self._end_samples(replay)
 
-    def _end_samples(self, replay: StreamReplay) -> None:
+    def _end_samples(self, replay: StreamState) -> None:
         """End what has run long enough; the phase ends with its last VM."""
         if not any(sample.took_s for sample in self._samples.values()):
             return
@@ -165,7 +162,7 @@ class Unknown(Known):
         if all(sample.ended for sample in self._samples.values()):
             self._end_phase(replay)
 
-    def _end_sample(self, replay: StreamReplay, sample: _Sample) -> None:
+    def _end_sample(self, replay: StreamState, sample: _Sample) -> None:
         """Take unfinished samples back; what the VM had to do before goes on."""
         sample.ended = True
         del self.forecast.held_until_s[sample.vm.index]
@@ -174,7 +171,7 @@ class Unknown(Known):
         for task in sorted(sample.tasks):
             replay.take_back(task, sample.vm)
 
-    def _end_phase(self, replay: StreamReplay) -> None:
+    def _end_phase(self, replay: StreamState) -> None:
         """Learn the averages, schedule what is left of the job, and go on with the next (section 4.3)."""
         job = self._sampled_job
         assert job is not None
@@ -204,14 +201,14 @@ class UnknownLearning(UnknownPaidBlocks):
 
     name = "unknown-learning"
 
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         """Know nothing."""
         super().begin(replay)
         self._took: dict[str, list[tuple[int, int]]] = {
             application.name: [(0, 0)] * len(replay.stream.vm_types) for application in replay.stream.applications
         }
 
-    def finished(self, replay: StreamReplay, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
         """Learn from the task."""
         job = replay.job_of[task]
         took = self._took[replay.jobs[job].application]

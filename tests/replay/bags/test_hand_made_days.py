@@ -14,9 +14,9 @@ from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import describe_trace
@@ -421,12 +421,12 @@ class Careless(Policy):
     def __init__(self, deed: str) -> None:
         self.deed = deed
 
-    def idle(self, replay: Replay, vm: Vm) -> None:
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
         if self.deed == "steal":
             replay.steal(0, vm, vm)
         replay.terminate(vm)
 
-    def hibernated(self, replay: Replay, vm: Vm) -> None:
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         new = replay.start_vm(next(offer for offer in replay.instance.offers if offer.market == "on-demand"))
         if self.deed == "unknown task":
             replay.migrate(99, vm, new)

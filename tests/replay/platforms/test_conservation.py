@@ -24,6 +24,7 @@ from spotbag.replay.platforms.local_scheduler import SUFFIXES, PlatformRules
 from spotbag.replay.platforms.outcome import platform_trace
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.policy import PlatformPolicy
+from spotbag.replay.platforms.state import PlatformState
 
 
 class Anything(PlatformPolicy):
@@ -35,7 +36,7 @@ class Anything(PlatformPolicy):
         self.rules = rules
         self._random = np.random.default_rng(seed)
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         candidates = replay.offers(job, sender)
         return candidates[int(self._random.integers(len(candidates)))] if candidates else None
 

@@ -18,12 +18,12 @@ from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.candidate import Candidate
-from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.job import NOWHERE, PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.policies import platform_policy
 from spotbag.replay.platforms.policy import PlatformPolicy
 from spotbag.replay.platforms.runs import replay_platform, replay_platform_once
+from spotbag.replay.platforms.state import PlatformState
 
 HYBRID = library_platform("caron/hybrid")
 TINY = library_platform("tiny/hybrid")
@@ -36,7 +36,7 @@ class Cheap(PlatformPolicy):
 
     name = "cheap"
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         def order(offer: Candidate) -> tuple[float, ...]:
             return not offer.good, offer.cost, offer.end_s, len(offer.displaced), offer.resource
 
@@ -52,7 +52,7 @@ class Sampled(PlatformPolicy):
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         assert sender == NOWHERE
         return replay.offers(job, sender)[int(self._random.integers(len(replay.schedulers)))]
 
@@ -75,7 +75,7 @@ class Stubborn(PlatformPolicy):
         self.displaces = displaces
         self._chosen = chosen
 
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         if job.index in (FIRST, HUMBLE) and sender == NOWHERE:
             return replay.offers(job, sender)[DEDICATED]
         chosen: Candidate | None = self._chosen
@@ -115,7 +115,7 @@ def test_own_policies_go_to_other_processes() -> None:
     class Local(PlatformPolicy):
         name = "local"
 
-        def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+        def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
             return min(replay.offers(job, sender), default=None)
 
     policies = [Local, lambda seed: Local(seed), "round-robin"]
@@ -149,7 +149,7 @@ def test_what_cannot_be_sent_to_other_processes_is_told() -> None:
 
 
 class Nameless(PlatformPolicy):
-    def choose(self, replay: PlatformReplay, job: PlatformJob, sender: int) -> Candidate | None:
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
         return None
 
 

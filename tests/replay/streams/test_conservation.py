@@ -21,6 +21,7 @@ from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
 from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.state import StreamState
 
 POLICIES: dict[str, Callable[[int], StreamPolicy]] = {
     "known": lambda seed: Known(),
@@ -65,7 +66,7 @@ def demand_sound_stream(seed: int, policy: str) -> None:
 class Distrustful(UnknownLearning):
     """Goes through every queue itself."""
 
-    def woken(self, replay: StreamReplay, datum: int) -> None:
+    def woken(self, replay: StreamState, datum: int) -> None:
         for vm in replay.vms:
             if vm.alive and vm.queue and vm.index not in self.forecast.held_until_s:
                 deadlines = {task: replay.jobs[replay.job_of[task]].deadline_s for task in vm.queue}

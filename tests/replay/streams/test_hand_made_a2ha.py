@@ -19,6 +19,7 @@ from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies import stream_policy
 from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
 from spotbag.replay.streams.runs import replay_stream, replay_stream_once
+from spotbag.replay.streams.state import StreamState
 
 NEVER_S = 10**6
 
@@ -34,7 +35,7 @@ class NoChance:
 
 
 class InOrder(A2ha):
-    def begin(self, replay: StreamReplay) -> None:
+    def begin(self, replay: StreamState) -> None:
         super().begin(replay)
         self._rng = NoChance()  # type: ignore[assignment]
 

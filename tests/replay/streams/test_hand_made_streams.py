@@ -16,6 +16,7 @@ from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
+from spotbag.replay.streams.state import StreamState
 from spotbag.replay.streams.vm import StreamVm
 
 
@@ -344,37 +345,37 @@ class Wilful(StreamPolicy):
     def __init__(self, deed: str) -> None:
         self.deed = deed
 
-    def submitted(self, replay: StreamReplay, job: int) -> None:
+    def submitted(self, replay: StreamState, job: int) -> None:
         vm = replay.start_vm(0)
         task = replay.sampled.tasks(job)[0]
         getattr(self, self.deed)(replay, vm, task)
 
-    def assign_twice(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def assign_twice(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.assign(task, vm)
         replay.assign(task, vm)
 
-    def take_what_is_not_there(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def take_what_is_not_there(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.take_back(task, vm)
 
-    def suspend_nothing(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def suspend_nothing(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.suspend(vm)
 
-    def terminate_busy(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def terminate_busy(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.assign(task, vm)
         replay.terminate(vm)
 
-    def terminate_twice(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def terminate_twice(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.terminate(vm)
         replay.terminate(vm)
 
-    def assign_to_terminated(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def assign_to_terminated(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.terminate(vm)
         replay.assign(task, vm)
 
-    def assign_where_it_cannot_run(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def assign_where_it_cannot_run(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.assign(task, replay.start_vm(1))
 
-    def assign_what_has_not_come(self, replay: StreamReplay, vm: StreamVm, task: int) -> None:
+    def assign_what_has_not_come(self, replay: StreamState, vm: StreamVm, task: int) -> None:
         replay.assign(replay.sampled.tasks(1)[0], vm)
 
 
@@ -415,13 +416,13 @@ def test_what_a_suspended_task_has_done_is_lost_when_it_starts_elsewhere() -> No
     class Mover(StreamPolicy):
         name = "mover"
 
-        def submitted(self, replay: StreamReplay, job: int) -> None:
+        def submitted(self, replay: StreamState, job: int) -> None:
             replay.assign(0, replay.start_vm(0))
             replay.start_vm(0)
             replay.wake_at(20, 1)
             replay.wake_at(35, 0)
 
-        def woken(self, replay: StreamReplay, datum: int) -> None:
+        def woken(self, replay: StreamState, datum: int) -> None:
             source, target = replay.vms[1 - datum], replay.vms[datum]
             replay.suspend(source)
             replay.take_back(0, source)

@@ -1,0 +1,104 @@
+"""What a policy sees of the replay of a platform: jobs, local schedulers, agents and machines."""
+
+from __future__ import annotations
+
+from ...core.errors import SpotbagError
+from ...instances.platforms.entries import Cloud
+from ...instances.platforms.platform import Platform
+from ..event_loop import EventQueue
+from .agents import AgentTree
+from .candidate import Candidate
+from .cloud import CloudScheduler, Machine
+from .cluster import ClusterScheduler
+from .job import PlatformJob
+from .local_scheduler import PlatformRules
+
+
+class PlatformState(EventQueue):
+    """The state of a replay of the jobs of a platform: what a policy sees, which decides by what it chooses.
+
+    Parameters
+    ----------
+    platform : Platform
+        With at least one job.
+    policy_name : str
+        Who decides.
+    rules : PlatformRules
+        By which rules the local schedulers work.
+    displaces : bool
+        Whether jobs are placed where they displace others.
+    seed : int
+        Of the jobs and of what the policy draws; for the record.
+    record : bool
+        Whether to keep a record of every event and decision in `records`.
+
+    Attributes
+    ----------
+    platform, rules, displaces, seed : Platform, PlatformRules, bool, int
+        What it was made with.
+    jobs : list of PlatformJob
+        In the order of their arrival.
+    schedulers : list of ClusterScheduler or CloudScheduler
+        Local schedulers, in the order of the resources.
+    tree : AgentTree
+        The agents above them.
+    machines : list of Machine
+        All machines of clouds so far.
+    finished : int
+        Jobs that have ended.
+    """
+
+    def __init__(
+        self, platform: Platform, policy_name: str, rules: PlatformRules, displaces: bool, seed: int, record: bool
+    ) -> None:
+        super().__init__(policy_name, record)
+        if not platform.jobs:
+            raise SpotbagError(f"{platform.name}: has no jobs to be replayed")
+        self.platform = platform
+        self.rules = rules
+        self.displaces = displaces
+        self.seed = seed
+        self.jobs = [PlatformJob.of(index, job) for index, job in enumerate(platform.jobs_by_arrival)]
+        self.schedulers: list[ClusterScheduler | CloudScheduler] = [
+            CloudScheduler(index, resource, rules)
+            if isinstance(resource, Cloud)
+            else ClusterScheduler(index, resource, rules)
+            for index, resource in enumerate(platform.resources)
+        ]
+        self.tree = AgentTree(platform, self.schedulers)
+        self.machines: list[Machine] = []
+        self.finished = 0
+
+    def offers(self, job: PlatformJob, sender: int) -> list[Candidate]:
+        """Ask all resources but one what they offer for a job; nothing changes by that.
+
+        Parameters
+        ----------
+        job : PlatformJob
+            The job that a policy has to place.
+        sender : int
+            The resource that is not asked; `NOWHERE` for none.
+
+        Returns
+        -------
+        list of Candidate
+            In the order of the resources: one of a cluster, or none if it would displace too much; one or two of a
+            cloud. Of a policy that displaces nothing, one of each that does not. A question and an answer for each
+            resource are counted.
+        """
+        asked = [scheduler for scheduler in self.schedulers if scheduler.index != sender]
+        candidates: list[Candidate] = []
+        for scheduler in asked:
+            if self.displaces:
+                candidates += scheduler.candidates(job, self.now_s)
+            else:
+                candidates.append(scheduler.offer_without_displacement(job, self.now_s))
+        self.counts["messages"] += 2 * len(asked)
+        self.counts["comparisons"] += len(candidates)
+        return candidates
+
+    def cost_per_vm_hour(self, resource: int) -> float:
+        """Price of a machine of a cloud."""
+        cloud = self.schedulers[resource]
+        assert isinstance(cloud, CloudScheduler)
+        return cloud.cost_per_vm_hour

@@ -1,0 +1,218 @@
+"""What a policy sees of the replay of a stream, and may decide: jobs, tasks and VMs, and how they change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from ...instances.durations import NEVER
+from ...instances.streams.draws import SampledJobs
+from ..event_loop import EventQueue
+from ..vms import RUNNING, TERMINATED
+from .vm import StreamVm
+
+# Order of events at the same time; a job that arrives with the end of a block may still use the VM.
+FINISH: Final = 0
+READY: Final = 1
+SUBMIT: Final = 2
+WAKE: Final = 3
+BLOCK_END: Final = 4
+
+# Where a task is, if not on a VM.
+FUTURE: Final = -1
+POOL: Final = -2
+FINISHED: Final = -3
+
+
+@dataclass(slots=True)
+class JobProgress:
+    """How far a job has come.
+
+    Attributes
+    ----------
+    id, n_tasks, deadline_s : str, int, int
+        The job.
+    finished, late_tasks : int
+        Tasks that are finished; those of them that finished after the deadline of the job.
+    late_s : int
+        By how much they were late, all together.
+    last_finish_s : int
+        When the last of them finished.
+    """
+
+    id: str
+    n_tasks: int
+    deadline_s: int
+    finished: int = 0
+    late_tasks: int = 0
+    late_s: int = 0
+    last_finish_s: int = 0
+
+    def count(self, time_s: int) -> None:
+        """Count a task that finishes."""
+        self.finished += 1
+        self.last_finish_s = time_s
+        if time_s > self.deadline_s:
+            self.late_tasks += 1
+            self.late_s += time_s - self.deadline_s
+
+
+class StreamState(EventQueue):
+    """The state of a replay of a stream: what a policy sees, and the decisions that it may take.
+
+    VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
+    a task will run: only when it started, and how long it took.
+
+    Parameters
+    ----------
+    policy_name : str
+        Who decides.
+    sampled : SampledJobs
+        The stream, and how long each task runs.
+    record : bool
+        Whether to keep a record of every event and decision in `records`.
+
+    Attributes
+    ----------
+    sampled, stream : SampledJobs, Stream
+        What it was made with.
+    jobs : tuple of Job
+        In the order of their submission; policies name jobs by the position here.
+    job_of : sequence of int
+        Job of each task.
+    vms : list of StreamVm
+        All VMs so far, in the order of their requests.
+    progress : list of JobProgress
+        Of each job: what is finished, and how late.
+    suspended : dict of int to (int, int)
+        Of tasks that were suspended: the VM on which they were, and for how many seconds they had run there.
+    unfinished : int
+        Tasks that are not finished, of all jobs.
+    """
+
+    def __init__(self, policy_name: str, sampled: SampledJobs, record: bool) -> None:
+        super().__init__(policy_name, record)
+        self.sampled = sampled
+        self.stream = sampled.stream
+        self.jobs = sampled.stream.jobs_by_submission
+        self.job_of = sampled.job_of
+        self.vms: list[StreamVm] = []
+        self.suspended: dict[int, tuple[int, int]] = {}
+        self.unfinished = len(sampled.job_of)
+        self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
+        self._runtime_s: list[list[int]] = sampled.instance.runtime_s[sampled.instance.task_group].tolist()
+        self._place = [FUTURE] * self.unfinished
+        self._task_ids = sampled.instance.task_ids
+        self._rented: Counter[int] = Counter()
+        self._numbers: Counter[int] = Counter()
+        self._restless: list[StreamVm] = []
+        for index, job in enumerate(self.jobs):
+            self._push(job.submitted_s, SUBMIT, index)
+
+    def unfinished_ids(self) -> list[str]:
+        """Ids of the tasks that are not finished, in the order of the stream."""
+        return [self._task_ids[task] for task, place in enumerate(self._place) if place != FINISHED]
+
+    # ------------------------------------------------ what a policy may ask for
+
+    def paid_until_s(self, vm: StreamVm, time_s: int) -> int:
+        """End of the last block that is paid if the VM runs until a time; at least one block is."""
+        block_s = self.stream.block_s
+        return vm.requested_s + max(-(-(time_s - vm.requested_s) // block_s), 1) * block_s
+
+    def can_run(self, task: int, type_index: int) -> bool:
+        """Whether a task can run on VMs of a type at all."""
+        return self._runtime_s[task][type_index] < NEVER
+
+    def in_pool(self, task: int) -> bool:
+        """Whether a task is there, unfinished, and belongs to no VM."""
+        return self._place[task] == POOL
+
+    def done_s(self, task: int, vm: StreamVm) -> int:
+        """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
+        index, seconds = self.suspended.get(task, (vm.index, 0))
+        return seconds if index == vm.index else 0
+
+    # ---------------------------------------------------------------- decisions
+
+    def start_vm(self, type_index: int) -> StreamVm:
+        """Request a VM of a type; it is ready after the creation overhead, and billed from now on."""
+        offer = self.sampled.instance.offers[type_index]
+        self._demand(self._rented[type_index] < offer.limit, f"no more {offer} VM can be started")
+        self._rented[type_index] += 1
+        self._numbers[type_index] += 1
+        name = f"{offer.vm_type.name}-{self._numbers[type_index]}"
+        ready_s = self.now_s + self.stream.creation_overhead_s
+        vm = StreamVm(len(self.vms), name, type_index, offer, self.now_s, ready_s)
+        self.vms.append(vm)
+        self._push(ready_s, READY, vm.index)
+        if self.records is not None:
+            self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
+        return vm
+
+    def assign(self, task: int, vm: StreamVm, position: int | None = None) -> None:
+        """Let a task that belongs to no VM wait for one: last, or at a position (0: next)."""
+        self._demand(self._place[task] == POOL, f"task {self._task_ids[task]!r} is not there to be assigned")
+        self._demand(vm.alive, f"{vm.name} is terminated and takes no task")
+        self._demand(self.can_run(task, vm.type_index), f"task {self._task_ids[task]!r} cannot run on {vm.name}")
+        self._place[task] = vm.index
+        vm.changes += 1
+        if position is None or position >= len(vm.queue):
+            position = None
+            vm.queue.append(task)
+        else:
+            vm.queue.insert(position, task)
+        if self.records is not None:
+            where = {} if position is None else {"position": position}
+            self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
+        if vm.state == RUNNING and vm.task is None:
+            self._restless.append(vm)
+
+    def take_back(self, task: int, vm: StreamVm) -> None:
+        """Let a task that waits for a VM belong to none; what it has done there is kept while the VM lives."""
+        self._demand(task in vm.queue, f"task {self._task_ids[task]!r} does not wait for {vm.name}")
+        vm.queue.remove(task)
+        vm.changes += 1
+        self._place[task] = POOL
+        self.counts["returns"] += 1
+        if self.records is not None:
+            self._note("return", task=self._task_ids[task], vm=vm.name)
+        if vm.idle:
+            self._restless.append(vm)
+
+    def suspend(self, vm: StreamVm) -> int:
+        """Stop the task that runs on a VM: it waits there as the next one, and goes on where it stopped; return it."""
+        task = vm.task
+        self._demand(task is not None, f"{vm.name} runs no task that could be suspended")
+        assert task is not None
+        ran_s = self.now_s - vm.started_s
+        vm.busy_s += ran_s
+        self.suspended[task] = (vm.index, self.done_s(task, vm) + ran_s)
+        vm.task = None
+        vm.run_epoch += 1
+        vm.queue.insert(0, task)
+        vm.changes += 1
+        self.counts["suspensions"] += 1
+        if self.records is not None:
+            self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
+        self._restless.append(vm)
+        return task
+
+    def terminate(self, vm: StreamVm) -> None:
+        """Terminate a VM without tasks."""
+        self._demand(vm.alive, f"{vm.name} is terminated already")
+        self._demand(vm.task is None and not vm.queue, f"{vm.name} has tasks left and cannot be terminated")
+        self._terminate(vm)
+
+    def wake_at(self, time_s: int, datum: int = 0) -> None:
+        """Have the policy called at a time, now if it has passed, with a number of its choice."""
+        self._push(max(time_s, self.now_s), WAKE, 0, datum)
+
+    def _terminate(self, vm: StreamVm) -> None:
+        vm.state = TERMINATED
+        vm.terminated_s = self.now_s
+        vm.idle_epoch += 1
+        self._rented[vm.type_index] -= 1
+        if self.records is not None:
+            self._note("terminate", vm=vm.name)
