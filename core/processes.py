@@ -1,4 +1,4 @@
-"""Solvers run in a thread, so that Ctrl-C reaches us and not them."""
+"""Work in threads and processes that Ctrl-C ends."""
 
 from __future__ import annotations
 
@@ -81,3 +81,18 @@ def in_processes(
     finally:
         if not ended:
             get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> Iterator[Done]:
+    """Do work on cases, in their order: here, or in several processes.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with a case.
+    cases : iterable
+        The cases.
+    workers : int
+        Number of processes; with one, it is done in this process, when its result is asked for.
+    """
+    return map(work, cases) if workers == 1 else in_processes(work, cases, workers)

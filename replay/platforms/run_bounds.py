@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ...core.processes import in_processes
+from ...core.processes import each
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from .outcome import PlatformOutcome
@@ -70,7 +70,7 @@ def bounds_of_runs(
         As it was given.
     runs : PlatformRuns
         What it returned.
-    job_set, seed, jobs, on_run
+    job_set, seed, workers, on_run
         As for `replay_platform`.
 
     Returns
@@ -80,7 +80,7 @@ def bounds_of_runs(
     """
     cases = _distinct(runs, seed, job_set is None)
     bounds: dict[_Key, RunBounds] = {}
-    for found in _rows(partial(_bounds_of_run, platform, job_set), cases, workers):
+    for found in each(partial(_bounds_of_run, platform, job_set), cases, workers):
         bounds |= found
         if on_run is not None:
             on_run(1)
@@ -104,14 +104,6 @@ def _distinct(runs: PlatformRuns, seed: int, same_jobs: bool) -> list[_Case]:
         cases.append((number, {key: outcome for key, outcome in keyed.items() if key not in seen}))
         seen |= keyed.keys()
     return cases
-
-
-def _rows(
-    work: Callable[[_Case], dict[_Key, RunBounds]],
-    cases: Sequence[_Case],
-    workers: int,
-) -> Iterator[dict[_Key, RunBounds]]:
-    return map(work, cases) if workers == 1 else in_processes(work, cases, workers)
 
 
 def _bounds_of_run(platform: Platform, job_set: JobSet | None, case: _Case) -> dict[_Key, RunBounds]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....core.processes import each
 from ....instances.platforms.job_draws import JobSetKind
 from ....instances.platforms.platform import Platform
 from ....replay.platforms.outcome import PlatformOutcome
@@ -20,7 +21,6 @@ from .runs import (
     CaronOptions,
     Setting,
     Values,
-    in_batches,
     replayed,
 )
 
@@ -79,7 +79,7 @@ def caron_bounds(options: CaronOptions, on_runs: OnDays) -> CaronBounds:
     settings = [Setting(kind, number) for kind in SETS for number in _numbers(options)]
     cases = [(setting, seed) for setting in settings for seed in seeds]
     gaps: dict[Setting, dict[str, list[Values]]] = {setting: {policy: [] for policy in BOUNDED} for setting in settings}
-    for (setting, _), found in zip(cases, in_batches(_gaps, cases, options.workers), strict=True):
+    for (setting, _), found in zip(cases, each(_gaps, cases, options.workers), strict=True):
         for policy, values in found.items():
             gaps[setting][policy].append(values)
         on_runs(1, f"bounds, {setting.number} {setting.kind} jobs")
@@ -87,7 +87,7 @@ def caron_bounds(options: CaronOptions, on_runs: OnDays) -> CaronBounds:
     frontiers: dict[JobSetKind, list[tuple[float, float]]] = {}
     points: dict[JobSetKind, dict[str, tuple[float, float]]] = {}
     fronts = [(Setting(kind, number), options.seed) for kind in SETS]
-    for (setting, _), (line, placed) in zip(fronts, in_batches(_front, fronts, options.workers), strict=True):
+    for (setting, _), (line, placed) in zip(fronts, each(_front, fronts, options.workers), strict=True):
         frontiers[setting.kind], points[setting.kind] = line, placed
         on_runs(1, f"frontier, {setting.kind} jobs")
     return CaronBounds(gaps, frontiers, points, number)

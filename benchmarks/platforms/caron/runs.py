@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from ....core.processes import in_processes
+from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, mean_of, ratio_of
 from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, DedicatedCluster, Resource
 from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
@@ -262,20 +262,13 @@ def _cells(
     seeds = [range(first, min(first + _DRAWS_A_BATCH, last)) for first in range(options.seed, last, _DRAWS_A_BATCH)]
     batches = [(setting, batch) for setting in settings for batch in seeds]
     found: dict[Setting, list[list[Values]]] = {setting: [] for setting in settings}
-    for (setting, batch), rows in zip(
-        batches, in_batches(partial(_batch, policies), batches, options.workers), strict=True
-    ):
+    for (setting, batch), rows in zip(batches, each(partial(_batch, policies), batches, options.workers), strict=True):
         found[setting] += rows
         on_runs(len(batch), f"{setting.number} {setting.kind} jobs")
     return {
         setting: {policy: Cell(tuple(row[place] for row in rows)) for place, policy in enumerate(policies)}
         for setting, rows in found.items()
     }
-
-
-def in_batches(work: Callable[[Any], Any], batches: Iterable[Any], workers: int) -> Iterator[Any]:
-    """Do work on batches, in so many processes."""
-    return map(work, batches) if workers == 1 else in_processes(work, batches, workers)
 
 
 def _batch(policies: Sequence[str], batch: tuple[Setting, Sequence[int]]) -> list[list[Values]]:

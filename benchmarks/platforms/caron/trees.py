@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ....core.processes import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
 from ...paper import OnDays
-from .runs import MONEY, SECONDS_PER_HOUR, CaronOptions, in_batches, replayed
+from .runs import MONEY, SECONDS_PER_HOUR, CaronOptions, replayed
 
 _PROCESSORS = 4
 _JOBS = 100
@@ -111,7 +112,7 @@ def tree_runs(options: CaronOptions, on_runs: OnDays) -> tuple[TreeRuns, ...]:
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
     ]
     found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in options.fan_outs}
-    for (resources, _, _), rows in zip(cases, in_batches(_draw_in_all_trees, cases, options.workers), strict=True):
+    for (resources, _, _), rows in zip(cases, each(_draw_in_all_trees, cases, options.workers), strict=True):
         found[resources].append(rows)
         on_runs(len(rows), f"trees of {resources} resources")
     return tuple(_joined(draws) for rows in found.values() for draws in zip(*rows, strict=True))

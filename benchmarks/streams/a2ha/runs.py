@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
-from ....core.processes import in_processes
+from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, mean_of, sd_of
 from ....instances.streams.draws import SampledJobs, draws
 from ....instances.streams.stream import Stream
@@ -357,7 +357,7 @@ def _replayed(
     batches = [seeds[first : first + _SEEDS_A_BATCH] for first in range(0, len(seeds), _SEEDS_A_BATCH)]
     work = partial(_batch, stream, tuple(makers.values()))
     done: list[list[A2haRun]] = []
-    for rows in map(work, batches) if options.workers == 1 else in_processes(work, batches, options.workers):
+    for rows in each(work, batches, options.workers):
         done += rows
         on_done(len(rows))
     return {key: A2haCell(runs) for key, runs in zip(makers, zip(*done, strict=True), strict=True)}
@@ -409,7 +409,7 @@ def _not_knowing(
     cases = [(seed, [cell.runs[number] for cell in cells]) for number, seed in enumerate(seeds)]
     work = partial(_best_plans, stream, options.optimum_s)
     done: list[list[NotKnowing]] = []
-    for found in map(work, cases) if options.workers == 1 else in_processes(work, cases, options.workers):
+    for found in each(work, cases, options.workers):
         done.append(found)
         on_done(1)
     return list(zip(*done, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ....core.processes import in_processes
+from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, mean_of, quotient
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream import Stream
@@ -212,7 +212,7 @@ def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnD
     batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
     work = partial(_batch, stream, fraction)
     done: list[tuple[StreamOutcome, int, float | None]] = []
-    for rows in map(work, batches) if options.workers == 1 else in_processes(work, batches, options.workers):
+    for rows in each(work, batches, options.workers):
         done += rows
         on_runs(len(rows), sampling_name(fraction))
     outcomes, excluded, errors = zip(*done, strict=True)
