@@ -1,44 +1,44 @@
-"""A sample: one metric of the runs of one setting."""
+"""A sample: the runs of one setting, and what is estimated from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from ..core.statistics import Estimate, Statistic, mean_of
-from ..replay.bags.outcome import Outcome
+from ..core.statistics import Estimate, Statistic, mean_of, ratio_of
+
+Run = TypeVar("Run")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The days of a job in a scenario under a policy.
+@dataclass(frozen=True)
+class Sample(Generic[Run]):
+    """The runs of one setting; runs of the same number in two samples come from the same random numbers.
 
     Attributes
     ----------
-    job, scenario, policy : str
-        Which.
-    outcomes : tuple of Outcome
-        One for each day.
+    runs : tuple
+        What a replay came to, one for each run.
     """
 
-    job: str
-    scenario: str
-    policy: str
-    outcomes: tuple[Outcome, ...]
+    runs: tuple[Run, ...]
 
-    def values(self, metric: Callable[[Outcome], float]) -> list[float]:
-        """A number of each day."""
-        return [metric(day) for day in self.outcomes]
+    def values(self, metric: Callable[[Run], float]) -> list[float]:
+        """A number of each run."""
+        return [metric(run) for run in self.runs]
 
-    def statistic(self, metric: Callable[[Outcome], float]) -> Statistic:
-        """Mean of a number over the days."""
+    def statistic(self, metric: Callable[[Run], float]) -> Statistic:
+        """Mean of a number over the runs."""
         return mean_of(self.values(metric))
 
-    def mean(self, metric: Callable[[Outcome], float]) -> Estimate:
-        """Mean of a number over the days, with its interval."""
+    def mean(self, metric: Callable[[Run], float]) -> Estimate:
+        """Mean of a number over the runs, with its interval."""
         return self.statistic(metric).estimate
 
-    @property
-    def late_days(self) -> list[Outcome]:
-        """Days that missed the deadline."""
-        return [day for day in self.outcomes if not day.meets_deadline]
+    def less(self, other: Sample[Run], metric: Callable[[Run], float]) -> Estimate:
+        """Mean of a number less that of another sample, run by run."""
+        return (self.statistic(metric) - other.statistic(metric)).estimate
+
+    def share_percent(self, part: Callable[[Run], float], whole: Callable[[Run], float]) -> Statistic | None:
+        """Percentage that the sum of one number is of the sum of another; None if that is 0."""
+        return ratio_of(self.values(part), self.values(whole), 100.0)

@@ -20,7 +20,7 @@ from ...solvers.bags.solve import solve
 from ...traces.bags.lateness import CAUSES, missed_because
 from ..claims import Verdict
 from ..paper import OnDays, PlanUsed
-from ..sample import Cell
+from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
 
@@ -56,6 +56,28 @@ class DayOptions:
     def about(self) -> dict[str, Any]:
         """Return what a file of results says of them; the number of processes changes nothing."""
         return {"runs": self.runs, "seed": self.seed, "rate_scale": self.rate_scale, "d_spot": self.d_spot}
+
+
+@dataclass(frozen=True)
+class Cell(Sample[Outcome]):
+    """The days of a job in a scenario under a policy.
+
+    Attributes
+    ----------
+    runs : tuple of Outcome
+        One for each day.
+    job, scenario, policy : str
+        Which.
+    """
+
+    job: str
+    scenario: str
+    policy: str
+
+    @property
+    def late_days(self) -> list[Outcome]:
+        """Days that missed the deadline."""
+        return [day for day in self.runs if not day.meets_deadline]
 
 
 def cost_usd(day: Outcome) -> float:
@@ -157,7 +179,7 @@ def replay_cell(
     )
     if days.interrupted:
         raise KeyboardInterrupt
-    return [Cell(job, scenario, policy, found) for policy, found in zip(days.policies, days.outcomes, strict=True)]
+    return [Cell(found, job, scenario, policy) for policy, found in zip(days.policies, days.outcomes, strict=True)]
 
 
 def paper_scenario(family: str, scenario: str, options: DayOptions) -> Scenario:
@@ -213,7 +235,7 @@ class Misses:
 def miss_causes(cell: Cell, schedule: Schedule, days_from: Scenario, seed: int) -> Counter[str]:
     """Replay the late days of a cell once more, with a record; count the days on which a task was late for a cause."""
     causes: Counter[str] = Counter()
-    for number, outcome in enumerate(cell.outcomes):
+    for number, outcome in enumerate(cell.runs):
         if not outcome.meets_deadline:
             timeline = days_from.day(schedule.instance, seed, number)
             causes.update(set(missed_because(trace_day(schedule, cell.policy, timeline, day=number)[1])))
@@ -224,4 +246,4 @@ def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
     """Collect the misses of several cells."""
     late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
     found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
-    return Misses(sum(len(cell.outcomes) for cell in cells), tuple(late), found)
+    return Misses(sum(len(cell.runs) for cell in cells), tuple(late), found)

@@ -32,7 +32,7 @@ def burst_hads_claims(days: BurstHadsDays) -> Iterator[Claim]:
 def _shorter(days: BurstHadsDays) -> Claim:
     found = []
     for (job, scenario), pair in days.pairs.items():
-        less = (pair.burst.statistic(makespan_s) - pair.hads.statistic(makespan_s)).estimate
+        less = pair.burst.less(pair.hads, makespan_s)
         found.append((f"{job} {scenario} {show(less, 0)} s", is_below(less)))
     return judged(
         PAPER,
@@ -47,7 +47,7 @@ def _cheaper(days: BurstHadsDays) -> Iterator[Claim]:
         found: list[tuple[str, Verdict]] = []
         for (job, scenario), pair in days.pairs.items():
             if scenario in scenarios:
-                less = (pair.burst.statistic(cost_usd) - pair.hads.statistic(cost_usd)).estimate
+                less = pair.burst.less(pair.hads, cost_usd)
                 verdict = is_below(less) if word == "cheaper" else is_above(less)
                 found.append((f"{job} {scenario} $ {show(less, 3)}", verdict))
         wide = "the search's plans rent several times as many VMs as the greedy's, and burstable VMs to the end"
@@ -64,7 +64,7 @@ def _hads_close(days: BurstHadsDays) -> Claim:
     """Over the days on which some VM with tasks hibernated."""
     found, means = [], []
     for (job, scenario), pair in days.pairs.items():
-        struck = [makespan_s(day) for day in pair.hads.outcomes if day.busy_hibernations]
+        struck = [makespan_s(day) for day in pair.hads.runs if day.busy_hibernations]
         if struck:
             mean = mean_of(struck).estimate
             means.append(mean.mean or 0.0)

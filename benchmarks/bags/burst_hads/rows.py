@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ....core.statistics import Estimate
 from ....replay.bags.outcome import Outcome
 from ...paper import ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from ...sample import Cell
-from ..paper_days import FROM_ALGORITHM_1, DayOptions, cost_usd, makespan_s
+from ..paper_days import FROM_ALGORITHM_1, Cell, DayOptions, cost_usd, makespan_s
 from ..printed import BurstHadsFigures, burst_hads_figures
 from .claims import burst_hads_claims
 from .runs import SCENARIOS, BurstHadsDays, Scales, burst_hads_days

@@ -12,8 +12,8 @@ from ....replay.bags.outcome import Outcome
 from ....replay.bags.runs import replay_day
 from ....schedules.schedule import Schedule
 from ...paper import OnDays, PlanUsed
-from ...sample import Cell
 from ..paper_days import (
+    Cell,
     DayOptions,
     Misses,
     collect_misses,

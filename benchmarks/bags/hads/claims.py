@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ....core.statistics import Estimate, Statistic
+from ....replay.bags.outcome import Outcome
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from ..paper_days import cost_usd
 from ..printed import HadsFigures
@@ -58,7 +59,7 @@ def _extreme(days: HadsDays, scenario: str, word: str) -> Claim:
     for job in days.jobs:
         for other in SCENARIOS:
             if other != scenario:
-                less = days.cost_less(job, scenario, other).estimate
+                less = days.cells[job, scenario].less(days.cells[job, other], cost_usd)
                 found.append((f"{job} {scenario} - {other} = $ {show(less, 4)}", decide(less)))
     next_best = "sc4" if word == "dearest" else "sc1"
     return judged(
@@ -79,14 +80,19 @@ def _resuming_saves(days: HadsDays) -> Claim:
     return judged(PAPER, "the saving is larger in sc4 than in sc2, for every job", found, f"points: {'; '.join(ours)}")
 
 
+def _hibernations(day: Outcome) -> float:
+    return day.hibernations
+
+
 def _fewer_hibernations(days: HadsDays) -> Claim:
     """Printed as numbers, not as a sentence; under the law of Table 8 it cannot be."""
     found, ours = [], []
     for job in days.jobs:
-        counts = [days.cells[job, scenario].statistic(lambda day: day.hibernations) for scenario in ("sc4", "sc2")]
-        less = (counts[0] - counts[1]).estimate
+        mine, other = days.cells[job, "sc4"], days.cells[job, "sc2"]
+        less = mine.less(other, _hibernations)
         found.append((f"{job} {show(less, 2)}", is_below(less)))
-        ours.append(f"{job} {counts[0].value:.2f} against {counts[1].value:.2f}")
+        means = [cell.statistic(_hibernations).value for cell in (mine, other)]
+        ours.append(f"{job} {means[0]:.2f} against {means[1]:.2f}")
     return judged(
         PAPER,
         "fewer hibernations in sc4 than in sc2, for every job (Table 10)",

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from ....core.statistics import Estimate, Statistic, estimate
 from ....replay.bags.outcome import Outcome
 from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from ...sample import Cell
-from ..paper_days import DayOptions, cost_usd, makespan_s
+from ..paper_days import Cell, DayOptions, cost_usd, makespan_s
 from ..printed import HadsFigures, PublishedHadsResult, hads_figures
 from .claims import hads_claims
 from .notes import hads_notes
@@ -110,7 +109,7 @@ def _table_10(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
     for printed in figures.results:
         cell = days.cells[printed.job, printed.scenario]
         # The paper counts on-demand VMs in the runs in which VMs hibernated.
-        struck = [day.on_demand_started for day in cell.outcomes if day.hibernations]
+        struck = [day.on_demand_started for day in cell.runs if day.hibernations]
         found: dict[str, Estimate] = {
             "hibernations": cell.mean(lambda day: day.hibernations),
             "on_demand_started": estimate(struck),

@@ -11,12 +11,11 @@ from ....replay.bags.outcome import Outcome
 from ....replay.bags.runs import replay_day
 from ....schedules.schedule import Schedule
 from ...paper import OnDays, PlanUsed
-from ...sample import Cell
 from ..paper_days import (
+    Cell,
     DayOptions,
     Misses,
     collect_misses,
-    cost_usd,
     library_job,
     make_plan,
     miss_causes,
@@ -95,10 +94,6 @@ class HadsDays:
         price = self.on_demand_usd(job)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
-    def cost_less(self, job: str, scenario: str, other: str) -> Statistic:
-        """Cost in a scenario less that in another, day by day: days of a number come from the same random numbers."""
-        return self.cells[job, scenario].statistic(cost_usd) - self.cells[job, other].statistic(cost_usd)
-
 
 def hads_days(figures: HadsFigures, options: DayOptions, on_days: OnDays) -> HadsDays:
     """Replay all days of the paper."""
@@ -138,13 +133,16 @@ def share_percent(cell: Cell, share: Share) -> Statistic | None:
     Either some task was migrated to a VM in that state afterwards, or the VM resumed before its migration trigger. A
     hibernation may count for several.
     """
-    parts = cell.values(lambda day: day.resumes_in_time if share == "resumed" else day.hibernations_by_migration[share])
-    return ratio_of(parts, cell.values(lambda day: day.busy_hibernations), 100.0)
+
+    def counted(day: Outcome) -> float:
+        return day.resumes_in_time if share == "resumed" else day.hibernations_by_migration[share]
+
+    return cell.share_percent(counted, lambda day: day.busy_hibernations)
 
 
 def steal_success_percent(cell: Cell) -> Statistic | None:
     """Share of the attempts to steal that took a task; None if there was none."""
-    return ratio_of(cell.values(lambda day: day.steals), cell.values(lambda day: day.steal_attempts), 100.0)
+    return cell.share_percent(lambda day: day.steals, lambda day: day.steal_attempts)
 
 
 def hibernation_duration_s(days: HadsDays, scenario: str) -> Statistic | None:

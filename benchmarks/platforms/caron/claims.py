@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from ....instances.platforms.job_draws import JobSetKind
@@ -54,10 +55,8 @@ class Lower(NamedTuple):
 
 def compared(cells: Mapping[str, Cell], lower: Lower) -> Comparison:
     """Compare two policies in a setting, draw by draw."""
-    mine, other = cells[lower.mine], cells[lower.other]
-    if mine.is_like(other, lower.metric):
-        return "alike"
-    return is_below(mine.less(other, lower.metric))
+    mine, other, metric = cells[lower.mine], cells[lower.other], itemgetter(lower.metric)
+    return "alike" if mine.values(metric) == other.values(metric) else is_below(mine.less(other, metric))
 
 
 def counted(cells: Cells, lower: Lower) -> Counter[Comparison]:
@@ -165,7 +164,7 @@ def _found(runs: CaronRuns, lower: Lower, only_largest: bool = False) -> list[_F
             continue
         verdict = compared(cells, lower)
         if verdict != "alike":
-            less = show(cells[lower.mine].less(cells[lower.other], lower.metric), DIGITS[lower.metric])
+            less = show(cells[lower.mine].less(cells[lower.other], itemgetter(lower.metric)), DIGITS[lower.metric])
             name = "" if only_largest else f"{lower.mine}, "
             found.append((f"{name}{setting.number} {setting.kind} jobs {less}", verdict))
     return found
@@ -176,7 +175,8 @@ def _numbers(runs: CaronRuns, kind: JobSetKind, metric: str) -> str:
     texts = []
     for setting, cells in runs.figures.items():
         if setting.kind == kind:
-            mine, its, other = (f"{cells[name].statistic(metric).value:,.{DIGITS[metric]}f}" for name in _TABLE)
+            means = (cells[name].statistic(itemgetter(metric)).value for name in _TABLE)
+            mine, its, other = (f"{mean:,.{DIGITS[metric]}f}" for mean in means)
             texts.append(f"{setting.number} jobs {mine} and {its} against {other}")
     return "; ".join(texts)
 

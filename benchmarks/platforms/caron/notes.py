@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from ....core.statistics import estimate
 from ....instances.platforms.job_draws import JobSetKind
@@ -14,6 +15,7 @@ from .runs import (
     BY_DEADLINE,
     EXACT,
     FASTEST,
+    METRICS,
     MONEY,
     PATIENT,
     PROCESSORS,
@@ -23,6 +25,7 @@ from .runs import (
     CaronRuns,
     Cell,
     Setting,
+    cloud_use_percent,
 )
 from .trees import TreeRuns
 
@@ -59,7 +62,7 @@ def _most(runs: CaronRuns, kind: JobSetKind) -> tuple[Setting, dict[str, Cell]]:
 
 
 def _value(cell: Cell, quantity: str) -> float:
-    return cell.statistic(quantity).value
+    return cell.statistic(itemgetter(quantity)).value
 
 
 def _not_printed(runs: CaronRuns) -> str:
@@ -137,7 +140,7 @@ def _blocked(runs: CaronRuns) -> str:
 
 def _small_jobs(runs: CaronRuns) -> str:
     setting, cells = _most(runs, "small")
-    use = {policy: cells[policy].share_percent("cloud_work_h", "cloud_paid_h") for policy in (*THEIRS, ROUND_ROBIN)}
+    use = {policy: cloud_use_percent(cells[policy]) for policy in (*THEIRS, ROUND_ROBIN)}
     listed = ", ".join(f"{name} {share.value:.0f} %" for name, share in use.items() if share is not None)
     return (
         "An hour of a cloud machine is 480 processor-minutes, a small job has 60 to 120: in the cloud it costs 960 "
@@ -215,9 +218,9 @@ def _gaps(bounds: CaronBounds) -> str:
 
 
 def _alike(runs: CaronRuns) -> str:
-    quantities = ("cost", "execution_time_h", "delay_h")
     alike = sum(
-        all(cells[TIME].is_like(cells[FASTEST], quantity) for quantity in quantities) for cells in runs.figures.values()
+        all(cells[TIME].values(metric) == cells[FASTEST].values(metric) for metric in map(itemgetter, METRICS))
+        for cells in runs.figures.values()
     )
     return (
         "time-saving chooses between the two candidates that a tree returns, fastest-of-all among all; they come to "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from ....core.statistics import Estimate, estimate
 from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
@@ -21,6 +22,7 @@ from .runs import (
     Cell,
     Setting,
     caron_runs,
+    cloud_use_percent,
     n_caron_runs,
 )
 from .trees import TreeRuns, n_tree_runs, tree_runs
@@ -97,17 +99,17 @@ def _figures(runs: CaronRuns) -> Iterator[ComparisonRow]:
     for setting, cells in runs.figures.items():
         for policy in POLICIES:
             for quantity in (*METRICS, *_MORE):
-                yield _row(FIGURES, setting, policy, quantity, cells[policy].mean(quantity))
+                yield _row(FIGURES, setting, policy, quantity, cells[policy].mean(itemgetter(quantity)))
     for setting, cells in runs.figures.items():
         for policy in POLICIES:
             for quantity in _WORK:
-                yield _row(WHERE, setting, policy, quantity, cells[policy].mean(quantity))
+                yield _row(WHERE, setting, policy, quantity, cells[policy].mean(itemgetter(quantity)))
             yield _row(WHERE, setting, policy, "cloud_use_percent", _cloud_use(cells[policy]))
-            yield _row(WHERE, setting, policy, "displaced", cells[policy].mean("displaced"))
+            yield _row(WHERE, setting, policy, "displaced", cells[policy].mean(itemgetter("displaced")))
 
 
 def _cloud_use(cell: Cell) -> Estimate:
-    use = cell.share_percent("cloud_work_h", "cloud_paid_h")
+    use = cloud_use_percent(cell)
     return NOTHING if use is None else use.estimate
 
 
@@ -135,7 +137,7 @@ def _variants(runs: CaronRuns) -> Iterator[ComparisonRow]:
         for policy in THEIRS:
             for name in (policy, *(policy + rules for rules in RULES)):
                 for quantity in (*METRICS, "displaced"):
-                    yield _row(OTHER_RULES, setting, name, quantity, cells[name].mean(quantity))
+                    yield _row(OTHER_RULES, setting, name, quantity, cells[name].mean(itemgetter(quantity)))
                 yield _row(OTHER_RULES, setting, name, "cloud_use_percent", _cloud_use(cells[name]))
 
 
@@ -156,10 +158,10 @@ def _grid(runs: CaronRuns) -> Iterator[ComparisonRow]:
     for setting, cells in runs.grid.items():
         for policy, cell in cells.items():
             for quantity in METRICS:
-                ours = cell.mean(quantity)
+                ours = cell.mean(itemgetter(quantity))
                 yield ComparisonRow(CELLS, setting.kind, grid_name(setting), policy, quantity, None, ours)
                 if policy in THEIRS:
-                    less = cell.less(cells[ROUND_ROBIN], quantity)
+                    less = cell.less(cells[ROUND_ROBIN], itemgetter(quantity))
                     yield ComparisonRow(CELLS, setting.kind, grid_name(setting), policy, f"{quantity}_less", None, less)
 
 

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ....core.processes import each
-from ....core.statistics import Estimate, Statistic, mean_of, ratio_of
+from ....core.statistics import Statistic
 from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, DedicatedCluster, Resource
 from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
@@ -18,6 +19,7 @@ from ....replay.platforms.engine import PlatformReplay
 from ....replay.platforms.outcome import PlatformOutcome
 from ....replay.platforms.policies import platform_policy
 from ...paper import OnDays
+from ...sample import Sample
 
 PAPER = "Caron & de Assuncao"
 PLATFORM = "caron/hybrid"
@@ -175,41 +177,13 @@ def measured(outcome: PlatformOutcome, platform: Platform) -> Values:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The runs of a policy in a setting.
+Cell: TypeAlias = Sample[Values]
+"""The runs of a policy in a setting: what was measured, one for each draw."""
 
-    Attributes
-    ----------
-    runs : tuple of dict
-        What was measured, one for each draw.
-    """
 
-    runs: tuple[Values, ...]
-
-    def values(self, quantity: str) -> list[float]:
-        """A number of each run."""
-        return [run[quantity] for run in self.runs]
-
-    def statistic(self, quantity: str) -> Statistic:
-        """Mean of a number over the runs."""
-        return mean_of(self.values(quantity))
-
-    def mean(self, quantity: str) -> Estimate:
-        """Mean of a number over the runs, with its interval."""
-        return self.statistic(quantity).estimate
-
-    def share_percent(self, part: str, whole: str) -> Statistic | None:
-        """Percentage that the sum of a quantity is of that of another; None if there is none of that."""
-        return ratio_of(self.values(part), self.values(whole), 100.0)
-
-    def is_like(self, other: Cell, quantity: str) -> bool:
-        """Whether a number is the same in every run."""
-        return self.values(quantity) == other.values(quantity)
-
-    def less(self, other: Cell, quantity: str) -> Estimate:
-        """Mean of a number less that of other runs of the same draws."""
-        return (self.statistic(quantity) - other.statistic(quantity)).estimate
+def cloud_use_percent(cell: Cell) -> Statistic | None:
+    """Percentage that is used of what is paid in the cloud; None if nothing is."""
+    return cell.share_percent(itemgetter("cloud_work_h"), itemgetter("cloud_paid_h"))
 
 
 Cells: TypeAlias = dict[Setting, dict[str, Cell]]
@@ -266,7 +240,7 @@ def _cells(
         found[setting] += rows
         on_runs(len(batch), f"{setting.number} {setting.kind} jobs")
     return {
-        setting: {policy: Cell(tuple(row[place] for row in rows)) for place, policy in enumerate(policies)}
+        setting: {policy: Sample(tuple(row[place] for row in rows)) for place, policy in enumerate(policies)}
         for setting, rows in found.items()
     }
 

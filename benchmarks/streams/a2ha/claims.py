@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....core.statistics import Estimate, mean_of, ratio_of
+from ....core.statistics import Estimate, mean_of
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from ...paper import NOTHING, exactly
 from .long_claims import long_claims
@@ -132,7 +132,7 @@ def _more_increase(runs: A2haRuns, quantity: str, words: str) -> Claim:
     decide = is_below if quantity == "wall_h" else is_above
     for job in _TWO:
         for name, high, low in _steps(runs, job):
-            less = (high.statistic(metric) - low.statistic(metric)).estimate
+            less = high.less(low, metric)
             found.append((f"{name} = {show(less, 3)}", decide(less)))
     ours = [
         f"{job} " + ", ".join(show(runs.sweep[job][0.0, increase].mean(metric), 2) for increase in RATIOS[1:])
@@ -177,7 +177,7 @@ def _no_difference(runs: A2haRuns) -> Claim:
     for quantity in ("wall_h", "hosts"):
         metric = METRICS[quantity]
         for ratios, cell in cells.items():
-            more = (cell.statistic(metric) - base.statistic(metric)).estimate
+            more = cell.less(base, metric)
             found.append((f"{WORDS[quantity]}, {_name(ratios)}: {show(more, 2)}", _contains_0(more)))
         means = [cell.statistic(metric).value for cell in cells.values()]
         ours.append(f"{WORDS[quantity]}: from {min(means):.2f} to {max(means):.2f}, {base.statistic(metric).value:.2f}")
@@ -278,8 +278,7 @@ def _range(runs: A2haRuns, job: str, style: str) -> str:
 def _more_hosts(runs: A2haRuns) -> Claim:
     found: list[_Found] = []
     for job in _TWO:
-        mine, its = (runs.short(job, style).statistic(METRICS["hosts"]) for style in ("aggressive", "conservative"))
-        more = (mine - its).estimate
+        more = runs.short(job, "aggressive").less(runs.short(job, "conservative"), METRICS["hosts"])
         found.append((f"{job}: aggressive - conservative = {show(more, 2)}", is_above(more)))
     return judged(PAPER, "the aggressive style creates more hosts", found, "; ".join(text for text, _ in found))
 
@@ -333,7 +332,7 @@ def _continued(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) -
     found: list[_Found] = []
     for style in STYLES:
         cell = runs.short(job, style)
-        share = ratio_of([run.continued_hosts for run in cell.runs], [run.paid_units for run in cell.runs], 100.0)
+        share = cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"])
         estimate = NOTHING if share is None else share.estimate
         verdict = is_within(estimate, percent - ABOUT_POINTS, percent + ABOUT_POINTS)
         found.append((f"{style} {show(estimate, 1)} %", verdict))

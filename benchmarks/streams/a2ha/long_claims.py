@@ -99,7 +99,7 @@ def _initial_hosts(figures: A2haFigures, runs: A2haRuns) -> Claim:
             assert fewer.initial_hosts is not None
             mine, its = (runs.long[style, initial] for initial in (more.initial_hosts, fewer.initial_hosts))
             for quantity in ("wall_h", "payment_h"):
-                less = (mine.statistic(METRICS[quantity]) - its.statistic(METRICS[quantity])).estimate
+                less = mine.less(its, METRICS[quantity])
                 text = f"{style}, {more.initial_hosts} - {fewer.initial_hosts}: {WORDS[quantity]} {show(less, 2)}"
                 found.append((text, is_below(less) if quantity == "wall_h" else is_above(less)))
     return judged(

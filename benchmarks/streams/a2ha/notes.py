@@ -126,10 +126,9 @@ def _interrupted(figures: A2haFigures, runs: A2haRuns) -> str:
     printed = {job: 60 * figures.job(job).wasted_min / figures.job(job).interrupted_tasks for job in SHORT_JOBS}
     ours = {}
     for job in SHORT_JOBS:
-        tasks, wasted_s = (
-            [metric(run) for run in runs.short(job, "conservative").runs] for metric in (_tasks, _wasted_s)
-        )
-        ours[job] = sum(wasted_s) / max(sum(tasks), 1)
+        cell = runs.short(job, "conservative")
+        tasks, wasted_s = (sum(cell.values(metric)) for metric in (_tasks, _wasted_s))
+        ours[job] = wasted_s / max(tasks, 1)
     listed = "; ".join(
         f"{job} {printed[job]:.0f} printed, {ours[job]:.0f} ours, {figures.job(job).mean_s:.0f} the mean task"
         for job in SHORT_JOBS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ....core.statistics import Estimate, Statistic, estimate, mean_of, ratio_of, sd_of
+from ....core.statistics import Estimate, Statistic, estimate, mean_of, sd_of
 from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
 from .claims import a2ha_claims
 from .notes import a2ha_notes
@@ -117,7 +117,6 @@ def _table_1(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
         printed = figures.job(job)
         for style in STYLES:
             cell = runs.short(job, style)
-            continued, charged = ([metric(run) for run in cell.runs] for metric in (_continued, METRICS["payment_h"]))
             values = {
                 "charged_h": (printed.charged_h, cell.mean(METRICS["payment_h"])),
                 "interrupted_tasks": (printed.interrupted_tasks, cell.mean(lambda run: run.interrupted_tasks)),
@@ -125,7 +124,7 @@ def _table_1(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
                 "continued_hosts": (printed.continued_hosts, cell.mean(_continued)),
                 "continued_percent": (
                     100 * printed.continued_hosts / printed.charged_h,
-                    _maybe(ratio_of(continued, charged, 100.0)),
+                    _maybe(cell.share_percent(_continued, METRICS["payment_h"])),
                 ),
             }
             for quantity, (number, ours) in values.items():
@@ -152,7 +151,7 @@ def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
         for cells, boot in ((runs.long, BOOTING), (runs.long_at_once, AT_ONCE)):
             for (style, initial), cell in cells.items():
                 if initial == case.initial_hosts:
-                    values = {quantity: [METRICS[quantity](run) for run in cell.runs] for quantity in LONG_QUANTITIES}
+                    values = {quantity: cell.values(METRICS[quantity]) for quantity in LONG_QUANTITIES}
                     yield from _measured(case, f"{style}, {boot}", values)
 
 

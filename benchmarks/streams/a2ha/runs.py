@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
 from ....core.processes import each
-from ....core.statistics import Estimate, Statistic, mean_of, sd_of
+from ....core.statistics import Statistic, sd_of
 from ....instances.streams.draws import SampledJobs, draws
 from ....instances.streams.stream import Stream
 from ....instances.streams.stream_files import library_stream
@@ -22,6 +22,7 @@ from ....replay.streams.state import StreamState
 from ....replay.streams.vm import StreamVm
 from ....solvers.streams.paid_units import least_makespan_within, least_units_by
 from ...paper import OnDays
+from ...sample import Sample
 
 SHORT_JOBS = ("image", "synthetic", "test-suite")
 LONG_JOB = "long"
@@ -151,22 +152,12 @@ WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "pay
 
 
 @dataclass(frozen=True)
-class A2haCell:
+class A2haCell(Sample[A2haRun]):
     """A job under the heuristic with some settings: a run for each ordering."""
-
-    runs: tuple[A2haRun, ...]
-
-    def statistic(self, metric: Metric) -> Statistic:
-        """Mean of a number over the orderings."""
-        return mean_of([metric(run) for run in self.runs])
-
-    def mean(self, metric: Metric) -> Estimate:
-        """Mean of a number over the orderings, with its interval."""
-        return self.statistic(metric).estimate
 
     def sd(self, metric: Metric) -> Statistic | None:
         """Standard deviation of a number over the orderings; None of a single one."""
-        return sd_of([metric(run) for run in self.runs])
+        return sd_of(self.values(metric))
 
     @cached_property
     def by_hosts(self) -> dict[int, list[A2haRun]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ....core.statistics import Estimate, ratio_of
+from ....core.statistics import Estimate
 from ....replay.streams.outcome import StreamOutcome
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from .printed import Quantity, ThaiFigures
@@ -194,7 +194,7 @@ def _mixed(runs: ThaiRuns) -> Claim:
 
 
 def _xlarge_blocks(runs: ThaiRuns) -> Claim:
-    blocks = {policy: [run.blocks[_XLARGE] for run in runs.approaches[policy].outcomes] for policy in (KNOWN, UNKNOWN)}
+    blocks = {policy: [run.blocks[_XLARGE] for run in runs.approaches[policy].runs] for policy in (KNOWN, UNKNOWN)}
     none = sum(number > 0 for number in blocks[KNOWN])
     some = runs.approaches[UNKNOWN].mean(lambda run: run.blocks[_XLARGE])
     n_runs = len(blocks[KNOWN])
@@ -230,8 +230,7 @@ def _lateness(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
 
 
 def _no_idle(runs: ThaiRuns) -> Claim:
-    outcomes = runs.approaches["xlarge.2"].outcomes
-    share = ratio_of([run.idle_s for run in outcomes], [run.idle_s + run.busy_s for run in outcomes], 100.0)
+    share = runs.approaches["xlarge.2"].share_percent(lambda run: run.idle_s, lambda run: run.idle_s + run.busy_s)
     estimate = Estimate(0, None, None) if share is None else share.estimate
     return judged(
         PAPER,

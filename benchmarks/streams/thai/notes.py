@@ -58,7 +58,7 @@ def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> str:
     assert vms is not None
     ours = runs.approaches["large.4"]
     mean = ours.statistic(lambda run: sum(run.blocks.values())).value
-    together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.outcomes)
+    together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.runs)
     retained = "; ours all end with the last task" if together else ""
     return (
         "A fixed setting pays whole blocks, so a last task shortly before or after the end of a block makes a jump. "
@@ -103,7 +103,7 @@ def _existing_vms(runs: ThaiRuns) -> str:
 
 def _few_runs(figures: ThaiFigures, runs: ThaiRuns) -> str:
     totals = [round(figures.approach(policy).late_tasks * figures.runs) for policy in (KNOWN, UNKNOWN)]
-    pairs = zip(runs.approaches[UNKNOWN].outcomes, runs.approaches[KNOWN].outcomes, strict=True)
+    pairs = zip(runs.approaches[UNKNOWN].runs, runs.approaches[KNOWN].runs, strict=True)
     differences = [late_tasks(mine) - late_tasks(other) for mine, other in pairs]
     text = (
         f"The printed numbers are means of {figures.runs} runs: {totals[0]} late tasks of known and {totals[1]} of "

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ....core.processes import each
-from ....core.statistics import Estimate, Statistic, mean_of, quotient
+from ....core.statistics import Estimate, Statistic, quotient
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream import Stream
 from ....instances.streams.stream_files import library_stream
@@ -17,6 +17,7 @@ from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
 from ....replay.streams.policies.unknown import Sampling, Unknown
 from ....replay.streams.runs import replay_stream
 from ...paper import NOTHING, OnDays
+from ...sample import Sample
 from .printed import Quantity, RatioUnit, ThaiFigures
 
 STREAM = "thai/table2"
@@ -53,28 +54,19 @@ class ThaiOptions:
         return {"runs": self.runs, "seed": self.seed}
 
 
-@dataclass(frozen=True, slots=True)
-class Approach:
+@dataclass(frozen=True)
+class Approach(Sample[StreamOutcome]):
     """The runs of a policy.
 
     Attributes
     ----------
+    runs : tuple of StreamOutcome
+        One for each draw.
     policy : str
         The policy.
-    outcomes : tuple of StreamOutcome
-        One for each draw.
     """
 
     policy: str
-    outcomes: tuple[StreamOutcome, ...]
-
-    def statistic(self, metric: Callable[[StreamOutcome], float]) -> Statistic:
-        """Mean of a number over the runs."""
-        return mean_of([metric(run) for run in self.outcomes])
-
-    def mean(self, metric: Callable[[StreamOutcome], float]) -> Estimate:
-        """Mean of a number over the runs, with its interval."""
-        return self.statistic(metric).estimate
 
     def number(self, quantity: Quantity) -> Statistic | None:
         """A quantity of Table 3 or Fig. 3; no violation cost if no task is in time."""
@@ -86,7 +78,7 @@ class Approach:
     def violation_cost(self) -> Statistic | None:
         """Violation cost of the mean cost and the mean number of late tasks (eq. 7 and 8); None if none is in time."""
         cost, late = self.statistic(cost_usd), self.statistic(late_tasks)
-        n_tasks = self.outcomes[0].n_tasks
+        n_tasks = self.runs[0].n_tasks
         value = violation_cost_usd(cost.value, late.value, n_tasks)
         if value is None:
             return None
@@ -139,7 +131,7 @@ class ThaiRuns:
 
     def less(self, policy: str, other: str, metric: Callable[[StreamOutcome], float]) -> Estimate:
         """Mean of a policy less that of another, run by run."""
-        return (self.approaches[policy].statistic(metric) - self.approaches[other].statistic(metric)).estimate
+        return self.approaches[policy].less(self.approaches[other], metric)
 
     def difference(self, policy: str, against: str, quantity: Quantity, times: int = 1) -> Estimate:
         """Mean of a policy less so many times that of another."""
@@ -195,7 +187,7 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
     if found.interrupted:
         raise KeyboardInterrupt
     pairs = zip(found.policies, found.outcomes, strict=True)
-    every = {policy: Approach(policy, outcomes) for policy, outcomes in pairs}
+    every = {policy: Approach(outcomes, policy) for policy, outcomes in pairs}
     approaches = {policy: every[policy] for policy in figures.policies}
     variants = {policy: every[policy] for policy in VARIANTS}
     sweep = {fraction: _sampled(stream, fraction, options, on_runs) for fraction in SAMPLING_FRACTIONS}
@@ -216,7 +208,7 @@ def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnD
         done += rows
         on_runs(len(rows), sampling_name(fraction))
     outcomes, excluded, errors = zip(*done, strict=True)
-    return SampledRuns(Approach(UNKNOWN, outcomes), excluded, errors)
+    return SampledRuns(Approach(outcomes, UNKNOWN), excluded, errors)
 
 
 def _batch(stream: Stream, fraction: float, seeds: Sequence[int]) -> list[tuple[StreamOutcome, int, float | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -272,7 +273,7 @@ def test_what_is_equal_in_every_draw_is_not_judged() -> None:
 def test_differences_are_taken_draw_by_draw() -> None:
     one = Cell(({"cost": 1.0}, {"cost": 101.0}))
     other = Cell(({"cost": 2.0}, {"cost": 102.0}))
-    less = one.less(other, "cost")
+    less = one.less(other, itemgetter("cost"))
     assert (less.mean, less.half_width) == (-1.0, 0.0)
 
 

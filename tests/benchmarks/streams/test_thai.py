@@ -144,7 +144,7 @@ def outcome(**changes: Any) -> StreamOutcome:
 def approach(policy: str, **changes: Sequence[Any]) -> Approach:
     """Runs that differ in some fields."""
     rows = zip(*changes.values(), strict=True)
-    return Approach(policy, tuple(outcome(policy=policy, **dict(zip(changes, row, strict=True))) for row in rows))
+    return Approach(tuple(outcome(policy=policy, **dict(zip(changes, row, strict=True))) for row in rows), policy)
 
 
 def test_the_violation_cost_is_of_the_means_and_late_tasks_make_its_interval() -> None:
@@ -226,8 +226,8 @@ def test_a_statement_does_not_hold_where_numbers_are_against_it(
     policy: str, changes: dict[str, Any], against: list[str]
 ) -> None:
     approaches = runs_as_the_paper_says()
-    changed = tuple(dataclasses.replace(run, **changes) for run in approaches[policy].outcomes)
-    claims = judge({**approaches, policy: Approach(policy, changed)})
+    changed = tuple(dataclasses.replace(run, **changes) for run in approaches[policy].runs)
+    claims = judge({**approaches, policy: Approach(changed, policy)})
     failed = [claim for claim in claims if claim.verdict == "does not hold"]
     assert len(failed) == len(against)
     for claim, start in zip(failed, against, strict=True):
@@ -240,8 +240,8 @@ def test_noise_leaves_a_statement_undecided_unless_it_is_the_same_in_both() -> N
     noise = (-3.0, 3.0, 0.0, -2.0, 2.0)
 
     def noisy(policy: str, sign: int) -> Approach:
-        pairs = zip(approaches[policy].outcomes, noise, strict=True)
-        return Approach(policy, tuple(dataclasses.replace(run, cost_usd=run.cost_usd + sign * x) for run, x in pairs))
+        pairs = zip(approaches[policy].runs, noise, strict=True)
+        return Approach(tuple(dataclasses.replace(run, cost_usd=run.cost_usd + sign * x) for run, x in pairs), policy)
 
     def verdict(found: dict[str, Approach]) -> str:
         [claim] = [claim for claim in judge(found) if claim.statement == "the cost of unknown is above that of known"]
