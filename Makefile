@@ -31,7 +31,7 @@ types: $(BIN)/pytest ## mypy --strict alone
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/types
 
 generated: $(BIN)/pytest ## write the schemas, the library and the figures of the docs anew
-	$(BIN)/python -m spotbag.benchmarks.generated
+	$(BIN)/python -m spotbag.generated
 
 ci: ## everything that must hold before a change lands, in a fresh clone and environment
 	.ci/run

@@ -124,6 +124,7 @@ def _time_indexed() -> Loaded:
 
     return TimeIndexedOptions, time_indexed
 
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (

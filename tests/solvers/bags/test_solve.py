@@ -9,6 +9,7 @@ import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.heuristics.bags.greedy import GreedyOptions
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.method import HeuristicOutcome

@@ -1,6 +1,6 @@
 """Files that commands write: schemas, library, figures of the docs; written anew, or compared.
 
-``python -m spotbag.benchmarks.generated`` writes all of them in a checkout; with ``--check`` it writes nothing, names
+``python -m spotbag.generated`` writes all of them in a checkout; with ``--check`` it writes nothing, names
 those that are stale, and ends with 1 if there are any.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.errors import SpotbagError
+from .core.errors import SpotbagError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def schemas() -> Mapping[str, str]:
     """Text of the JSON Schema of each format, by its path in a checkout."""
-    from ..instances.bags.timeline import TimelineDocument
-    from ..instances.instance import Instance
-    from ..instances.platforms.platform import Platform
-    from ..instances.streams.stream import Stream
-    from ..schedules.documents import ScheduleDocument
+    from .instances.bags.timeline import TimelineDocument
+    from .instances.instance import Instance
+    from .instances.platforms.platform import Platform
+    from .instances.streams.stream import Stream
+    from .schedules.documents import ScheduleDocument
 
     models: dict[str, type[BaseModel]] = {
         "instances/instance.schema.json": Instance,
@@ -43,7 +43,7 @@ def schemas() -> Mapping[str, str]:
 
 def library() -> Mapping[str, str]:
     """Text of each file of the library that a generator makes, by its path in a checkout."""
-    from ..instances.data.generate import main
+    from .instances.data.generate import main
 
     with tempfile.TemporaryDirectory() as folder:
         main(folder)
@@ -67,7 +67,7 @@ _CONSOLE = re.compile(r"(?<=^```console\n)\$ spotbag (.*)\n[^`]*(?=^```$)", re.M
 
 def _rerun(block: re.Match[str]) -> str:
     """Return a command and what it prints now."""
-    from ..cli import main
+    from .cli import main
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
