@@ -123,6 +123,13 @@ class TestDedicatedCluster:
         cluster.accept(job(0, 8, priority=1, deadline_s=240), (), 0)
         assert only(cluster.candidates(job(1, 8), 0)).displaced == ()
 
+    def test_an_end_at_its_deadline_displaces_no_job_where_another_is_displaced(self) -> None:
+        cluster = dedicated()
+        cluster.accept(job(0, 8, priority=2, deadline_s=240), (), 0)
+        cluster.accept(job(1, 4, priority=1, deadline_s=240), (), 0)
+        # 8, then 8 are the 16 processor-minutes to both deadlines, so job 0 stays; the 4 behind it would be late
+        assert only(cluster.candidates(job(2, 8), 0)).displaced == (1,)
+
     def test_as_much_work_as_the_job_has_is_too_much_to_be_displaced(self) -> None:
         cluster = dedicated()
         cluster.accept(job(0, 8, priority=1, deadline_s=150), (), 0)
