@@ -402,6 +402,72 @@ def test_burstable_vms_end_with_the_last_spot_vm_that_could_need_them() -> None:
     assert moments(records, "terminate", vm="b-on-demand-1") == [20]
 
 
+@pytest.mark.parametrize(("others_s", "kind"), [(20, "idle"), (100, "busy")])
+def test_a_task_is_migrated_to_a_spot_vm_before_a_cheaper_on_demand_vm(others_s: int, kind: str) -> None:
+    """At 50 s, b and c both have nothing left since 20 s, or both work to 100 s; the market counts before the price."""
+    types = [
+        vm_type("a", on_demand=0),
+        vm_type("b", on_demand=0),
+        vm_type("c", spot=0, on_demand_usd_per_s=SPOT_USD_PER_S / 2),
+    ]
+    instance = bag({"t": {"a": 100, "b": 100, "c": 100}, "u": {"b": others_s}, "v": {"c": others_s}}, types)
+    places = {"t": (0, 0, 0), "u": (1, 0, 0), "v": (2, 0, 0)}
+    schedule = plan(instance, ["a spot", "b spot", "c on-demand"], places)
+    _, records = live(schedule, "burst-hads", day(a=[50]))
+    assert moments(records, "migrate", task="t", to="b-spot-1", kind=kind) == [50]
+
+
+def test_a_task_is_migrated_to_an_idle_vm_before_a_busy_spot_vm() -> None:
+    """At 50 s, c has nothing left since 20 s, b works to 100 s: whether a VM is idle counts before the market."""
+    types = [vm_type("a", on_demand=0), vm_type("b", on_demand=0), vm_type("c", spot=0)]
+    instance = bag({"t": {"a": 100, "b": 100, "c": 100}, "u": {"b": 100}, "v": {"c": 20}}, types)
+    places = {"t": (0, 0, 0), "u": (1, 0, 0), "v": (2, 0, 0)}
+    schedule = plan(instance, ["a spot", "b spot", "c on-demand"], places)
+    _, records = live(schedule, "burst-hads", day(a=[50]))
+    assert moments(records, "migrate", task="t", to="c-on-demand-1", kind="idle") == [50]
+
+
+def test_a_vm_that_is_new_in_a_migration_comes_after_busy_spot_vms() -> None:
+    """t cannot run on b, and gets a new VM of type c; s could run there, too, but b comes first."""
+    types = [vm_type("a", vcpus=2, on_demand=0), vm_type("b", on_demand=0), vm_type("c", spot=0)]
+    instance = bag({"t": {"a": 100, "c": 100}, "s": {"a": 90, "b": 90, "c": 90}, "u": {"b": 100}}, types)
+    places = {"t": (0, 0, 0), "s": (0, 1, 0), "u": (1, 0, 0)}
+    _, records = live(plan(instance, ["a spot", "b spot"], places), "burst-hads", day(a=[50]))
+    assert moments(records, "migrate", task="t", to="c-on-demand-1", kind="new") == [50]
+    assert moments(records, "migrate", task="s", to="b-spot-1", kind="busy") == [50]
+
+
+def test_the_trigger_counts_on_an_idle_vm_before_a_cheaper_busy_one() -> None:
+    """At 50 s, b has nothing left and would end the 100 s of t at 150 s; c, at half the price, works to 130 s.
+
+    Counting on b, the trigger is 400 - (100 + 10) = 290 s; on c, where t would end at 230 s, 400 - (180 + 10) = 210 s.
+    """
+    types = [
+        vm_type("a", on_demand=0),
+        vm_type("b", spot=0),
+        vm_type("c", spot=0, on_demand_usd_per_s=ON_DEMAND_USD_PER_S / 2),
+    ]
+    instance = bag({"t": {"a": 100, "b": 100, "c": 100}, "u": {"b": 20}, "v": {"c": 130}}, types)
+    places = {"t": (0, 0, 0), "u": (1, 0, 0), "v": (2, 0, 0)}
+    schedule = plan(instance, ["a spot", "b on-demand", "c on-demand"], places)
+    _, records = live(schedule, "hads", day(a=[50]))
+    assert moments(records, "trigger-set", at_s=290) == [50]
+
+
+@pytest.mark.parametrize(("moment", "name"), [(290, "c-on-demand-1"), (291, "d-on-demand-1")])
+def test_a_new_vm_may_end_a_task_at_the_deadline_and_no_later(moment: int, name: str) -> None:
+    """On c, which is cheaper, t ends 10 + 100 s later: at 290 s that is the deadline of 400 s. On d it takes 50 s."""
+    types = [
+        vm_type("a", on_demand=0),
+        vm_type("c", spot=0),
+        vm_type("d", spot=0, on_demand_usd_per_s=2 * ON_DEMAND_USD_PER_S),
+    ]
+    instance = bag({"t": {"a": 300, "c": 100, "d": 50}}, types)
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 0)}), "burst-hads", day(a=[moment]))
+    assert moments(records, "start", vm=name) == [moment + 10]
+    assert outcome.meets_deadline
+
+
 def test_a_recovery_counts_again_when_the_task_is_interrupted_before_its_next_checkpoint() -> None:
     """50 s are saved on a; on b, 10 s later, none more: t goes on from the same checkpoint a second time."""
     types = [vm_type("a"), vm_type("b")]
