@@ -22,6 +22,11 @@ from ..findings import Violation
 _NOISE = Fraction(1, 10**12)
 _CREDIT_TOLERANCE = 1e-6
 _CLAIM_TOLERANCE = 1e-6
+"""By how much a claim may differ from what is found, relative to that.
+
+A number that is written with seven significant digits differs by up to 5e-7 of itself. A floating-point sum of ten
+million costs, none of which is negative, differs by far less: 1e7 * 2^-53, about 1e-9.
+"""
 
 
 RULES = {
@@ -229,8 +234,10 @@ class _Checker:
             yield Violation("claim", placed.id, stated, "s", message)
             return
         interval = (rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb) / rules.overhead_fraction
-        if abs(stated - interval) > _CLAIM_TOLERANCE * max(1.0, interval):
-            message = f"the plan gives task {placed.id!r} a checkpoint interval of {stated:g} s, it is {interval:g} s"
+        if not _agree(stated, interval):
+            message = (
+                f"the plan gives task {placed.id!r} a checkpoint interval of {stated:.9g} s, it is {interval:.9g} s"
+            )
             yield Violation("claim", placed.id, abs(stated - interval), "s", message)
 
     def _duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
@@ -347,17 +354,14 @@ class _Checker:
         stated = document.cost_weight, document.cost_scale_usd, document.makespan_scale_s
         own = [mine if said is None else said for said, mine in zip(stated, self.weight_and_scales, strict=True)]
         objective = _weighted(cost_usd, makespan_s, *own)
-        for name, claimed, found, unit in (
-            ("cost_usd", document.cost_usd, cost_usd, "USD"),
-            ("makespan_s", document.makespan_s, makespan_s, "s"),
-            ("objective", document.objective, objective, ""),
+        for name, claimed, found, unit, tolerance in (
+            ("cost_usd", document.cost_usd, cost_usd, "USD", _CLAIM_TOLERANCE),
+            ("makespan_s", document.makespan_s, makespan_s, "s", 0.0),
+            ("objective", document.objective, objective, "", _CLAIM_TOLERANCE),
         ):
-            if claimed is None:
-                continue
-            off = abs(claimed - found)
-            if not off <= _CLAIM_TOLERANCE * max(1.0, abs(found)):
-                message = f"the plan says {name} {claimed:g}, it comes to {found:g}"
-                yield Violation("claim", name, off, unit, message)
+            if claimed is not None and not _agree(claimed, found, tolerance):
+                message = f"the plan says {name} {claimed:.9g}, it comes to {found:.9g}"
+                yield Violation("claim", name, abs(claimed - found), unit, message)
 
     def _notes(self) -> Iterator[str]:
         document, instance = self.document, self.instance
@@ -376,8 +380,12 @@ class _Checker:
             names = "cost_weight", "cost_scale_usd", "makespan_scale_s"
             for name, own in zip(names, self.weight_and_scales, strict=True):
                 stated = getattr(document, name)
-                if stated is not None and abs(stated - own) > _CLAIM_TOLERANCE * max(abs(own), 1e-12):
+                if stated is not None and not _agree(stated, own):
                     yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
+
+
+def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:
+    return abs(claimed - found) <= tolerance * abs(found)
 
 
 def _weighted(cost_usd: float, makespan_s: int, weight: float, cost_scale: float, makespan_scale: float) -> float:

@@ -110,6 +110,37 @@ def test_claims_are_compared() -> None:
     assert len(messages) == 3
 
 
+@pytest.mark.parametrize("price_usd_per_hour", [3.6e-6, 3.6, 3.6e5])
+def test_a_claim_may_be_off_by_a_millionth_of_what_the_plan_comes_to(price_usd_per_hour: float) -> None:
+    """30 s at 3.6e-6 $/h come to 3e-8 $, at 3.6e5 $/h to 3,000 $; the objective is that cost on a scale of 1 $."""
+    offer = {"price_usd_per_hour": price_usd_per_hour, "limit": 1}
+    vm_types = [{"name": "a", "vcpus": 2, "memory_mb": 1024, "offers": {"spot": offer}}]
+    instance = two_core_instance(vm_types=vm_types, objective={"cost_weight": 1.0, "cost_scale_usd": 1.0})
+    usd = price_usd_per_hour / 3600 * 30
+    for factor in (1 - 9e-7, 1 + 9e-7):
+        assert broken_rules(instance, one_vm_plan(instance, GOOD, cost_usd=usd * factor, objective=usd * factor)) == {}
+    for factor in (0.0, 0.9, 1 - 2e-6, 1 + 2e-6, 1.1):
+        wrong = {"claim": pytest.approx(abs(factor - 1) * usd, rel=1e-6)}
+        assert broken_rules(instance, one_vm_plan(instance, GOOD, cost_usd=usd * factor)) == wrong
+        assert broken_rules(instance, one_vm_plan(instance, GOOD, objective=usd * factor)) == wrong
+
+
+def test_a_claim_that_is_off_in_the_seventh_digit_is_written_with_it() -> None:
+    instance = two_core_instance()
+    [violation] = check(instance, one_vm_plan(instance, GOOD, cost_usd=0.03000004)).violations
+    assert violation.message == "the plan says cost_usd 0.03000004, it comes to 0.03"
+
+
+def test_a_makespan_is_claimed_to_the_second() -> None:
+    """A second is less than a millionth of 2,000,000 s, and wrong all the same."""
+    seconds = 2_000_000
+    tasks = [{"id": "x", "memory_mb": 1, "runtime_s": {"a": seconds}}]
+    instance = two_core_instance(deadline_s=seconds, d_spot_s=seconds, tasks=tasks)
+    long = [("x", 0, 0, seconds)]
+    assert broken_rules(instance, one_vm_plan(instance, long, makespan_s=seconds)) == {}
+    assert broken_rules(instance, one_vm_plan(instance, long, makespan_s=seconds - 1)) == {"claim": 1}
+
+
 def test_what_a_plan_was_made_for_is_noted() -> None:
     plan = one_vm_plan(two_core_instance(), GOOD, deadline_s=60, d_spot_s=45)
     notes = check(two_core_instance(name="another"), plan).notes
@@ -279,3 +310,7 @@ def test_checkpoint_intervals_are_claims() -> None:
     assert broken_rules(instance, with_interval(30.0)) == {}
     assert broken_rules(instance, with_interval(31.0)) == {"claim": pytest.approx(1)}
     assert broken_rules(two_core_instance(), with_interval(30.0)) == {"claim": 30}
+    for dump_s, interval_s in ((3, 30), (0.03, 0.3)):
+        instance = two_core_instance(checkpoint=rules | {"dump_base_s": dump_s})
+        assert "claim" not in broken_rules(instance, with_interval(interval_s * (1 + 9e-7)))
+        assert broken_rules(instance, with_interval(interval_s * (1 + 2e-6)))["claim"] < 1e-4
