@@ -138,6 +138,55 @@ def test_relaxing_never_goes_beyond_the_deadline_and_is_traced() -> None:
     assert best == sorted(best, reverse=True)
 
 
+def test_d_spot_is_relaxed_once_more_iterations_than_max_failed_have_found_nothing_better() -> None:
+    """One task and one VM: no plan is better than the first, and as good is not better.
+
+    Iterations 0 to 3 are 3 after the best one at most. Then D_spot is 40 + 0.25 * 40 = 50 s, 50 + int(12.5) = 62 s.
+    """
+    offer = {"spot": {"price_usd_per_hour": 1, "limit": 1}}
+    instance = burst_instance(
+        vm_types=[{"name": "s", "vcpus": 1, "memory_mb": 100, "gflops": 1, "offers": offer}],
+        tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"s": 10}}],
+    )
+    outcome = iterated_local_search(instance, IlsOptions(max_failed=3, max_iteration=6), Run())
+    assert [point.d_spot_s for point in outcome.trace] == [40, 40, 40, 40, 50, 62]
+
+
+@pytest.mark.parametrize(("d_spot_s", "apart"), [(40, True), (59, True), (60, False)])
+def test_the_best_plan_under_the_true_d_spot_is_kept_beside_the_best_relaxed_one(d_spot_s: int, apart: bool) -> None:
+    """Two tasks of 30 s; a VM of type s costs 1 $/h, one of type t 2 $/h.
+
+    Both on s end at 60 s, for 60 / 3600 $, which D_spot allows once it is relaxed by half. If D_spot itself is less
+    than 60 s, they are in time only apart, for (30 + 2 * 30) / 3600 $.
+    """
+    types = [
+        {
+            "name": name,
+            "vcpus": 1,
+            "memory_mb": 100,
+            "gflops": 1,
+            "offers": {"spot": {"price_usd_per_hour": price, "limit": 1}},
+        }
+        for name, price in (("s", 1), ("t", 2))
+    ]
+    instance = burst_instance(
+        vm_types=types,
+        tasks=[{"id": "x", "memory_mb": 1, "runtime_s": {"s": 30, "t": 30}, "count": 2}],
+        d_spot_s=d_spot_s,
+        objective={"cost_weight": 1.0, "cost_scale_usd": 1.0},
+    )
+    initial = solve(instance.replace(d_spot_s=40), "lpt").schedule
+    assert initial is not None
+    search = LocalSearch(instance, initial, IlsOptions(relax_rate=0.5), Run())
+    assert search.true_best == pytest.approx(90 / 3600)
+    search.relax_d_spot()
+    search.local_search()
+    assert search.current == pytest.approx(60 / 3600)
+    assert search.task_vm[0] == search.task_vm[1]
+    assert search.true_best == pytest.approx((90 if apart else 60) / 3600)
+    assert (search.true_task_vm[0] != search.true_task_vm[1]) == apart
+
+
 def test_without_relaxing_the_plan_keeps_d_spot_at_every_burst_rate() -> None:
     instance = with_d_spot(library_instance("burst-hads/J80"))
     for rate in (0.0, 0.2, 1.0):
