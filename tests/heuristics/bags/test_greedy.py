@@ -97,6 +97,16 @@ def test_memory_delays_and_parts_tasks() -> None:
     assert schedule.vm_ids == ("b-spot-1",)
 
 
+def test_a_task_that_memory_delays_ends_strictly_before_the_limit_too() -> None:
+    # Two cores, but memory for one task: a core is free at 0, and still the third task would end at 20 + 10, the limit.
+    tasks = [{"id": "t", "memory_mb": 600, "runtime_s": {"b": 10}, "count": 3}]
+    types = [vm_type("b", 2, 40, 0.2, 0.9)]
+    assert plan(instance(1, tasks=tasks, vm_types=types, d_spot_s=31)).vm_ids == ("b-spot-1",)
+    schedule = plan(instance(1, tasks=tasks, vm_types=types, d_spot_s=30))
+    assert schedule.vm_ids == ("b-spot-1", "b-spot-2")
+    assert schedule.task_start_s.tolist() == [0, 10, 0]
+
+
 def test_the_overhead_of_the_paper_is_tested_but_not_taken() -> None:
     rules = {"overhead_fraction": 0.1, "dump_base_s": 1}  # an interval of 10 s: no checkpoint in a task of 10 s
     assert plan(instance(3, checkpoint=rules)).vm_ids == ("b-spot-1",)
