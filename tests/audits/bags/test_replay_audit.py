@@ -332,6 +332,37 @@ def test_a_hibernated_vm_runs_nothing() -> None:
     assert rules["run-time"] == 180
 
 
+def set_trigger(trace: Trace, after: dict[str, Any], at_s: int) -> None:
+    """Let VM a set its migration trigger right after an event."""
+    entry = {"record": "event", "t": after["t"], "event": "trigger-set", "vm": "a", "at_s": at_s}
+    trace.events.insert(trace.events.index(after) + 1, entry)
+
+
+@pytest.mark.parametrize(("at_s", "missed_s"), [(160, 0), (159, 1), (100, 60)])
+def test_a_trigger_that_passes_before_the_vm_resumes_is_missed(at_s: int, missed_s: int) -> None:
+    """VM a hibernates from 100 to 160 s; a resume comes before a trigger of the same second."""
+    trace = hibernated_and_resumed()
+    set_trigger(trace, event(trace, "hibernate"), at_s)
+    assert found(trace) == ({"trigger": missed_s} if missed_s else {})
+
+
+@pytest.mark.parametrize(("at_s", "missed_s"), [(445, 0), (444, 1), (385, 60)])
+def test_a_trigger_that_passes_before_it_is_set_anew_is_missed(at_s: int, missed_s: int) -> None:
+    """After its trigger at 145 s, VM a sets another one, and sets it anew when VM b has nothing left, at 445 s."""
+    trace = stranded()
+    set_trigger(trace, event(trace, "stranded"), at_s)
+    set_trigger(trace, event(trace, "finish"), 510)
+    assert found(trace) == ({"trigger": missed_s} if missed_s else {})
+
+
+@pytest.mark.parametrize(("at_s", "missed_s"), [(510, 0), (509, 1), (450, 60)])
+def test_a_trigger_that_passes_before_the_vm_is_terminated_is_missed(at_s: int, missed_s: int) -> None:
+    """After its trigger at 145 s, VM a sets another one, and is hibernated until the end, at 510 s."""
+    trace = stranded()
+    set_trigger(trace, event(trace, "stranded"), at_s)
+    assert found(trace) == ({"trigger": missed_s} if missed_s else {})
+
+
 def test_a_finish_at_the_instant_of_a_hibernation_counts() -> None:
     trace = hibernated_and_resumed()
     trace.run["timeline"]["events"] = [{"time_s": 280, "type": "two", "event": "hibernate"}]
