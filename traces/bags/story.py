@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ...core.wording import (
     MOST_NAMED,
     counted,
@@ -260,7 +261,7 @@ class BagNarrator(TaskNarrator):
         idle = sum(end - start for start, end in awake(life, since, time_s))
         if self.trace.run["billing"]["first_hour_free"] and life.hibernated:
             first = life.hibernated[0][0]
-            if first - ready_s <= 3600:
+            if first - ready_s < SECONDS_PER_HOUR:
                 return idle, sum(end - start for start, end in awake(life, max(since, first), time_s))
         return idle, idle
 

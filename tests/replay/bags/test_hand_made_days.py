@@ -18,6 +18,7 @@ from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
+from spotbag.replay.vms import Billing
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import describe_trace
 
@@ -476,6 +477,18 @@ def test_a_recovery_counts_again_when_the_task_is_interrupted_before_its_next_ch
     outcome, records = live(schedule, "burst-hads", day(a=[60], b=[75]))
     assert len(moments(records, "migrate", task="t", recovered=True)) == outcome.recoveries == 2
     assert outcome.cpu_time_saved_s == 50
+
+
+@pytest.mark.parametrize(("moment", "billed_s"), [(3599, 401), (3600, 4000)])
+def test_what_runs_before_a_hibernation_is_free_if_that_comes_before_the_end_of_the_first_hour(
+    moment: int, billed_s: int
+) -> None:
+    """The task of 4,000 s hibernates until 3,700 s, after 3,599 s, which are free, or after 3,600 s, which are not."""
+    instance = bag({"t": {"a": 4000}}, [vm_type("a")], deadline_s=10_000, d_spot_s=10_000)
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0)})
+    outcome, trace = trace_day(schedule, "static", day(a=[moment, 3700]), billing=Billing(first_hour_free=True))
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=billed_s))
+    assert audit(trace).findings == ()
 
 
 class Careless(Policy):

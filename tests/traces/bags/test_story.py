@@ -147,6 +147,20 @@ def test_the_free_first_hour_makes_idle_time_free() -> None:
     assert "(idle for 470 s, $0.0043)" in describe_trace(free)[-3]  # 40 s before the hibernation are free
 
 
+@pytest.mark.parametrize(("moment", "idle"), [(3629, "3,269 s, $0.0010"), (3630, "3,270 s, $0.0327")])
+def test_idle_time_before_a_hibernation_at_the_end_of_the_first_hour_is_paid(moment: int, idle: str) -> None:
+    """VM a-1 is ready at 30 s and idle from 460 s on; it hibernates until 3,700 s, and is idle for 100 s more.
+
+    A second costs $0.00001. After 3,599 s in the first hour, the hibernation makes what was before it free.
+    """
+    trace = quiet_day()
+    billing = trace.run["billing"] | {"first_hour_free": True}
+    resumed = [_at(3700, "resume", vm="a-1"), _at(3800, "cycle-end", vm="a-1"), _at(3800, "terminate", vm="a-1")]
+    events = [*trace.events[:4], _at(moment, "hibernate", vm="a-1"), *resumed]
+    story = describe_trace(Trace(trace.instance, trace.run | {"billing": billing}, events, trace.end | {"t": 3801}))
+    assert f"(idle for {idle})" in "\n".join(story)
+
+
 def test_a_trace_that_contradicts_itself_is_refused() -> None:
     trace = quiet_day()
     with pytest.raises(SpotbagError, match="event 1 of the trace"):
