@@ -16,6 +16,7 @@ from soaks import soak_of
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.greedy import GreedyOptions
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from typing import Any
 
 import pytest
@@ -12,9 +14,10 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.greedy import GreedyOptions
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.schedules.method import HeuristicOutcome
+from spotbag.schedules.method import HeuristicOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags import methods as registry
+from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import relative_gap
 from spotbag.solvers.bags.solve import solve
@@ -115,6 +118,47 @@ def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.M
         SpotbagError, match="breaks a rule; please report this: core: tasks 'short' and 'long' overlap by 10 s"
     ):
         solve(library_instance("tiny/boot"), "faulty")
+
+
+def claim_bound(monkeypatch: pytest.MonkeyPatch, factor: float) -> float:
+    """Add a method that claims a multiple of the objective of its plan as a bound; return that objective."""
+    outcome = METHODS["greedy"].run(library_instance("tiny/boot"), GreedyOptions(), Run())
+    assert outcome.schedule is not None
+    objective = outcome.schedule.objective
+
+    def claims(*_: object) -> HeuristicOutcome:
+        return dataclasses.replace(outcome, bound=objective * factor)
+
+    monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", GreedyOptions, claims, False, ""))
+    return objective
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-8, 2.0, math.inf])
+def test_a_bound_above_the_plan_is_never_handed_out(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    claim_bound(monkeypatch, factor)
+    with pytest.raises(SpotbagError, match=r"claims claims a bound of .* and made a plan of .*; please report this"):
+        solve(library_instance("tiny/boot"), "claims")
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1 + 1e-10, "optimal"), (1.0, "optimal"), (1 - 1e-8, "feasible")])
+def test_a_bound_is_the_objective_where_rounding_sets_it_above_the_plan(
+    monkeypatch: pytest.MonkeyPatch, factor: float, status: str
+) -> None:
+    objective = claim_bound(monkeypatch, factor)
+    result = solve(library_instance("tiny/boot"), "claims")
+    assert (result.bound, result.status) == (objective * min(factor, 1.0), status)
+
+
+def test_a_model_whose_bound_is_above_a_known_plan_is_in_error() -> None:
+    """Models bound what is better than a known plan: above its objective is wrong, unless there is nothing better."""
+    start = solve(library_instance("tiny/boot"), "greedy").schedule
+    assert start is not None
+    for factor in (1 + 1e-5, 2.0):
+        with pytest.raises(SpotbagError, match="a model claims the bound"):
+            exact_outcome(start.instance, start, None, start.objective * factor, "")
+    for factor in (1.0, 1 + 1e-7, math.inf):
+        outcome = exact_outcome(start.instance, start, None, start.objective * factor, "")
+        assert (outcome.schedule, outcome.bound) == (start, start.objective)
 
 
 def test_the_gap_is_relative_to_the_plan() -> None:
