@@ -165,7 +165,7 @@ def test_a_vm_that_could_do_a_late_task_in_time_does_not_take_it_at_the_cost_of_
     # Each VM does 3 of 25 s by 90 (85). small-1's first takes 60, not 25: at 45, j#5 is expected at 95. As the next of
     # small-2 it would run from 60 to 85, in time, but would delay j#6, expected at 85, by 25 s to 110: it may wait 5 s.
     jobs = stream([("j", "a", 0, 90, 6)], {"a": {"small": 25}})
-    replay, lines = told(drawn(jobs, {"j": {"small": [60, 25, 25, 25, 25, 25]}}), Known())
+    replay, lines = described(sampled(jobs, {"j": {"small": [60, 25, 25, 25, 25, 25]}}), Known())
     assert [line[2] for line in of_kind(lines, "launch")] == ["small-1", "small-2"]
     assert not of_kind(lines, "return")
     # j#3 runs from 70 to 95, j#5 from 95 to 120.
@@ -176,7 +176,7 @@ def test_a_vm_that_can_wait_just_as_long_as_a_late_task_runs_takes_it() -> None:
     # As before, with 85 s for the first and a deadline of 110: at 75, j#5 is expected at 125. small-2 is to be done at
     # 85 and can wait 25 s, as long as j#5 runs: to 110. Only j#3 on small-1 is late, which runs from 95 to 120.
     jobs = stream([("j", "a", 0, 110, 6)], {"a": {"small": 25}})
-    replay, lines = told(drawn(jobs, {"j": {"small": [85, 25, 25, 25, 25, 25]}}), Known())
+    replay, lines = described(sampled(jobs, {"j": {"small": [85, 25, 25, 25, 25, 25]}}), Known())
     assert of_kind(lines, "return") == [(75, "return", "small-1", "j#5")]
     assert (85, "small-2", "j#5") in starts(lines)
     assert (replay.outcome().late_tasks, replay.outcome().late_s) == (1, 10)
