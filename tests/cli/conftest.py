@@ -10,18 +10,18 @@ import pytest
 from command_shell import Shell
 from typer.main import get_command
 
-from spotbag.cli.app import app
+from spotbag.cli.app import make_app
 
 
 @cache
 def commands() -> Any:
-    return get_command(app)
+    return get_command(make_app())
 
 
 @pytest.fixture(autouse=True)
 def commands_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Putting them together takes longer than most commands here."""
-    monkeypatch.setattr("spotbag.cli.app.app", commands())
+    monkeypatch.setattr("spotbag.cli.app.make_app", lambda asked=None: commands())
 
 
 @pytest.fixture
