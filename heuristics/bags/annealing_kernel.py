@@ -7,7 +7,7 @@ best task there. Its effect is worked out from the two cores and their VMs alone
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,53 +20,105 @@ if TYPE_CHECKING:
 _SCANNED = 48
 
 
-@compiled
-def anneal(
-    durations: IntArray,
-    core_offer: IntArray,
-    core_vm: IntArray,
-    vm_first: IntArray,
-    vm_price: FloatArray,
-    vm_limit: IntArray,
-    time_weight: float,
-    penalty: float,
-    balance: float,
-    core_tasks: IntArray,
-    core_count: IntArray,
-    load: IntArray,
-    vm_end: IntArray,
-    random_state: IntArray,
-    iterations: int,
-    hot: float,
-    cold: float,
-    keep_best: bool,
-    best_tasks: IntArray,
-    best_count: IntArray,
-    value: float,
-    best: float,
-) -> tuple[float, float]:
-    """Run a number of moves while the temperature falls from ``hot`` to ``cold``.
+class Objective(NamedTuple):
+    """What a state costs.
 
-    Parameters
+    Attributes
     ----------
-    durations : array of int, shape (n_offers, n_tasks)
-        Seconds of each task on each offer; huge where it cannot run.
-    core_offer, core_vm : array of int, shape (n_cores,)
-        Offer and VM of each core.
-    vm_first : array of int, shape (n_vms + 1,)
-        First core of each VM; its cores follow one another.
     vm_price : array of float, shape (n_vms,)
         Price of a second, in units of the objective.
     vm_limit : array of int, shape (n_vms,)
-        Latest end, from ready; each second more costs ``penalty``.
+        Latest end, from ready.
+    time_weight, penalty : float
+        Cost of a second of makespan, and of a second after the latest end.
+    """
+
+    vm_price: FloatArray
+    vm_limit: IntArray
+    time_weight: float
+    penalty: float
+
+
+class Cooling(NamedTuple):
+    """Moves, and the temperatures between which they are tried."""
+
+    moves: int
+    hot: float
+    cold: float
+
+
+class Snapshot(NamedTuple):
+    """The best state met: tasks of each core or VM (padded) and their number, written only if ``wanted``."""
+
+    wanted: bool
+    tasks: IntArray
+    number: IntArray
+
+
+class Cores(NamedTuple):
+    """The cores of all VMs.
+
+    Attributes
+    ----------
+    durations : array of int, shape (n_offers, n_tasks)
+        Seconds of each task on each offer; huge where it cannot run.
+    offer, vm : array of int, shape (n_cores,)
+        Offer and VM of each core.
+    first_of_vm : array of int, shape (n_vms + 1,)
+        First core of each VM; its cores follow one another.
+    """
+
+    durations: IntArray
+    offer: IntArray
+    vm: IntArray
+    first_of_vm: IntArray
+
+
+class CoreState(NamedTuple):
+    """Which task is on which core; changed in place.
+
+    Attributes
+    ----------
+    tasks, number, load : array of int, shapes (n_cores, capacity), (n_cores,) and (n_cores,)
+        Tasks of each core (padded), their number, and their sum of seconds.
+    vm_end : array of int, shape (n_vms,)
+        End of each VM.
+    random : array of int, shape (1,)
+        State of the random numbers.
+    """
+
+    tasks: IntArray
+    number: IntArray
+    load: IntArray
+    vm_end: IntArray
+    random: IntArray
+
+
+@compiled
+def anneal(
+    cores: Cores,
+    objective: Objective,
+    balance: float,
+    plan: CoreState,
+    cooling: Cooling,
+    snapshot: Snapshot,
+    value: float,
+    best: float,
+) -> tuple[float, float]:
+    """Run a number of moves while the temperature falls.
+
+    Parameters
+    ----------
+    cores, objective : Cores, Objective
+        The problem.
     balance : float
         Weight of the squared loads, which only tells moves apart that are equal otherwise.
-    core_tasks, core_count, load, vm_end : arrays
-        The state: tasks of each core (padded), their number, their sum of seconds, and the end of each VM.
-    random_state : array of int, shape (1,)
-        State of the random numbers.
-    keep_best, best_tasks, best_count : bool and arrays
-        Whether to keep the best state met, and where.
+    plan : CoreState
+        The state.
+    cooling : Cooling
+        Moves and temperatures.
+    snapshot : Snapshot
+        Receives the best state.
     value, best : float
         Objective of the state, and of the best one.
 
@@ -75,18 +127,21 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
+    durations, core_offer, core_vm, vm_first = cores
+    vm_price, vm_limit, time_weight, penalty = objective
+    core_tasks, core_count, load, vm_end, random_state = plan
     n_cores = len(core_offer)
     n_vms = len(vm_end)
     capacity = core_tasks.shape[1]
     state = random_state[0]
-    temperature = hot
-    cooling = (cold / hot) ** (1.0 / max(iterations, 1))
+    temperature = cooling.hot
+    factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
     longest = 0
     for vm in range(n_vms):
         if vm_end[vm] > vm_end[longest]:
             longest = vm
-    for _ in range(iterations):
-        temperature *= cooling
+    for _ in range(cooling.moves):
+        temperature *= factor
         # A core to relieve: of the VM that ends last, of any VM the most loaded one, or just any.
         state = (state * 48271) % 2147483647
         kind = state & 3
@@ -205,11 +260,11 @@ def anneal(
         else:
             longest = va if vm_end[va] >= vm_end[vb] else vb
         value += best_change
-        if keep_best and value < best - 1e-12:
+        if snapshot.wanted and value < best - 1e-12:
             best = value
             for core in range(n_cores):
-                best_count[core] = core_count[core]
+                snapshot.number[core] = core_count[core]
                 for position in range(core_count[core]):
-                    best_tasks[core, position] = core_tasks[core, position]
+                    snapshot.tasks[core, position] = core_tasks[core, position]
     random_state[0] = state
     return value, best

@@ -2,60 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled
 from ...core.quantities import MAX_SECONDS
-from .timeline_kernel import list_schedule_end
+from .annealing_kernel import Cooling, Objective, Snapshot
+from .timeline_kernel import Vms, list_schedule_end, workspace
 
 if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
+    from ...core.quantities import IntArray
+
+
+class AssignmentState(NamedTuple):
+    """Which tasks are on which VM, and in which order; changed in place.
+
+    Attributes
+    ----------
+    tasks, number, vm_end : array of int, shapes (n_vms, capacity), (n_vms,) and (n_vms,)
+        Tasks of each VM in their order (padded), their number, and its end.
+    random : array of int, shape (1,)
+        State of the random numbers.
+    """
+
+    tasks: IntArray
+    number: IntArray
+    vm_end: IntArray
+    random: IntArray
 
 
 @compiled
 def anneal_assignments(
-    durations: IntArray,
-    memory_kb: IntArray,
-    vm_column: IntArray,
-    vm_vcpus: IntArray,
-    vm_size_kb: IntArray,
-    vm_price: FloatArray,
-    vm_limit: IntArray,
-    time_weight: float,
-    penalty: float,
-    vm_tasks: IntArray,
-    vm_count: IntArray,
-    vm_end: IntArray,
-    random_state: IntArray,
-    iterations: int,
-    hot: float,
-    cold: float,
-    best_tasks: IntArray,
-    best_count: IntArray,
+    vms: Vms,
+    objective: Objective,
+    plan: AssignmentState,
+    cooling: Cooling,
+    snapshot: Snapshot,
     value: float,
     best: float,
 ) -> tuple[float, float]:
-    """Run a number of moves while the temperature falls from ``hot`` to ``cold``.
+    """Run a number of moves while the temperature falls.
 
     A move takes a task to a place in the order of another VM or of its own, or exchanges two tasks. The VMs it
     touches are scheduled anew by `list_schedule_end`.
 
     Parameters
     ----------
-    durations : array of int, shape (n_columns, n_tasks)
-        Seconds of each task on each offer; huge where it cannot run.
-    memory_kb : array of int, shape (n_tasks,)
-        Memory of each task.
-    vm_column, vm_vcpus, vm_size_kb, vm_price, vm_limit : arrays, shape (n_vms,)
-        Column, cores, memory (negative if it cannot bind), price of a second and latest end of each VM.
-    vm_tasks, vm_count, vm_end : arrays
-        The state: tasks of each VM in their order (padded), their number, and its end.
-    random_state : array of int, shape (1,)
-        State of the random numbers.
-    best_tasks, best_count : arrays
-        The best state met.
+    vms, objective : Vms, Objective
+        The problem.
+    plan : AssignmentState
+        The state.
+    cooling : Cooling
+        Moves and temperatures.
+    snapshot : Snapshot
+        Receives the best state.
     value, best : float
         Objective of the state, and of the best one.
 
@@ -64,16 +65,17 @@ def anneal_assignments(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
+    vm_price, vm_limit, time_weight, penalty = objective
+    vm_tasks, vm_count, vm_end, random_state = plan
     n_vms, capacity = vm_tasks.shape
-    work = np.empty((3, max(capacity, 1)), dtype=np.int64)
     new_a = np.empty(capacity, dtype=np.int64)
     new_b = np.empty(capacity, dtype=np.int64)
-    cores = np.empty(vm_vcpus.max(), dtype=np.int64)
+    work = workspace(capacity, vms.vcpus.max())
     state = random_state[0]
-    temperature = hot
-    cooling = (cold / hot) ** (1.0 / max(iterations, 1))
-    for _ in range(iterations):
-        temperature *= cooling
+    temperature = cooling.hot
+    factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
+    for _ in range(cooling.moves):
+        temperature *= factor
         state = (state * 48271) % 2147483647
         a = state % n_vms
         if vm_count[a] == 0:
@@ -86,7 +88,7 @@ def anneal_assignments(
         exchange = state % 2 == 0 and vm_count[b] > 0
         state = (state * 48271) % 2147483647
         i = vm_tasks[a, at_a]
-        if durations[vm_column[b], i] > MAX_SECONDS:
+        if vms.durations[vms.offer[b], i] > MAX_SECONDS:
             continue
         count_a, count_b = vm_count[a], vm_count[b]
         for position in range(count_a):
@@ -105,7 +107,7 @@ def anneal_assignments(
         elif exchange:
             at_b = state % count_b
             j = vm_tasks[b, at_b]
-            if durations[vm_column[a], j] > MAX_SECONDS:
+            if vms.durations[vms.offer[a], j] > MAX_SECONDS:
                 continue
             for position in range(count_b):
                 new_b[position] = vm_tasks[b, position]
@@ -124,16 +126,8 @@ def anneal_assignments(
                 new_a[position] = new_a[position + 1]
             count_a -= 1
             count_b += 1
-        end_a = list_schedule_end(
-            new_a, count_a, durations[vm_column[a]], memory_kb, vm_vcpus[a], vm_size_kb[a], cores, work[0], work[1],
-            work[2],
-        )  # fmt: skip
-        end_b = end_a
-        if a != b:
-            end_b = list_schedule_end(
-                new_b, count_b, durations[vm_column[b]], memory_kb, vm_vcpus[b], vm_size_kb[b], cores, work[0],
-                work[1], work[2],
-            )  # fmt: skip
+        end_a = list_schedule_end(vms, a, new_a, count_a, work)
+        end_b = end_a if a == b else list_schedule_end(vms, b, new_b, count_b, work)
         others = 0
         for vm in range(n_vms):
             if vm not in (a, b) and vm_end[vm] > others:
@@ -158,11 +152,11 @@ def anneal_assignments(
         vm_count[a] = count_a
         vm_end[a] = end_a
         value += change
-        if value < best - 1e-12:
+        if snapshot.wanted and value < best - 1e-12:
             best = value
             for vm in range(n_vms):
-                best_count[vm] = vm_count[vm]
+                snapshot.number[vm] = vm_count[vm]
                 for position in range(vm_count[vm]):
-                    best_tasks[vm, position] = vm_tasks[vm, position]
+                    snapshot.tasks[vm, position] = vm_tasks[vm, position]
     random_state[0] = state
     return value, best

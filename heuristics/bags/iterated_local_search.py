@@ -124,6 +124,8 @@ class LocalSearch:
     """The plan S, the VMs selected and those left, and the best plans."""
 
     def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, run: Run) -> None:
+        from .timeline_kernel import Vms
+
         self.instance, self.options, self.run = instance, options, run
         self.ready = instance.boot_overhead_s
         n_tasks = instance.n_tasks
@@ -137,13 +139,15 @@ class LocalSearch:
         self.left = list(range(len(initial.vm_offer), len(vm_offer)))
         self.selected = np.arange(len(vm_offer), dtype=np.int64)
         self.n_selected = len(initial.vm_offer)
-        self.vm_column = np.array(vm_offer, dtype=np.int64)
-        self.vm_vcpus = np.array([offer.vcpus for offer in self.offers], dtype=np.int64)
         binds = ~instance.memory_never_binds
         sizes = [offer.memory_kb if binds[offer.type_index] else -1 for offer in self.offers]
-        self.vm_size_kb = np.array(sizes, dtype=np.int64)
-        self.durations = np.ascontiguousarray(instance.duration_s[:, :, FULL_SPEED][instance.task_group].T)
-        self.memory_kb = instance.memory_kb[instance.task_group]
+        self.vms = Vms(
+            np.ascontiguousarray(instance.duration_s[:, :, FULL_SPEED][instance.task_group].T),
+            instance.memory_kb[instance.task_group],
+            np.array(vm_offer, dtype=np.int64),
+            np.array([offer.vcpus for offer in self.offers], dtype=np.int64),
+            np.array(sizes, dtype=np.int64),
+        )
         self.relaxed_d_spot_s = instance.d_spot_s
         weight = instance.objective.cost_weight
         cost_scale, time_scale = instance.cost_scale_usd, instance.makespan_scale_s
@@ -173,18 +177,13 @@ class LocalSearch:
 
     def _lay_out(self) -> None:
         """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
-        from .timeline_kernel import list_schedule_end
+        from .timeline_kernel import set_ends
 
         self.vm_count[:] = 0
         for task, vm in enumerate(self.task_vm.tolist()):
             self.vm_tasks[vm, self.vm_count[vm]] = task
             self.vm_count[vm] += 1
-        work = np.empty((4, max(self.instance.n_tasks, int(self.vm_vcpus.max()))), dtype=np.int64)
-        for vm in range(len(self.vm_end)):
-            self.vm_end[vm] = list_schedule_end(
-                self.vm_tasks[vm], self.vm_count[vm], self.durations[self.vm_column[vm]], self.memory_kb,
-                self.vm_vcpus[vm], self.vm_size_kb[vm], work[0], work[1], work[2], work[3],
-            )  # fmt: skip
+        set_ends(self.vms, self.vm_tasks, self.vm_count, self.vm_end)
 
     def _in_time(self, d_spot_s: int | None) -> bool:
         return bool((self.vm_end <= self._limits(d_spot_s)).all())
@@ -195,21 +194,22 @@ class LocalSearch:
 
     def local_search(self) -> None:
         """Algorithm 3 from S; S becomes the best plan met (lines 4 and 18)."""
-        from .local_search_kernel import local_search
+        from .local_search_kernel import Attempts, BestPlans, Fitness, PlanState, local_search
 
         best_task_vm = self.task_vm.copy()
         begin = self._fitness() if self._in_time(self.relaxed_d_spot_s) else math.inf
         moves = max(int(self.options.swap_rate * self.instance.n_tasks + 1e-9), 1)
         limits, relaxed_limits = self._limits(self.instance.d_spot_s), self._limits(self.relaxed_d_spot_s)
+        fitness = Fitness(self.vm_price, limits, relaxed_limits, self.time_weight)
+        plan = PlanState(self.task_vm, self.vm_tasks, self.vm_count, self.vm_end, self.random_state)
+        best_plans = BestPlans(best_task_vm, self.true_task_vm)
         self.current, left = begin, self.options.max_attempt
         slice_of_attempts = max(_MOVES_PER_CALL // moves, 1)
         while left > 0 and not self.run.out_of_time():
+            walk = Attempts(self.selected[: self.n_selected], min(slice_of_attempts, left), moves)
             self.current, self.true_best = local_search(
-                self.durations, self.memory_kb, self.vm_column, self.vm_vcpus, self.vm_size_kb, self.vm_price, limits,
-                relaxed_limits, self.time_weight, self.selected, self.n_selected, self.task_vm, self.vm_tasks,
-                self.vm_count, self.vm_end, self.random_state, min(slice_of_attempts, left), moves, best_task_vm,
-                self.current, self.true_task_vm, self.true_best,
-            )  # fmt: skip
+                self.vms, fitness, plan, walk, best_plans, self.current, self.true_best
+            )
             left -= slice_of_attempts
         self.task_vm[:] = best_task_vm
         self._lay_out()

@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.compiled import compiled
 from ...core.quantities import MAX_SECONDS
-from .timeline_kernel import list_schedule_end
+from .timeline_kernel import Vms, list_schedule_end, workspace
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
 
 
+class Fitness(NamedTuple):
+    """Equation 8.
+
+    Attributes
+    ----------
+    vm_price : array of float, shape (n_vms,)
+        Price of a second, in units of the fitness.
+    vm_limit, vm_relaxed_limit : array of int, shape (n_vms,)
+        Latest end of each VM, with D_spot as it is and relaxed.
+    time_weight : float
+        What a second of makespan adds.
+    """
+
+    vm_price: FloatArray
+    vm_limit: IntArray
+    vm_relaxed_limit: IntArray
+    time_weight: float
+
+
+class PlanState(NamedTuple):
+    """The plan S; changed in place.
+
+    Attributes
+    ----------
+    task_vm : array of int, shape (n_tasks,)
+        VM of each task (``S.allocation_array``).
+    vm_tasks, vm_count, vm_end : array of int, shapes (n_vms, n_tasks), (n_vms,) and (n_vms,)
+        Tasks of each VM in the order of their ids (padded), their number, and the end of the VM.
+    random : array of int, shape (1,)
+        State of the random numbers.
+    """
+
+    task_vm: IntArray
+    vm_tasks: IntArray
+    vm_count: IntArray
+    vm_end: IntArray
+    random: IntArray
+
+
+class Attempts(NamedTuple):
+    """How long to walk: the selected VMs (``S.selected_vms``), attempts, and moves of each."""
+
+    selected: IntArray
+    attempts: int
+    moves: int
+
+
+class BestPlans(NamedTuple):
+    """VM of each task in the best plan under the relaxed D_spot and under the true one; changed in place."""
+
+    relaxed: IntArray
+    true: IntArray
+
+
 @compiled
 def local_search(
-    durations: IntArray,
-    memory_kb: IntArray,
-    vm_column: IntArray,
-    vm_vcpus: IntArray,
-    vm_size_kb: IntArray,
-    vm_price: FloatArray,
-    vm_limit: IntArray,
-    vm_relaxed_limit: IntArray,
-    time_weight: float,
-    selected: IntArray,
-    n_selected: int,
-    task_vm: IntArray,
-    vm_tasks: IntArray,
-    vm_count: IntArray,
-    vm_end: IntArray,
-    random_state: IntArray,
-    max_attempt: int,
-    n_moves: int,
-    best_task_vm: IntArray,
+    vms: Vms,
+    fitness: Fitness,
+    plan: PlanState,
+    walk: Attempts,
+    best_plans: BestPlans,
     best: float,
-    true_task_vm: IntArray,
     true_best: float,
 ) -> tuple[float, float]:
     """Walk at random and keep the best plan met (Algorithm 3).
 
     Parameters
     ----------
-    durations, memory_kb : arrays
-        Seconds of each task on each offer, shape (n_offers, n_tasks), and its memory.
-    vm_column, vm_vcpus, vm_size_kb, vm_price : arrays, shape (n_vms,)
-        Offer, cores, memory (negative if it cannot bind), price of a second in units of the fitness.
-    vm_limit, vm_relaxed_limit : array of int, shape (n_vms,)
-        Latest end of each VM, with D_spot as it is and relaxed.
-    selected, n_selected : array of int, int
-        The selected VMs (``S.selected_vms``).
-    task_vm, vm_tasks, vm_count, vm_end : arrays
-        The plan S: VM of each task (``S.allocation_array``); tasks of each VM in the order of their ids, their number,
-        and the end of the VM.
-    best_task_vm, best : array and float
-        The best plan under the relaxed limit, and its fitness (lines 2, 10-12).
-    true_task_vm, true_best : array and float
-        The same under the true limit.
+    vms, fitness : Vms, Fitness
+        The problem.
+    plan : PlanState
+        The plan S.
+    walk : Attempts
+        How long, and to which VMs.
+    best_plans, best, true_best : BestPlans, float, float
+        The best plans under the relaxed limit and under the true one, and their fitness (lines 2, 10-12).
+
+    Returns
+    -------
+    tuple of float
+        Fitness of the best plans, under the relaxed limit and under the true one.
     """
+    vm_price, vm_limit, vm_relaxed_limit, time_weight = fitness
+    task_vm, vm_tasks, vm_count, vm_end, random_state = plan
     n_tasks = len(task_vm)
     n_vms = len(vm_end)
-    work = np.empty((3, n_tasks), dtype=np.int64)
-    cores = np.empty(vm_vcpus.max(), dtype=np.int64)
+    work = workspace(n_tasks, vms.vcpus.max())
     state = random_state[0]
     cost = 0.0
     late = 0
@@ -71,14 +107,14 @@ def local_search(
         cost += vm_price[vm] * vm_end[vm]
         late += vm_end[vm] > vm_limit[vm]
         late_relaxed += vm_end[vm] > vm_relaxed_limit[vm]
-    for _ in range(max_attempt):  # line 6
+    for _ in range(walk.attempts):  # line 6
         state = (state * 48271) % 2147483647
-        target = selected[state % n_selected]  # line 5, anew for each attempt
-        for _ in range(n_moves):  # line 7
+        target = walk.selected[state % len(walk.selected)]  # line 5, anew for each attempt
+        for _ in range(walk.moves):  # line 7
             state = (state * 48271) % 2147483647
             task = state % n_tasks  # line 8
             source = task_vm[task]
-            if source == target or durations[vm_column[target], task] > MAX_SECONDS:
+            if source == target or vms.durations[vms.offer[target], task] > MAX_SECONDS:
                 continue
             # Line 9: the task moves, whether that is good or not. Only the two VMs are scheduled anew.
             count = vm_count[source]
@@ -99,10 +135,7 @@ def local_search(
                 cost -= vm_price[vm] * vm_end[vm]
                 late -= vm_end[vm] > vm_limit[vm]
                 late_relaxed -= vm_end[vm] > vm_relaxed_limit[vm]
-                vm_end[vm] = list_schedule_end(
-                    vm_tasks[vm], vm_count[vm], durations[vm_column[vm]], memory_kb, vm_vcpus[vm], vm_size_kb[vm],
-                    cores, work[0], work[1], work[2],
-                )  # fmt: skip
+                vm_end[vm] = list_schedule_end(vms, vm, vm_tasks[vm], vm_count[vm], work)
                 cost += vm_price[vm] * vm_end[vm]
                 late += vm_end[vm] > vm_limit[vm]
                 late_relaxed += vm_end[vm] > vm_relaxed_limit[vm]
@@ -112,12 +145,12 @@ def local_search(
             for vm in range(n_vms):
                 if vm_end[vm] > makespan:
                     makespan = vm_end[vm]
-            fitness = cost + time_weight * makespan
-            if fitness < best - 1e-12:
-                best = fitness
-                best_task_vm[:] = task_vm
-            if late == 0 and fitness < true_best - 1e-12:
-                true_best = fitness
-                true_task_vm[:] = task_vm
+            reached = cost + time_weight * makespan
+            if reached < best - 1e-12:
+                best = reached
+                best_plans.relaxed[:] = task_vm
+            if late == 0 and reached < true_best - 1e-12:
+                true_best = reached
+                best_plans.true[:] = task_vm
     random_state[0] = state
     return best, true_best

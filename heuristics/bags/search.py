@@ -141,7 +141,7 @@ def _search_core_loads(instance: Instance, bound: DivisibleBound, options: Searc
 
 def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int, of: int, hottest: float) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
-    from .annealing_kernel import anneal
+    from .annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
 
     run, n_tasks = found.run, state.instance.n_tasks
     plain = n_tasks <= _PLAIN_TASKS and options.moves is None
@@ -151,6 +151,8 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
     unit = state.time_weight + float(state.vm_price.mean())
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
+    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
+    objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
     try:
@@ -163,13 +165,17 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
             found.step((number * rounds + round_number) * each, moves, value, best)
             if round_number == rounds or (run.out_of_time() and min(best, found.objective) < np.inf):
                 break
+            hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
             value, best = kernel(
-                state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
-                state.time_weight, state.penalty, 1e-3 * unit / max(int(state.vm_end.max()), 1), state.core_tasks,
-                state.core_count, state.load, state.vm_end, random_state, each, unit * hottest * cooling**round_number,
-                unit * hottest * cooling ** (round_number + 1), n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count,
-                value, best,
-            )  # fmt: skip
+                cores,
+                objective,
+                1e-3 * unit / max(int(state.vm_end.max()), 1),
+                CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state),
+                Cooling(each, hot, cold),
+                Snapshot(n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count),
+                value,
+                best,
+            )
     finally:  # also when interrupted
         if best < found.objective:
             state.restore(best_tasks, best_count)
@@ -180,7 +186,9 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
 
 def _search_assignments(instance: Instance, options: SearchOptions, found: _Found) -> None:
     """Anneal the tasks of each VM and their order, from the best plan so far, for memory that may bind."""
-    from .assignment_kernel import anneal_assignments
+    from .annealing_kernel import Cooling, Objective, Snapshot
+    from .assignment_kernel import AssignmentState, anneal_assignments
+    from .timeline_kernel import Vms
 
     if found.best is None or instance.n_tasks > _MOST_ASSIGNED_TASKS:
         return
@@ -191,6 +199,9 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
         unit = state.time_weight + float(state.vm_price.mean())
         cooling = (_COLDEST / hottest) ** (1 / rounds)
         random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
+        vms = Vms(state.durations, state.memory_kb, state.vm_offer, state.vm_vcpus, state.vm_size_kb)
+        objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
+        plan = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
         best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
         value = best = state.value()
         try:
@@ -198,12 +209,10 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
                 found.step((number * rounds + round_number) * each, moves, value, found.objective)
                 if found.run.out_of_time():
                     return
+                hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
                 value, best = anneal_assignments(
-                    state.durations, state.memory_kb, state.vm_offer, state.vm_vcpus, state.vm_size_kb, state.vm_price,
-                    state.vm_limit, state.time_weight, state.penalty, state.vm_tasks, state.vm_count, state.vm_end,
-                    random_state, each, unit * hottest * cooling**round_number,
-                    unit * hottest * cooling ** (round_number + 1), best_tasks, best_count, value, best,
-                )  # fmt: skip
+                    vms, objective, plan, Cooling(each, hot, cold), Snapshot(True, best_tasks, best_count), value, best
+                )
         finally:  # also when interrupted
             found.take(state.schedule(best_tasks, best_count))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ...core.compiled import compiled
 
@@ -10,37 +12,61 @@ if TYPE_CHECKING:
     from ...core.quantities import IntArray
 
 
+class Vms(NamedTuple):
+    """VMs, and what the tasks take there.
+
+    Attributes
+    ----------
+    durations : array of int, shape (n_offers, n_tasks)
+        Seconds of each task on each offer; huge where it cannot run.
+    memory_kb : array of int, shape (n_tasks,)
+        Memory of each task.
+    offer, vcpus, size_kb : array of int, shape (n_vms,)
+        Offer and cores of each VM, and its memory; negative if that cannot bind.
+    """
+
+    durations: IntArray
+    memory_kb: IntArray
+    offer: IntArray
+    vcpus: IntArray
+    size_kb: IntArray
+
+
+class Workspace(NamedTuple):
+    """Memory that is used again from call to call: when each core is free; the tasks that hold memory."""
+
+    core_free: IntArray
+    ends: IntArray
+    starts: IntArray
+    needs: IntArray
+
+
 @compiled
-def list_schedule_end(
-    tasks: IntArray,
-    count: int,
-    durations: IntArray,
-    memory_kb: IntArray,
-    vcpus: int,
-    size_kb: int,
-    core_free: IntArray,
-    ends: IntArray,
-    starts: IntArray,
-    needs: IntArray,
-) -> int:
-    """Return when the tasks of a VM end if they are appended in their order, counted from ready.
+def workspace(most_tasks: int, most_cores: int) -> Workspace:
+    """Make the workspace for VMs of some tasks and cores at most."""
+    of_tasks = np.empty((3, max(most_tasks, 1)), dtype=np.int64)
+    return Workspace(np.empty(most_cores, dtype=np.int64), of_tasks[0], of_tasks[1], of_tasks[2])
+
+
+@compiled
+def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Workspace) -> int:
+    """Return when a VM ends if tasks are appended to it in their order, counted from ready.
 
     The same rule as `spotbag.schedules.timing.VmTimeline`: a task starts at the earliest time at which a core is free
     for good and the memory suffices for the whole time it runs.
 
     Parameters
     ----------
-    tasks : array of int, shape (>= count,)
-        Tasks in their order.
-    count : int
-        How many there are.
-    durations, memory_kb : array of int, shape (n_tasks,)
-        Of each task on this VM.
-    vcpus, size_kb : int
-        Cores of the VM, and its memory; negative if that cannot bind.
-    core_free : array of int, shape (>= vcpus,)
-        Room for the work; so are ``ends``, ``starts`` and ``needs``, each of shape (>= count,).
+    vms, vm : Vms, int
+        The VMs, and which of them it is.
+    tasks, count : array of int, shape (>= count,), int
+        Tasks in their order, and how many there are.
+    work : Workspace
+        Large enough.
     """
+    durations, memory_kb = vms.durations[vms.offer[vm]], vms.memory_kb
+    vcpus, size_kb = vms.vcpus[vm], vms.size_kb[vm]
+    core_free, ends, starts, needs = work
     for core in range(vcpus):
         core_free[core] = 0
     placed = 0
@@ -93,3 +119,11 @@ def list_schedule_end(
         if core_free[earliest] > latest:
             latest = core_free[earliest]
     return latest
+
+
+@compiled
+def set_ends(vms: Vms, vm_tasks: IntArray, vm_count: IntArray, vm_end: IntArray) -> None:
+    """Set the ends of all VMs, from their tasks (padded) and how many of them there are."""
+    work = workspace(vm_tasks.shape[1], vms.vcpus.max())
+    for vm in range(len(vm_end)):
+        vm_end[vm] = list_schedule_end(vms, vm, vm_tasks[vm], vm_count[vm], work)

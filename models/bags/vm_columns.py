@@ -21,7 +21,16 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from .divisible_bound import DivisibleBound
 from .task_classes import TaskClasses
-from .vm_columns_kernel import find_columns, least_end, quick_bound
+from .vm_columns_kernel import (
+    Classes,
+    ColumnTable,
+    Limits,
+    Machine,
+    SortedTasks,
+    find_columns,
+    least_end,
+    quick_bound,
+)
 from .vm_limits import effective_cores, least_work_s
 
 MOST_TASKS_OF_A_VM = 24
@@ -119,6 +128,7 @@ class ColumnFinder:
             np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
         )
         self.room_kb = 1 if free else offer.memory_kb
+        self.machine = Machine(self.cores, self.room_kb)
         priced = int(np.flatnonzero(bound.offers == offer.index)[0])
         for_memory = float(bound.memory_price[priced]) * offer.memory_kb
         whole = for_memory + float(bound.core_price[priced]) * offer.vcpus
@@ -163,28 +173,28 @@ class ColumnFinder:
         mine = duals[self.able]
         surplus = self.rate * self.share_s() - mine
         order = np.argsort(surplus / self.seconds, kind="stable")
-        counts = np.zeros((most_columns, len(order)), dtype=np.int64)
-        ends = np.zeros(most_columns, dtype=np.int64)
-        reduced = np.zeros(most_columns)
-        exact = np.zeros(most_columns, dtype=bool)
+        table = ColumnTable(
+            np.zeros((most_columns, len(order)), dtype=np.int64),
+            np.zeros(most_columns, dtype=np.int64),
+            np.zeros(most_columns),
+            np.zeros(most_columns, dtype=bool),
+        )
         most_end = min(most_end_s, self.limit_s)
         most_tasks = int(min(MOST_TASKS_OF_A_VM, self.size.sum()))
         if not len(order):
-            return FoundColumns([], reduced[:0], True)
+            return FoundColumns([], table.reduced[:0], True)
         # Sets with more tasks than are looked at could exist: then the search is not complete.
         room_s = self.cores * most_end
         too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
-        found, complete = find_columns(
-            self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order],
-            self.cores, self.room_kb, self.rate, fixed, most_end, threshold, narrowing, most_tasks,
-            most_nodes, most_trials, counts, ends, reduced, exact,
-        )  # fmt: skip
+        ordered = Classes(self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order])
+        limits = Limits(most_end, most_tasks, most_nodes, most_trials, narrowing)
+        found, complete = find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table)
         whole = np.zeros((found, self.n_classes), dtype=np.int64)
-        whole[:, self.able[order]] = counts[:found]
-        rows = zip(whole, ends[:found].tolist(), exact[:found].tolist(), strict=True)
+        whole[:, self.able[order]] = table.counts[:found]
+        rows = zip(whole, table.ends[:found].tolist(), table.exact[:found].tolist(), strict=True)
         made = [VmColumn(self.position, row, end, sure) for row, end, sure in rows]
-        return FoundColumns(made, reduced[:found], complete and not cut)
+        return FoundColumns(made, table.reduced[:found], complete and not cut)
 
     def place(self, column: VmColumn, most_trials: int = _TRIALS_TO_PLACE) -> PlacedColumn:
         """Find the least end of a column, and the starts of its tasks."""
@@ -202,10 +212,10 @@ class ColumnFinder:
         memory = np.array([row[1] for row in tasks], dtype=np.int64)
         same = np.array([k > 0 and tasks[k][:2] == tasks[k - 1][:2] for k in range(len(tasks))])
         starts = np.zeros(len(tasks), dtype=np.int64)
-        n, cores = len(tasks), self.cores
-        goal = int(quick_bound(seconds, memory, n, cores, self.room_kb))
+        goal = int(quick_bound(seconds, memory, len(tasks), self.machine))
         below = int(seconds.sum()) + 1
-        end, complete, _ = least_end(seconds, memory, same, n, cores, self.room_kb, goal, below, most_trials, starts)
+        in_order = SortedTasks(seconds, memory, same)
+        end, complete, _ = least_end(in_order, len(tasks), self.machine, goal, below, most_trials, starts)
         placed = sorted(zip((row[2] for row in tasks), starts.tolist(), strict=True), key=lambda row: row[1])
         return PlacedColumn(replace(column, end_s=max(int(end), column.end_s), exact=bool(complete)), placed)
 

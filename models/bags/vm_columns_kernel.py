@@ -5,7 +5,7 @@ A column is a set of tasks for one VM, counted by class, with the least time in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,32 +15,90 @@ if TYPE_CHECKING:
     from ...core.quantities import BoolArray, FloatArray, IntArray
 
 
+class Machine(NamedTuple):
+    """What a column stands for, a VM or one core of it: its cores and its memory."""
+
+    cores: int
+    room: int
+
+
+class SortedTasks(NamedTuple):
+    """Tasks, identical ones side by side.
+
+    Attributes
+    ----------
+    seconds, memory : array of int
+        Of the tasks.
+    same : array of bool
+        Whether a task is identical to the one before it: it then never starts first.
+    """
+
+    seconds: IntArray
+    memory: IntArray
+    same: BoolArray
+
+
+class Classes(NamedTuple):
+    """Classes of tasks that can run on an offer, in ascending order of surplus per second.
+
+    Attributes
+    ----------
+    seconds, memory, size, dual : arrays, shape (n_classes,)
+        Duration, memory, number of tasks and dual of each class.
+    surplus : array of float, shape (n_classes,)
+        What a task adds to the reduced cost if the VM wastes nothing: its share of cores and memory at the price of a
+        second, less its dual.
+    """
+
+    seconds: IntArray
+    memory: IntArray
+    size: IntArray
+    dual: FloatArray
+    surplus: FloatArray
+
+
+class Limits(NamedTuple):
+    """Limits of a search for columns.
+
+    Attributes
+    ----------
+    end : int
+        Latest end.
+    tasks, nodes, trials : int
+        Most tasks of a column; most nodes in all; most nodes of the search for one least end.
+    narrowing : bool
+        Retain the best columns only: once the table is full, the worst of them is the threshold.
+    """
+
+    end: int
+    tasks: int
+    nodes: int
+    trials: int
+    narrowing: bool
+
+
+class ColumnTable(NamedTuple):
+    """Receives columns: tasks of each class, end, reduced cost, and whether the end is the least, not a bound of it."""
+
+    counts: IntArray
+    ends: IntArray
+    reduced: FloatArray
+    exact: BoolArray
+
+
 @compiled
 def least_end(
-    seconds: IntArray,
-    memory: IntArray,
-    same: BoolArray,
-    n: int,
-    cores: int,
-    room: int,
-    goal: int,
-    below: int,
-    most_nodes: int,
-    starts: IntArray,
+    tasks: SortedTasks, n: int, machine: Machine, goal: int, below: int, most_nodes: int, starts: IntArray
 ) -> tuple[int, bool, int]:
-    """Least end of n tasks on one VM, by depth-first search over the moments at which tasks start.
+    """Least end of the first n tasks on one VM, by depth-first search over the moments at which tasks start.
 
     In some best plan every task starts at 0 or at the end of another. At each such moment the search either starts one
     of the waiting tasks that fit, or goes on to the next end.
 
     Parameters
     ----------
-    seconds, memory : array of int
-        Of the tasks.
-    same : array of bool
-        Whether a task is identical to the one before it: it then never starts first.
-    n, cores, room : int
-        Number of tasks; cores and memory of the VM.
+    tasks, n, machine : SortedTasks, int, Machine
+        The tasks, their number, and where they run.
     goal : int
         A lower bound: a plan that ends then is good enough.
     below : int
@@ -56,6 +114,8 @@ def least_end(
         Least end, or ``below`` if there is none before; whether the search was complete (if it was not, the first is
         ``goal``, a lower bound); and its nodes.
     """
+    seconds, memory, same = tasks
+    cores, room = machine
     depth = 2 * n + 2
     moment = np.zeros(depth, np.int64)
     untried = np.zeros(depth, np.int64)
@@ -132,8 +192,9 @@ def least_end(
 
 
 @compiled
-def quick_bound(seconds: IntArray, memory: IntArray, n: int, cores: int, room: int) -> int:
+def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -> int:
     """Lower bound of the end of n tasks on one VM: longest, work, memory, pairs on a core, tasks that never overlap."""
+    cores, room = machine
     longest = 0
     work = 0
     energy = 0
@@ -154,53 +215,33 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, cores: int, room: i
 
 @compiled
 def find_columns(
-    seconds: IntArray,
-    memory: IntArray,
-    size: IntArray,
-    dual: FloatArray,
-    surplus: FloatArray,
-    cores: int,
-    room: int,
-    rate: float,
-    fixed: float,
-    most_end: int,
-    threshold: float,
-    narrowing: bool,
-    most_tasks: int,
-    most_nodes: int,
-    most_trials: int,
-    counts: IntArray,
-    ends: IntArray,
-    reduced: FloatArray,
-    exact: BoolArray,
+    classes: Classes, machine: Machine, rate: float, fixed: float, threshold: float, limits: Limits, table: ColumnTable
 ) -> tuple[int, bool]:
     """Find columns of an offer whose reduced cost ``fixed + rate * end - duals`` is below a threshold.
 
     Parameters
     ----------
-    seconds, memory, size, dual : arrays, shape (n_classes,)
-        Duration, memory, number of tasks and dual of each class that can run there.
-    surplus : array of float
-        What a task adds to the reduced cost if the VM wastes nothing: its share of cores and memory at ``rate``, less
-        its dual. The classes come in ascending order of surplus per second.
-    cores, room, rate, fixed, most_end
-        Of the VM: cores, memory, price of a second, price of having it, latest end.
+    classes, machine : Classes, Machine
+        The tasks, and where they run.
+    rate, fixed : float
+        Price of a second, and of having a VM.
     threshold : float
         See above.
-    narrowing : bool
-        Keep the best columns only: once the arrays are full, the worst of them is the threshold.
-    most_tasks, most_nodes, most_trials : int
-        Most tasks of a column; most nodes in all; most nodes of the search for one least end.
-    counts, ends, reduced, exact : arrays
-        Receive the columns found. An end whose search was cut short is a lower bound, and not exact.
+    limits : Limits
+        Of the search.
+    table : ColumnTable
+        Receives the columns found. An end whose search was cut short is a lower bound, and not exact.
 
     Returns
     -------
     (int, bool)
         How many, and whether the search was complete.
     """
+    seconds, memory, size, dual, surplus = classes
+    cores, room = machine
+    most_end, most_tasks = limits.end, limits.tasks
     n_classes = len(seconds)
-    most_columns = len(ends)
+    most_columns = len(table.ends)
     found = 0
     worst = 0
     chosen = np.zeros(most_tasks + 1, np.int64)
@@ -212,6 +253,7 @@ def find_columns(
     by_length = np.zeros(most_tasks, np.int64)
     sorted_seconds = np.zeros(most_tasks, np.int64)
     sorted_memory = np.zeros(most_tasks, np.int64)
+    in_order = SortedTasks(sorted_seconds, sorted_memory, same)
     n = 0
     work = 0
     energy = 0
@@ -252,7 +294,7 @@ def find_columns(
             following = index + 1
             continue
         nodes += 1
-        if nodes > most_nodes:
+        if nodes > limits.nodes:
             return found, False
         index = extended
         chosen[n] = index
@@ -265,7 +307,7 @@ def find_columns(
         total_surplus += surplus[index]
         total_dual += dual[index]
         following = index
-        least = quick_bound(task_seconds, task_memory, n, cores, room)
+        least = quick_bound(task_seconds, task_memory, n, machine)
         limit = most_end
         if rate > 0:
             affordable = (threshold - fixed + total_dual) / rate
@@ -294,9 +336,7 @@ def find_columns(
                 and sorted_seconds[place] == sorted_seconds[place - 1]
                 and sorted_memory[place] == sorted_memory[place - 1]
             )
-        end, whole, more = least_end(
-            sorted_seconds, sorted_memory, same, n, cores, room, least, limit + 1, most_trials, starts
-        )
+        end, whole, more = least_end(in_order, n, machine, least, limit + 1, limits.trials, starts)
         nodes += more
         if end > limit:
             continue
@@ -304,17 +344,17 @@ def find_columns(
         if cost > threshold:
             continue
         if found == most_columns:
-            if not narrowing:
+            if not limits.narrowing:
                 return found, False
             place = worst
         else:
             place = found
             found += 1
         for position in range(n_classes):
-            counts[place, position] = taken[position]
-        ends[place] = end
-        reduced[place] = cost
-        exact[place] = whole
-        if narrowing and found == most_columns:
-            worst = int(np.argmax(reduced))
-            threshold = min(threshold, reduced[worst])
+            table.counts[place, position] = taken[position]
+        table.ends[place] = end
+        table.reduced[place] = cost
+        table.exact[place] = whole
+        if limits.narrowing and found == most_columns:
+            worst = int(np.argmax(table.reduced))
+            threshold = min(threshold, table.reduced[worst])

@@ -9,7 +9,7 @@ processor-minutes of job j,
     f >= f + sum_c lambda_c (f_c - F_c) + sum_ks mu_ks (sum_j x_jks - P_ks)
       >= sum_j min [f_j + sum_c lambda_c f_cj + sum_ks mu_ks x_jks] - sum_c lambda_c F_c - sum_ks mu_ks P_ks,
 
-where each minimum is over all that a job can do as if it were alone (`platform_fluid_kernel.cheapest_ends`), with the
+where each minimum is over all that a job can do as if it were alone (`fluid_kernel.cheapest_ends`), with the
 caps for itself: no job costs more, takes longer, or is later than all together. Prices are whole multiples of 1 / Q and
 costs are rounded down to such, so all is whole numbers: whoever chose the prices, by whatever arithmetic, the bound
 holds.
@@ -28,7 +28,7 @@ import numpy as np
 from ...core.quantities import FloatArray, IntArray
 from ...instances.platforms.entries import SLOT_S
 from .fluid import PlatformFluid
-from .fluid_kernel import IN_THE_CLOUD, NOWHERE, cheapest_ends
+from .fluid_kernel import IN_THE_CLOUD, NOWHERE, CloudTier, Jobs, Tiers, cheapest_ends
 
 Metric: TypeAlias = Literal["cost", "execution_time_s", "delay_s"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -116,20 +116,20 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
     whole = {name: math.floor(Fraction(weight) * unit) for name, weight in weights.items()}
     mu = np.floor(np.ldexp(prices.slots, bits)).astype(np.int64)
     least, tier, end_s, used = cheapest_ends(
-        fluid.size,
-        fluid.arrival_s,
-        fluid.deadline_s,
-        _latest_s(fluid, caps),
-        fluid.first_slot,
+        Jobs(fluid.size, fluid.arrival_s, fluid.deadline_s, fluid.first_slot, _latest_s(fluid, caps)),
+        Tiers(
+            fluid.largest,
+            mu,
+            fluid.least_end_s,
+            np.array([math.floor(whole["cost"] * price) for price in fluid.prices], dtype=np.int64),
+            np.array([_most_size(fluid, price, caps) for price in fluid.prices], dtype=np.int64),
+        ),
         (fluid.starts + 1) * SLOT_S,
-        fluid.largest,
-        mu,
-        fluid.least_end_s,
-        np.array([math.floor(whole["cost"] * price) for price in fluid.prices], dtype=np.int64),
-        np.array([_most_size(fluid, price, caps) for price in fluid.prices], dtype=np.int64),
-        np.zeros(0, dtype=np.int64) if cloud_run_s is None else cloud_run_s,
-        math.floor(whole["cost"] * cloud_price),
-        _most_size(fluid, cloud_price, caps),
+        CloudTier(
+            np.zeros(0, dtype=np.int64) if cloud_run_s is None else cloud_run_s,
+            math.floor(whole["cost"] * cloud_price),
+            _most_size(fluid, cloud_price, caps),
+        ),
         whole["execution_time_s"],
         whole["delay_s"],
         2**62,

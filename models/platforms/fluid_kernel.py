@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,25 +16,63 @@ IN_THE_CLOUD = -1
 NOWHERE = -2
 
 
+class Jobs(NamedTuple):
+    """The jobs, all of shape (n_jobs,).
+
+    Attributes
+    ----------
+    size, arrival_s, deadline_s, first_slot : array of int
+        Processor-minutes, arrival, deadline, and the first slot in which a job can work.
+    latest_s : array of int
+        No job may end after it.
+    """
+
+    size: IntArray
+    arrival_s: IntArray
+    deadline_s: IntArray
+    first_slot: IntArray
+    latest_s: IntArray
+
+
+class Tiers(NamedTuple):
+    """The tiers of clusters.
+
+    Attributes
+    ----------
+    largest, slot_prices : array of int, shape (n_tiers, n_slots - 1)
+        Most processor-minutes that a job can have in a slot, and what one costs there on top.
+    least_end_s : array of int, shape (n_tiers, n_jobs)
+        When a job ends on a tier, at the earliest.
+    cost, most_size : array of int, shape (n_tiers,)
+        What a processor-minute costs in all slots, and the largest job that may run there.
+    """
+
+    largest: IntArray
+    slot_prices: IntArray
+    least_end_s: IntArray
+    cost: IntArray
+    most_size: IntArray
+
+
+class CloudTier(NamedTuple):
+    """The cloud.
+
+    Attributes
+    ----------
+    run_s : array of int, shape (n_jobs,) or (0,)
+        How long jobs run there; empty if none can.
+    cost, most_size : int
+        What a processor-minute costs, and the largest job that may run there.
+    """
+
+    run_s: IntArray
+    cost: int
+    most_size: int
+
+
 @compiled
 def cheapest_ends(
-    size: IntArray,
-    arrival_s: IntArray,
-    deadline_s: IntArray,
-    latest_s: IntArray,
-    first_slot: IntArray,
-    slot_end_s: IntArray,
-    largest: IntArray,
-    slot_prices: IntArray,
-    least_end_s: IntArray,
-    cost: IntArray,
-    most_size: IntArray,
-    cloud_run_s: IntArray,
-    cloud_cost: int,
-    cloud_most_size: int,
-    second: int,
-    late_second: int,
-    nowhere: int,
+    jobs: Jobs, tiers: Tiers, slot_end_s: IntArray, cloud: CloudTier, second: int, late_second: int, nowhere: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Let every job run wholly on the tier, or in the cloud, and end in the slot, where it costs least.
 
@@ -43,22 +81,10 @@ def cheapest_ends(
 
     Parameters
     ----------
-    size, arrival_s, deadline_s, latest_s, first_slot : array of int, shape (n_jobs,)
-        Of the jobs; none may end after its ``latest_s``.
+    jobs, tiers, cloud : Jobs, Tiers, CloudTier
+        What has to run, and where it can.
     slot_end_s : array of int, shape (n_slots,)
         When work in a slot ends, at the earliest. The last slot takes everything and has no price.
-    largest, slot_prices : array of int, shape (n_tiers, n_slots - 1)
-        Most processor-minutes that a job can have in a slot, and what one costs there on top.
-    least_end_s : array of int, shape (n_tiers, n_jobs)
-        When a job ends on a tier, at the earliest.
-    cost : array of int, shape (n_tiers,)
-        What a processor-minute costs in all slots.
-    most_size : array of int, shape (n_tiers,)
-        Largest job that may run on a tier.
-    cloud_run_s : array of int, shape (n_jobs,) or (0,)
-        How long jobs run in the cloud; empty if none can.
-    cloud_cost, cloud_most_size : int
-        The same of the cloud.
     second, late_second : int
         What a second from arrival to end costs, and one after the deadline.
     nowhere : int
@@ -73,6 +99,8 @@ def cheapest_ends(
     used : array of int, shape (n_tiers, n_slots - 1)
         Processor-minutes that all jobs use.
     """
+    size, arrival_s, deadline_s, first_slot, latest_s = jobs
+    largest, slot_prices, least_end_s, cost, most_size = tiers
     n_jobs, n_tiers, last = len(size), len(largest), len(slot_end_s) - 1
     least = np.full(n_jobs, nowhere, np.int64)
     where = np.full(n_jobs, NOWHERE, np.int64)
@@ -80,10 +108,10 @@ def cheapest_ends(
     used = np.zeros((n_tiers, last), np.int64)
     for j in range(n_jobs):
         best_slot = -1
-        if len(cloud_run_s) and size[j] <= cloud_most_size:
-            end = arrival_s[j] + cloud_run_s[j]
+        if len(cloud.run_s) and size[j] <= cloud.most_size:
+            end = arrival_s[j] + cloud.run_s[j]
             if end <= latest_s[j]:
-                value = second * cloud_run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud_cost * size[j]
+                value = second * cloud.run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud.cost * size[j]
                 least[j], where[j], ends[j] = value, IN_THE_CLOUD, end
         for k in range(n_tiers):
             if size[j] > most_size[k]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,12 +15,13 @@ from second_by_second import brute_force_objective
 from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
-from spotbag.heuristics.bags.core_loads import priced_start, start_from_schedule
+from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
+from spotbag.heuristics.bags.core_loads import CoreLoads, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.bags.lpt import LptOptions, lpt
 from spotbag.heuristics.bags.search import SearchOptions, search
-from spotbag.heuristics.bags.timeline_kernel import list_schedule_end
+from spotbag.heuristics.bags.timeline_kernel import Vms, list_schedule_end, workspace
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
@@ -68,36 +70,31 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
     assert (first.task_vm != other.task_vm).any()
 
 
-def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
-    from spotbag.heuristics.bags.annealing_kernel import anneal
+def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[..., tuple[float, float]]) -> float:
+    """Change a state by the moves of the kernel; return what the kernel says it costs."""
+    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
+    objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
+    plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, np.array([seed]))
+    unwanted = Snapshot(False, state.core_tasks.copy(), state.core_count.copy())
+    return kernel(cores, objective, 1e-9, plan, cooling, unwanted, state.value(), 1e9)[0]
 
+
+def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
     instance = with_d_spot(generate_instance(20, seed=4, runtime_s="uniform:60:600"))
     bound = divisible_bound(instance)
     ends = []
     for kernel in (anneal, anneal.py_func):  # type: ignore[attr-defined]
         state = priced_start(instance, bound, 1)
-        kernel(
-            state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
-            state.time_weight, state.penalty, 1e-9, state.core_tasks, state.core_count, state.load, state.vm_end,
-            np.array([77]), 2000, 1e-3, 1e-5, False, state.core_tasks.copy(), state.core_count.copy(),
-            state.value(), 1e9,
-        )  # fmt: skip
+        annealed(state, 77, Cooling(2000, 1e-3, 1e-5), kernel)
         ends.append(state.vm_end.tolist())
     assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_value_that_is_kept_up_move_by_move_is_the_value_of_the_state(seed: int) -> None:
-    from spotbag.heuristics.bags.annealing_kernel import anneal
-
     instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9))
     state = priced_start(instance, divisible_bound(instance), 1)
-    value, _ = anneal(
-        state.durations, state.core_column, state.core_vm, state.vm_first, state.vm_price, state.vm_limit,
-        state.time_weight, state.penalty, 1e-9, state.core_tasks, state.core_count, state.load, state.vm_end,
-        np.array([seed + 1]), 20_000, 1e-2, 1e-5, False, state.core_tasks.copy(), state.core_count.copy(),
-        state.value(), 1e9,
-    )  # fmt: skip
+    value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
     loads = [
         state.durations[state.core_column[core], state.core_tasks[core, : state.core_count[core]]].sum()
@@ -189,9 +186,8 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
         assert start is not None
         timeline.append(start, need, takes)
     durations, needs = (np.array(column) for column in zip(*tasks, strict=True))
-    work = np.empty((4, 30), dtype=np.int64)
-    order = np.arange(len(tasks))
-    end = list_schedule_end(order, len(tasks), durations, needs, vcpus, size, work[0], work[1], work[2], work[3])
+    vms = Vms(durations[None, :], needs, np.array([0]), np.array([vcpus]), np.array([size]))
+    end = list_schedule_end(vms, 0, np.arange(len(tasks)), len(tasks), workspace(len(tasks), vcpus))
     assert end == timeline.end_s
 
 
