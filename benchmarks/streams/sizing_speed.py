@@ -1,4 +1,4 @@
-"""How long the instance count takes both ways: ``python -m spotbag.benchmarks.streams.sizing_speed``.
+"""How long sizing takes both ways: ``python -m spotbag.benchmarks.streams.sizing_speed``.
 
 Types are drawn around what a core costs and does, so that none is far better than the others: the hard case for an
 integer programme. Times are medians, without start-up.
@@ -52,7 +52,7 @@ def main() -> None:
     """Print the table."""
     size_job(problem(10, 3, 0))  # loads the solver
     headings = ("types", "tasks", "not dominated", "milp (ms)", "dynamic programme (ms)", "same counts")
-    print_table("instance count, medians", headings, rows())
+    print_table("sizing, medians", headings, rows())
 
 
 if __name__ == "__main__":

@@ -1,24 +1,24 @@
-"""How many instances of each type finish a job by its deadline at least cost: the equations of Thai et al.
+"""How many VMs of each type finish a job by its deadline at least cost: the equations of Thai et al.
 
 L. Thai, B. Varghese, A. Barker, "Minimising the Execution of Unknown Bag-of-Task Jobs with Deadlines on the Cloud"
-(2015), section 3.1. For a job of n tasks with d seconds left until its deadline, instance types `it` of price
-p_it for a block of Theta seconds, beta seconds to create an instance, and e_it seconds for a task:
+(2015), section 3.1. For a job of n tasks with d seconds left until its deadline, VM types `it` of price
+p_it for a block of Theta seconds, beta seconds to create a VM, and e_it seconds for a task:
 
-    n_it = floor((d - beta) / e_it)                    tasks an instance finishes in time   (eq. 1)
-    sum_it n_it ni_it                                  tasks all instances finish           (eq. 2)
+    n_it = floor((d - beta) / e_it)                    tasks a VM finishes in time         (eq. 1)
+    sum_it n_it ni_it                                  tasks all VMs finish                 (eq. 2)
     n <= sum_it n_it ni_it                             all tasks are done                   (eq. 3)
-    sum_it p_it ni_it                                  price of a block of all instances    (eq. 4)
+    sum_it p_it ni_it                                  price of a block of all VMs          (eq. 4)
     ceil(d / Theta) sum_it p_it ni_it                  cost                                 (eq. 5)
     min (eq. 5) subject to (eq. 3), ni_it >= 0 whole                                        (eq. 6)
 
-An instance runs one task at a time, whatever its vCPUs. Eq. 5 charges every instance until the deadline, also one that
+A VM runs one task at a time, whatever its vCPUs. Eq. 5 charges every VM until the deadline, also one that
 is idle before: it is a cost to plan with, and no bill.
 
 Everything here is exact: run times are fractions, and prices are the decimals they are written as. In floating-point
 numbers (0.7 - 0.1) / 0.1 is less than 6, and a task is lost.
 
-Optima of eq. 6 are often many. The one that is meant is the cheapest with the fewest instances and, among those, the
-one with most instances of the first type, then of the second, and so on: there is exactly one.
+Optima of eq. 6 are often many. The one that is meant is the cheapest with the fewest VMs and, among those, the
+one with most VMs of the first type, then of the second, and so on: there is exactly one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_TASKS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TypeChoice:
-    """An instance type that may be rented for a job.
+    """A VM type that may be rented for a job.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class TypeChoice:
 
 @dataclass(frozen=True, slots=True)
 class SizingProblem:
-    """A job for which instances are to be created now.
+    """A job for which VMs are to be created now.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class SizingProblem:
     available_s : int
         d, from now to the deadline; not positive if that has passed.
     creation_overhead_s : int
-        beta, from asking for an instance to its first task.
+        beta, from asking for a VM to its first task.
     block_s : int
         Theta, length of a paid block.
     types : tuple of TypeChoice
@@ -143,8 +143,8 @@ def problem_of_job(
     )
 
 
-def tasks_per_instance(problem: SizingProblem) -> tuple[int, ...]:
-    """Tasks that an instance of each type finishes by the deadline (eq. 1).
+def tasks_per_vm(problem: SizingProblem) -> tuple[int, ...]:
+    """Tasks that a VM of each type finishes by the deadline (eq. 1).
 
     0 for a type that cannot finish one, because it is not ready in time, takes longer or cannot run the application.
     """
@@ -153,28 +153,28 @@ def tasks_per_instance(problem: SizingProblem) -> tuple[int, ...]:
 
 
 def tasks_finished(problem: SizingProblem, counts: Sequence[int]) -> int:
-    """Tasks that instances finish by the deadline (eq. 2)."""
-    return sum(number * tasks for number, tasks in zip(counts, tasks_per_instance(problem), strict=True))
+    """Tasks that VMs finish by the deadline (eq. 2)."""
+    return sum(number * tasks for number, tasks in zip(counts, tasks_per_vm(problem), strict=True))
 
 
 def all_tasks_finish(problem: SizingProblem, counts: Sequence[int]) -> bool:
-    """Whether instances finish all tasks by the deadline (eq. 3)."""
+    """Whether VMs finish all tasks by the deadline (eq. 3)."""
     return tasks_finished(problem, counts) >= problem.n_tasks
 
 
 def block_price_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
-    """Price of one block of all instances (eq. 4)."""
+    """Price of one block of all VMs (eq. 4)."""
     prices = (number * choice.price for number, choice in zip(counts, problem.types, strict=True))
     return sum(prices, start=Fraction(0))
 
 
 def paid_blocks(problem: SizingProblem) -> int:
-    """Blocks that an instance is charged for in eq. 5: ``ceil(d / Theta)``, until the deadline."""
+    """Blocks that a VM is charged for in eq. 5: ``ceil(d / Theta)``, until the deadline."""
     return -(-max(problem.available_s, 0) // problem.block_s)
 
 
 def planning_cost_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
-    """Cost of instances that are all paid until the deadline (eq. 5): to plan with.
+    """Cost of VMs that are all paid until the deadline (eq. 5): to plan with.
 
     If all tasks take their averages, the bill for the blocks that are started is no more.
     """
@@ -192,7 +192,7 @@ class Covering:
     positions : tuple of int
         Position of each type that is left in the catalogue.
     tasks : tuple of int
-        What an instance covers, at least 1 and at most ``n_tasks``.
+        What a VM covers, at least 1 and at most ``n_tasks``.
     prices : tuple of int
         Of a block, in the largest unit in which all are whole.
     """
@@ -203,11 +203,11 @@ class Covering:
     prices: tuple[int, ...]
 
     def covered(self, counts: Sequence[int]) -> bool:
-        """Whether instances cover all tasks."""
+        """Whether VMs cover all tasks."""
         return sum(number * tasks for number, tasks in zip(counts, self.tasks, strict=True)) >= self.n_tasks
 
     def most_useful(self) -> tuple[int, ...]:
-        """Instances of each type that cover all tasks alone: no optimum that is meant has more."""
+        """VMs of each type that cover all tasks alone: no optimum that is meant has more."""
         return tuple(-(-self.n_tasks // tasks) for tasks in self.tasks)
 
     def without_dominated(self) -> Covering:
@@ -242,7 +242,7 @@ def covering_of(problem: SizingProblem) -> Covering:
 
     The factor ceil(d / Theta) is the same for all types, so it decides nothing and is left out.
     """
-    finished = tasks_per_instance(problem)
+    finished = tasks_per_vm(problem)
     positions = tuple(position for position, tasks in enumerate(finished) if tasks > 0)
     prices = [problem.types[position].price for position in positions]
     unit = math.lcm(*(price.denominator for price in prices))
@@ -265,7 +265,7 @@ def fastest_type(problem: SizingProblem) -> TypeChoice | None:
 def missing_s(problem: SizingProblem) -> int | None:
     """Seconds by which the deadline would have to be later for some type to finish a task; 0 if one does.
 
-    None if no type runs the application. Where one task can be finished, all can: instances are not limited.
+    None if no type runs the application. Where one task can be finished, all can: VMs are not limited.
     """
     fastest = fastest_type(problem)
     if fastest is None or fastest.runtime_s is None:

@@ -1,9 +1,9 @@
-"""Instance counts without a solver: a knapsack that must be filled, over the tasks that are still to be covered.
+"""Sizing without a solver: a knapsack that must be filled, over the tasks that are still to be covered.
 
     f(t) = min_i (w_i + f(t - a_i)),  f(t) = 0 for t <= 0
 
-for types that cover a_i tasks each. A weight w_i is the price times a number that no count of instances reaches, plus
-one: the cheapest solution, and among the cheapest the one with fewest instances.
+for types that cover a_i tasks each. A weight w_i is the price times a number that no count of VMs reaches, plus
+one: the cheapest solution, and among the cheapest the one with fewest VMs.
 
 All t are brought up to date for one type at once. With t in rows of a_i numbers, ``f(t) = min_k (k w + f(t - k a))``
 goes along the columns, and less the weight that a row adds it is a running minimum. A type is passed over if the types
@@ -27,7 +27,7 @@ _LARGEST = 2**61
 
 
 def cheapest_counts(covering: Covering) -> tuple[int, ...]:
-    """Counts of the optimum that is meant: least cost, fewest instances, most of the first types.
+    """Counts of the optimum that is meant: least cost, fewest VMs, most of the first types.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def cheapest_counts(covering: Covering) -> tuple[int, ...]:
 
 
 def _weights(covering: Covering) -> list[int]:
-    """Price and one instance of each type as one number."""
+    """Price and one VM of each type as one number."""
     more_than_any_count = max(covering.most_useful()) + 1
     return [price * more_than_any_count + 1 for price in covering.prices]
 

@@ -1,6 +1,6 @@
-"""Eq. 6 of the instance count as an integer programme, built with PuLP.
+"""Eq. 6 of a sizing as an integer programme, built with PuLP.
 
-The optimum that is meant is the least by a list of *ranks*: cost, number of instances, then minus the instances of the
+The optimum that is meant is the least by a list of *ranks*: cost, number of VMs, then minus the VMs of the
 first type, of the second, and so on. Two ranks are one objective if the first is multiplied by a number that the second
 does not reach. That is done as long as the coefficients stay small; what does not fit is minimised afterwards, with the
 ranks before it fixed at their optima.
@@ -33,7 +33,7 @@ _TOO_FINE = (
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Coefficients of the instances of each type, and the value where it is known."""
+    """Coefficients of the VMs of each type, and the value where it is known."""
 
     coefficients: tuple[int, ...]
     optimum: int | None = None
@@ -43,13 +43,13 @@ class Objective:
         return sum(number * cost for number, cost in zip(counts, self.coefficients, strict=True))
 
 
-class InstanceCountProgram:
+class SizingProgram:
     """Eq. 6 with one objective, as a PuLP problem: built, not solved.
 
     Attributes
     ----------
     problem : pulp.LpProblem
-        For experts. Variables ``instances_0``, ``instances_1``, ... by position in the catalogue.
+        For experts. Variables ``vms_0``, ``vms_1``, ... by position in the catalogue.
     variables : list of pulp.LpVariable
         In the order of the covering.
 
@@ -72,9 +72,9 @@ class InstanceCountProgram:
 
         self.covering = covering
         self.fixed = tuple(fixed)
-        self.problem = pulp.LpProblem("instance_count", pulp.LpMinimize)
+        self.problem = pulp.LpProblem("sizing", pulp.LpMinimize)
         self.variables = [
-            self.problem.add_variable(f"instances_{position}", 0, limit, pulp.LpInteger)
+            self.problem.add_variable(f"vms_{position}", 0, limit, pulp.LpInteger)
             for position, limit in zip(covering.positions, most, strict=True)
         ]
         self.problem += self._sum(objective.coefficients), "cost"
@@ -148,7 +148,7 @@ def inexact() -> ModelRefusal:
 
 
 def n_ranks(covering: Covering) -> int:
-    """Cost, instances and every type but the last, which the others decide."""
+    """Cost, VMs and every type but the last, which the others decide."""
     return 1 + len(covering.tasks)
 
 

@@ -1,4 +1,4 @@
-"""How many instances of each type to create for a job: the optimum of eq. 6, and what is made of the blocks it pays."""
+"""How many VMs of each type to create for a job: the optimum of eq. 6, and what is made of the blocks it pays."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ...models.streams.sizing import (
     missing_s,
     paid_blocks,
     planning_cost_usd,
-    tasks_per_instance,
+    tasks_per_vm,
 )
 from ...models.streams.sizing_dynamic_programme import cheapest_counts
 from ...models.streams.sizing_program import (
-    InstanceCountProgram,
     Objective,
+    SizingProgram,
     inexact,
     n_ranks,
     next_objective,
@@ -42,19 +42,19 @@ MOST_EARLIER_ENDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceUse:
-    """Instances of a type that run as many tasks.
+class VmUse:
+    """VMs of a type that run as many tasks.
 
     Attributes
     ----------
     vm_type : str
         The type.
-    instances, tasks_each : int
-        How many instances, and tasks of each.
+    vms, tasks_each : int
+        How many VMs, and tasks of each.
     runs_s : float
-        From asking for an instance to the end of its last task: ``beta + tasks_each e``.
+        From asking for a VM to the end of its last task: ``beta + tasks_each e``.
     full_blocks : int
-        Paid blocks that are used from end to end; creating the instance counts as use.
+        Paid blocks that are used from end to end; creating the VM counts as use.
     last_block_use : float
         Used part of the block after those, in which the last task ends; 0 if it ends with a block.
     idle_blocks : int
@@ -62,7 +62,7 @@ class InstanceUse:
     """
 
     vm_type: str
-    instances: int
+    vms: int
     tasks_each: int
     runs_s: float
     full_blocks: int
@@ -83,29 +83,29 @@ class InstanceUse:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """Instances to be created for a job.
+    """VMs to be created for a job.
 
     Attributes
     ----------
     status : str
-        ``optimal``: no counts are cheaper, nor as cheap with fewer instances; ``feasible``: all tasks finish, and time
+        ``optimal``: no counts are cheaper, nor as cheap with fewer VMs; ``feasible``: all tasks finish, and time
         was up before that was proved; ``infeasible``: no type finishes a task by the deadline.
     method : str
         ``milp`` or ``dynamic-programme``.
     reasons : tuple of str
         Why it is infeasible and what would help, and which types were left out for what reason.
     counts : dict of str to int
-        Instances of each type, in the order of the catalogue.
-    tasks_per_instance : dict of str to int
-        Tasks that an instance of each type finishes in time (eq. 1).
+        VMs of each type, in the order of the catalogue.
+    tasks_per_vm : dict of str to int
+        Tasks that a VM of each type finishes in time (eq. 1).
     paid_blocks : int
-        Blocks of each instance that eq. 5 charges: until the deadline.
+        Blocks of each VM that eq. 5 charges: until the deadline.
     cost_usd : float
-        Eq. 5: a cost to plan with, which charges every instance until the deadline.
+        Eq. 5: a cost to plan with, which charges every VM until the deadline.
     started_cost_usd : float
-        Cost if only blocks are charged that have begun when the last task of their instance ends.
-    uses : tuple of InstanceUse
-        How long the instances run if the tasks are spread so that all are done as early as possible.
+        Cost if only blocks are charged that have begun when the last task of their VM ends.
+    uses : tuple of VmUse
+        How long the VMs run if the tasks are spread so that all are done as early as possible.
     missing_s : int or None
         Seconds by which the deadline would have to be later, 0 if it is late enough; None if no type runs the
         application.
@@ -119,23 +119,23 @@ class Sizing:
     method: SizingMethod
     reasons: tuple[str, ...]
     counts: dict[str, int]
-    tasks_per_instance: dict[str, int]
+    tasks_per_vm: dict[str, int]
     paid_blocks: int
     cost_usd: float
     started_cost_usd: float
-    uses: tuple[InstanceUse, ...]
+    uses: tuple[VmUse, ...]
     missing_s: int | None
     fastest: str | None
     runtime_s: float = field(compare=False)
 
     @property
-    def n_instances(self) -> int:
-        """Instances of all types."""
+    def n_vms(self) -> int:
+        """VMs of all types."""
         return sum(self.counts.values())
 
 
 def size_job(problem: SizingProblem, method: SizingMethod = "milp", time_limit_s: float | None = None) -> Sizing:
-    """Find the instances of eq. 6: least planning cost, then fewest instances, then most of the first types.
+    """Find the VMs of eq. 6: least planning cost, then fewest VMs, then most of the first types.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def size_job(problem: SizingProblem, method: SizingMethod = "milp", time_limit_s
 
 
 def earlier_and_cheaper(problem: SizingProblem, sizing: Sizing) -> tuple[int, Sizing] | None:
-    """Find an earlier end of a block by which the job costs less: eq. 5 pays every instance until the deadline.
+    """Find an earlier end of a block by which the job costs less: eq. 5 pays every VM until the deadline.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
         left = None if until is None else until - time.perf_counter()
         if left is not None and left <= 0:
             return counts, False
-        program = InstanceCountProgram(covering, most, objective, fixed)
+        program = SizingProgram(covering, most, objective, fixed)
         proved = _minimise(program, left)
         found = program.read_back()
         if found is not None and objective.value(found) <= objective.value(counts):
@@ -233,7 +233,7 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
     return counts, True
 
 
-def _minimise(program: InstanceCountProgram, time_limit_s: float | None) -> bool:
+def _minimise(program: SizingProgram, time_limit_s: float | None) -> bool:
     """Solve with HiGHS in this process; say whether the optimum was proved."""
     import highspy
     import pulp
@@ -262,14 +262,14 @@ def _sizing(
     names = [choice.name for choice in problem.types]
     uses = tuple(_uses(problem, counts)) if status != "infeasible" else ()
     prices = {choice.name: choice.price for choice in problem.types}
-    started = sum((use.instances * use.started_blocks * prices[use.vm_type] for use in uses), start=Fraction(0))
+    started = sum((use.vms * use.started_blocks * prices[use.vm_type] for use in uses), start=Fraction(0))
     fastest = fastest_type(problem)
     return Sizing(
         status=status,
         method=method,
         reasons=tuple(_reasons(problem, status)),
         counts=dict(zip(names, counts, strict=True)),
-        tasks_per_instance=dict(zip(names, tasks_per_instance(problem), strict=True)),
+        tasks_per_vm=dict(zip(names, tasks_per_vm(problem), strict=True)),
         paid_blocks=paid_blocks(problem),
         cost_usd=float(planning_cost_usd(problem, counts)),
         started_cost_usd=float(started),
@@ -290,12 +290,12 @@ def _reasons(problem: SizingProblem, status: SizingStatus) -> list[str]:
     if status == "infeasible" and fastest is not None and fastest.runtime_s is not None:
         if left_s <= 0:
             cause = (
-                f"no instance is ready before the deadline: it is {problem.available_s:,} s away, and creating one "
+                f"no VM is ready before the deadline: it is {problem.available_s:,} s away, and creating one "
                 f"takes {problem.creation_overhead_s:,} s"
             )
         else:
             cause = (
-                f"no type finishes a task by the deadline: {left_s:,} s are left when an instance is ready, and a task "
+                f"no type finishes a task by the deadline: {left_s:,} s are left when a VM is ready, and a task "
                 f"takes {_seconds(fastest.runtime_s)} s on the fastest type, {fastest.name}"
             )
         reasons.append(f"{cause}; the deadline would have to be at least {missing:,} s later")
@@ -307,7 +307,7 @@ def _reasons(problem: SizingProblem, status: SizingStatus) -> list[str]:
         elif status != "infeasible" and choice.runtime_s > max(left_s, 0) and problem.n_tasks:
             reasons.append(
                 f"{choice.name} is left out: a task takes {_seconds(choice.runtime_s)} s, and "
-                f"{counted(max(left_s, 0), 'second')} are left when an instance is ready"
+                f"{counted(max(left_s, 0), 'second')} are left when a VM is ready"
             )
     return reasons
 
@@ -317,23 +317,23 @@ def _seconds(value: Fraction) -> str:
     return f"{float(value):,.3f}".rstrip("0").rstrip(".")
 
 
-def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[InstanceUse]:
-    """Instances by what they run if all tasks are done as early as possible.
+def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[VmUse]:
+    """VMs by what they run if all tasks are done as early as possible.
 
-    The tasks are the n earliest places for one: the k-th task of an instance ends k e after it is ready. Among places
+    The tasks are the n earliest places for one: the k-th task of a VM ends k e after it is ready. Among places
     that end at the same time, the first types take the task.
     """
     rented = [(choice, number) for choice, number in zip(problem.types, counts, strict=True) if number]
     loads = _even_loads(problem, [(choice.runtime_s or Fraction(0), number) for choice, number in rented])
     uses = []
     for (choice, _), of_type in zip(rented, loads, strict=True):
-        for instances, tasks in of_type:
+        for vms, tasks in of_type:
             runs = problem.creation_overhead_s + tasks * (choice.runtime_s or Fraction(0))
             full, rest = divmod(runs, problem.block_s)
             uses.append(
-                InstanceUse(
+                VmUse(
                     vm_type=choice.name,
-                    instances=instances,
+                    vms=vms,
                     tasks_each=tasks,
                     runs_s=float(runs),
                     full_blocks=full,
@@ -345,7 +345,7 @@ def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[InstanceUse]:
 
 
 def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> list[list[tuple[int, int]]]:
-    """For each rented type (run time, instances): instances with their tasks, the longer ones first."""
+    """For each rented type (run time, VMs): VMs with their tasks, the longer ones first."""
     scale = math.lcm(*(runtime.denominator for runtime, _ in rented))
     whole = [(int(runtime * scale), number) for runtime, number in rented]
     low, high = 0, (problem.available_s - problem.creation_overhead_s) * scale

@@ -85,7 +85,7 @@ def test_a_job_that_cannot_be_done_is_said_with_the_way_out_and_exit_code_1(shel
     assert found["jobs"][1]["missing_s"] == 5
     assert "small is left out" in shell.run("size", "tiny/two-jobs", "--deadline", "40")
     late = shell.run("size", "thai/table2", "--job", "j1", "--deadline", "10", code=1)
-    assert "no instance is ready before the deadline: it is 10 s away, and creating one takes 15 s" in late
+    assert "no VM is ready before the deadline: it is 10 s away, and creating one takes 15 s" in late
 
 
 def test_streams_come_from_files_too(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Equations of the instance count by hand, in exact numbers; both ways to the optimum against trying all counts."""
+"""Equations of the sizing by hand, in exact numbers; both ways to the optimum against trying all counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sizing_problems import job, random_job
 
 from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.models.streams import sizing_program as instance_count_program
+from spotbag.models.streams import sizing_program
 from spotbag.models.streams.sizing import (
     Covering,
     SizingProblem,
@@ -24,10 +24,10 @@ from spotbag.models.streams.sizing import (
     paid_blocks,
     planning_cost_usd,
     tasks_finished,
-    tasks_per_instance,
+    tasks_per_vm,
 )
 from spotbag.models.streams.sizing_dynamic_programme import cheapest_counts
-from spotbag.models.streams.sizing_program import InstanceCountProgram, Objective, next_objective, ranks_at, tightened
+from spotbag.models.streams.sizing_program import Objective, SizingProgram, next_objective, ranks_at, tightened
 
 
 def best_cover(covering: Covering) -> tuple[int, ...]:
@@ -53,9 +53,9 @@ def coverings(draw: st.DrawFn) -> Covering:
 
 
 def test_the_equations_by_hand() -> None:
-    # 585 s when an instance is ready: 13 tasks of 43 s, 26 of 22 s, 34 of 17 s.
+    # 585 s when a VM is ready: 13 tasks of 43 s, 26 of 22 s, 34 of 17 s.
     problem = job(50, 600, (0.073, 43), (0.146, 22), (0.293, 17), overhead_s=15)
-    assert tasks_per_instance(problem) == (13, 26, 34)  # eq. 1
+    assert tasks_per_vm(problem) == (13, 26, 34)  # eq. 1
     assert tasks_finished(problem, (1, 1, 1)) == 73  # eq. 2
     assert not all_tasks_finish(problem, (1, 1, 0))  # eq. 3: 39 < 50
     assert all_tasks_finish(problem, (0, 2, 0))
@@ -75,10 +75,10 @@ def test_an_instance_is_paid_until_the_deadline_in_whole_blocks(available_s: int
 
 def test_no_task_is_lost_in_floating_point_numbers() -> None:
     assert int((0.7 - 0.1) / 0.1) == 5
-    assert tasks_per_instance(job(6, 7, (1.0, 1), overhead_s=1)) == (6,)
-    assert tasks_per_instance(job(6, 6, (1.0, "0.1"))) == (60,)
-    assert tasks_per_instance(job(6, 60, (1.0, "1.1"))) == (54,)  # 59.4 s; the 55th would end at 60.5
-    assert tasks_per_instance(SizingProblem(6, 1, 0, 600, (TypeChoice("a", 1.0, Fraction(1, 3)),))) == (3,)
+    assert tasks_per_vm(job(6, 7, (1.0, 1), overhead_s=1)) == (6,)
+    assert tasks_per_vm(job(6, 6, (1.0, "0.1"))) == (60,)
+    assert tasks_per_vm(job(6, 60, (1.0, "1.1"))) == (54,)  # 59.4 s; the 55th would end at 60.5
+    assert tasks_per_vm(SizingProblem(6, 1, 0, 600, (TypeChoice("a", 1.0, Fraction(1, 3)),))) == (3,)
 
 
 def test_prices_are_the_decimals_they_are_written_as() -> None:
@@ -92,11 +92,11 @@ def test_prices_are_the_decimals_they_are_written_as() -> None:
 
 def test_types_that_finish_no_task_are_left_out() -> None:
     problem = job(5, 100, (0.1, None), (0.2, 30), (0.3, "90.1"), (0.4, 90), overhead_s=10)
-    assert tasks_per_instance(problem) == (0, 3, 0, 1)
+    assert tasks_per_vm(problem) == (0, 3, 0, 1)
     assert covering_of(problem) == Covering(5, (1, 3), (3, 1), (1, 2))
     assert covering_of(problem).in_catalogue((2, 7), 4) == (0, 2, 0, 7)
-    assert tasks_per_instance(job(5, 10, (0.1, 30), overhead_s=10)) == (0,)
-    assert tasks_per_instance(job(5, 10, (0.1, 30), overhead_s=20)) == (0,)  # and not -1
+    assert tasks_per_vm(job(5, 10, (0.1, 30), overhead_s=10)) == (0,)
+    assert tasks_per_vm(job(5, 10, (0.1, 30), overhead_s=20)) == (0,)  # and not -1
 
 
 def test_how_much_later_the_deadline_would_have_to_be() -> None:
@@ -107,8 +107,8 @@ def test_how_much_later_the_deadline_would_have_to_be() -> None:
     assert fastest.name == "c"  # the cheaper of the two
     later = SizingProblem(5, 110, 10, 600, problem.types)
     assert missing_s(later) == 0
-    assert any(tasks_per_instance(later))
-    assert not any(tasks_per_instance(SizingProblem(5, 109, 10, 600, problem.types)))
+    assert any(tasks_per_vm(later))
+    assert not any(tasks_per_vm(SizingProblem(5, 109, 10, 600, problem.types)))
     assert missing_s(job(5, 100, (0.1, None))) is None
     assert fastest_type(job(5, 100)) is None
 
@@ -183,7 +183,7 @@ def test_the_dynamic_programme_of_many_tasks_and_types() -> None:
     assert cheapest_counts(covering) == (0,) * 499 + (200,)
 
 
-def solved(program: InstanceCountProgram) -> tuple[int, ...] | None:
+def solved(program: SizingProgram) -> tuple[int, ...] | None:
     import pulp
 
     program.problem.solve(pulp.HiGHS(msg=False, threads=1, gapRel=0.0, gapAbs=0.0))
@@ -192,15 +192,15 @@ def solved(program: InstanceCountProgram) -> tuple[int, ...] | None:
 
 def test_the_program_states_eq_6() -> None:
     covering = Covering(50, (0, 2), (13, 26), (73, 146))
-    program = InstanceCountProgram(covering, covering.most_useful(), Objective(covering.prices))
-    assert [variable.name for variable in program.variables] == ["instances_0", "instances_2"]
+    program = SizingProgram(covering, covering.most_useful(), Objective(covering.prices))
+    assert [variable.name for variable in program.variables] == ["vms_0", "vms_2"]
     assert [(variable.lowBound, variable.upBound, variable.cat) for variable in program.variables] == [
         (0, 4, "Integer"),
         (0, 2, "Integer"),
     ]
-    assert str(program.problem.objective) == "73*instances_0 + 146*instances_2"
+    assert str(program.problem.objective) == "73*vms_0 + 146*vms_2"
     (row,) = program.problem.constraints()
-    assert str(row) == "13*instances_0 + 26*instances_2 >= 50.0"
+    assert str(row) == "13*vms_0 + 26*vms_2 >= 50.0"
     assert program.read_back() is None  # not solved
     counts = solved(program)
     assert counts is not None
@@ -208,7 +208,7 @@ def test_the_program_states_eq_6() -> None:
 
 
 def test_counts_that_cover_too_little_are_not_read_back() -> None:
-    program = InstanceCountProgram(Covering(5, (0,), (2,), (1,)), (3,), Objective((1,)))
+    program = SizingProgram(Covering(5, (0,), (2,), (1,)), (3,), Objective((1,)))
     for value, counts in ((2.4, None), (3.0000001, (3,)), (-1, None)):
         program.variables[0].varValue = value
         assert program.read_back() == counts
@@ -222,7 +222,7 @@ def test_ranks_are_one_objective_where_they_fit(monkeypatch: pytest.MonkeyPatch)
     # (price * 5 + 1) * 3 - [first type], then * 5 - [second type]
     assert objective == Objective(((11 * 3 - 1) * 5, 6 * 3 * 5 - 1, 21 * 3 * 5))
     assert done == 4
-    monkeypatch.setattr(instance_count_program, "LARGEST_COEFFICIENT", 100)
+    monkeypatch.setattr(sizing_program, "LARGEST_COEFFICIENT", 100)
     assert next_objective(covering, most, 0) == (Objective((33 - 1, 18, 63)), 3)
     assert next_objective(covering, most, 3) == (Objective((0, -1, 0)), 4)
     assert next_objective(covering, (2, 0, 1), 3) == (None, 4)  # no second type: nothing is left to be chosen
@@ -242,7 +242,7 @@ def test_prices_beyond_a_solver_are_refused() -> None:
 def test_what_is_whole_to_a_solver_only_is_not_read_back() -> None:
     # 28.999999 is 29 to a solver, and 21 less in the row of the optimum.
     fixed = Objective((21_000_001, 84_000_001), 8_253_000_099)
-    program = InstanceCountProgram(Covering(18_455, (0, 1), (47, 188), (1, 4)), (393, 99), Objective((-1, 0)), [fixed])
+    program = SizingProgram(Covering(18_455, (0, 1), (47, 188), (1, 4)), (393, 99), Objective((-1, 0)), [fixed])
     program.variables[0].varValue, program.variables[1].varValue = 28.999999, 91.0
     assert program.read_back() is None
     program.variables[0].varValue, program.variables[1].varValue = 1.0, 98.0

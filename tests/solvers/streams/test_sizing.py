@@ -12,7 +12,7 @@ from sizing_problems import best_by_trying_all, job, random_job
 from soaks import soak
 
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.models.streams import sizing_program as instance_count_program
+from spotbag.models.streams import sizing_program
 from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
 from spotbag.solvers.streams.sizing import SIZING_METHODS, Sizing, SizingMethod, size_job
 
@@ -45,7 +45,7 @@ def test_both_methods_agree_on_large_random_jobs(how_many: int) -> None:
 
 @pytest.mark.parametrize("largest", [1, 2_000])
 def test_both_methods_agree_if_ranks_are_solved_one_by_one(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instance_count_program, "LARGEST_COEFFICIENT", largest)
+    monkeypatch.setattr(sizing_program, "LARGEST_COEFFICIENT", largest)
     for seed in range(100):
         both(random_job(3_000_000 + seed))
 
@@ -111,17 +111,17 @@ def test_any_job_is_sized_or_said_to_be_infeasible(
     sizing = both(problem)
     if sizing.status == "infeasible":
         assert sizing.reasons
-        assert not any(sizing.tasks_per_instance.values())
+        assert not any(sizing.tasks_per_vm.values())
         if sizing.missing_s is not None:
             later = SizingProblem(n_tasks, available_s + sizing.missing_s, overhead_s, 60, choices)
             assert size_job(later, "dynamic-programme").status == "optimal"
         return
     assert tasks_finished(problem, tuple(sizing.counts.values())) >= n_tasks
-    assert sum(use.instances * use.tasks_each for use in sizing.uses) == n_tasks
+    assert sum(use.vms * use.tasks_each for use in sizing.uses) == n_tasks
     for name, number in sizing.counts.items():
-        assert sum(use.instances for use in sizing.uses if use.vm_type == name) == number
+        assert sum(use.vms for use in sizing.uses if use.vm_type == name) == number
     for use in sizing.uses:
-        assert use.tasks_each <= sizing.tasks_per_instance[use.vm_type]
+        assert use.tasks_each <= sizing.tasks_per_vm[use.vm_type]
         assert use.runs_s <= available_s
         assert len(use.block_use) == sizing.paid_blocks
         assert sum(use.block_use) * 60 == pytest.approx(use.runs_s)
@@ -133,19 +133,19 @@ def test_the_first_job_of_the_paper_by_hand() -> None:
     # 13, 26 or 34 tasks for 0.073, 0.146, 0.293: 52 tasks on two larges, or four mediums at the same price.
     sizing = both(job(50, 600, (0.073, 43), (0.146, 22), (0.293, 17), overhead_s=15))
     assert sizing.counts == {"a": 0, "b": 2, "c": 0}
-    assert sizing.tasks_per_instance == {"a": 13, "b": 26, "c": 34}
+    assert sizing.tasks_per_vm == {"a": 13, "b": 26, "c": 34}
     assert (sizing.paid_blocks, sizing.cost_usd, sizing.started_cost_usd) == (1, 0.292, 0.292)
     (use,) = sizing.uses
-    assert (use.instances, use.tasks_each, use.runs_s) == (2, 25, 565.0)
+    assert (use.vms, use.tasks_each, use.runs_s) == (2, 25, 565.0)
     assert use.block_use == [565 / 600]
-    assert sizing.n_instances == 2
+    assert sizing.n_vms == 2
 
 
 def test_tasks_are_spread_so_that_all_are_done_early() -> None:
     # 10 s to create and 90 s for tasks of 30 s: 8 of 9 places are needed.
     sizing = both(job(8, 100, (1.0, 30), (0.9, 60), overhead_s=10))
     assert sizing.counts == {"a": 3, "b": 0}
-    assert [(use.instances, use.tasks_each, use.runs_s) for use in sizing.uses] == [(2, 3, 100.0), (1, 2, 70.0)]
+    assert [(use.vms, use.tasks_each, use.runs_s) for use in sizing.uses] == [(2, 3, 100.0), (1, 2, 70.0)]
     cheap = both(job(6, 130, (1.0, 30), (0.4, 60), overhead_s=10))
     assert cheap.counts == {"a": 0, "b": 3}
     both_types = both(job(6, 130, (1.0, 30), (0.7, 60), overhead_s=10))
@@ -174,7 +174,7 @@ def test_tasks_are_spread_as_one_by_one_to_where_they_end_first() -> None:
         expected = sorted(
             (problem.types[position].name, number) for (position, _), number in zip(instances, tasks, strict=True)
         )
-        found = sorted((use.vm_type, use.tasks_each) for use in sizing.uses for _ in range(use.instances))
+        found = sorted((use.vm_type, use.tasks_each) for use in sizing.uses for _ in range(use.vms))
         assert found == expected, problem
 
 
@@ -221,7 +221,7 @@ def test_no_time_after_the_creation(available_s: int) -> None:
     assert sizing.missing_s == 110 - available_s
     assert sizing.fastest == "b"
     assert sizing.reasons == (
-        f"no instance is ready before the deadline: it is {available_s} s away, and creating one takes 10 s; the "
+        f"no VM is ready before the deadline: it is {available_s} s away, and creating one takes 10 s; the "
         f"deadline would have to be at least {110 - available_s} s later",
     )
 
@@ -230,7 +230,7 @@ def test_no_type_finishes_a_task() -> None:
     sizing = both(job(3, 100, (1.0, 400), (2.0, "99.5"), (0.1, None), overhead_s=10))
     assert (sizing.status, sizing.missing_s, sizing.fastest) == ("infeasible", 10, "b")
     assert sizing.reasons == (
-        "no type finishes a task by the deadline: 90 s are left when an instance is ready, and a task takes 99.5 s on "
+        "no type finishes a task by the deadline: 90 s are left when a VM is ready, and a task takes 99.5 s on "
         "the fastest type, b; the deadline would have to be at least 10 s later",
         "c is left out: it cannot run the application",
     )
@@ -250,7 +250,7 @@ def test_types_that_are_left_out_are_named() -> None:
     sizing = both(job(3, 100, (1.0, 50), (0.1, 91), (0.1, None), overhead_s=10))
     assert sizing.counts == {"a": 3, "b": 0, "c": 0}
     assert sizing.reasons == (
-        "b is left out: a task takes 91 s, and 90 seconds are left when an instance is ready",
+        "b is left out: a task takes 91 s, and 90 seconds are left when a VM is ready",
         "c is left out: it cannot run the application",
     )
 

@@ -15,7 +15,7 @@ from ..tables import print_table, seconds
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
     from ...models.streams.sizing import SizingProblem
-    from ...solvers.streams.sizing import InstanceUse, Sizing, SizingMethod
+    from ...solvers.streams.sizing import Sizing, SizingMethod, VmUse
 
 EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
 
@@ -68,7 +68,7 @@ def size_command(
                 "block_s": stream.block_s,
                 "creation_overhead_s": stream.creation_overhead_s,
                 "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
-                "instances": sum(sizing.n_instances for sizing in sizings),
+                "instances": sum(sizing.n_vms for sizing in sizings),
                 "cost_usd": sum(sizing.cost_usd for sizing in sizings),
                 "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
                 "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
@@ -120,18 +120,18 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
 
 
 def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
-    """Rows of a job: each type of the catalogue, in as many rows as its instances have different numbers of tasks."""
+    """Rows of a job: each type of the catalogue, in as many rows as its VMs have different numbers of tasks."""
     rows: list[Sequence[str]] = []
     for choice in problem.types:
         task = "-" if choice.runtime_s is None else f"{float(choice.runtime_s):,.2f}"
-        known = (choice.name, task, f"{sizing.tasks_per_instance[choice.name]:,}")
+        known = (choice.name, task, f"{sizing.tasks_per_vm[choice.name]:,}")
         uses = [use for use in sizing.uses if use.vm_type == choice.name]
         for use in uses:
-            blocks = use.instances * sizing.paid_blocks
+            blocks = use.vms * sizing.paid_blocks
             rows.append(
                 (
                     *known,
-                    f"{use.instances:,}",
+                    f"{use.vms:,}",
                     f"{use.tasks_each:,}",
                     f"{use.runs_s:,.1f}",
                     f"{blocks:,}",
@@ -144,7 +144,7 @@ def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
     return rows
 
 
-def _used(use: InstanceUse) -> str:
+def _used(use: VmUse) -> str:
     """Use of the blocks of one instance in words: full ones, the last one, those that are idle."""
     parts = [f"{use.full_blocks:,} full"] if use.full_blocks else []
     parts += [f"{100 * use.last_block_use:.0f} %"] if use.last_block_use else []
@@ -173,8 +173,8 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
 def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
     return (
         name,
-        f"{sum(sizing.n_instances for sizing in sizings):,}",
-        f"{sum(sizing.n_instances * sizing.paid_blocks for sizing in sizings):,}",
+        f"{sum(sizing.n_vms for sizing in sizings):,}",
+        f"{sum(sizing.n_vms * sizing.paid_blocks for sizing in sizings):,}",
         f"{sum(sizing.cost_usd for sizing in sizings):.4f}",
         f"{sum(sizing.started_cost_usd for sizing in sizings):.4f}",
     )
@@ -195,7 +195,7 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
         "missing_s": sizing.missing_s,
         "fastest": sizing.fastest,
         "counts": sizing.counts,
-        "tasks_per_instance": sizing.tasks_per_instance,
+        "tasks_per_instance": sizing.tasks_per_vm,
         "runtime_s": {
             choice.name: None if choice.runtime_s is None else float(choice.runtime_s) for choice in problem.types
         },
@@ -206,7 +206,7 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
         "uses": [
             {
                 "vm_type": use.vm_type,
-                "instances": use.instances,
+                "instances": use.vms,
                 "tasks_each": use.tasks_each,
                 "runs_s": use.runs_s,
                 "started_blocks": use.started_blocks,
