@@ -1,4 +1,7 @@
-"""Core patterns: what one core of a VM runs, counted by class; and plans made of them."""
+"""Patterns: what one core of a VM runs, counted by class of tasks; and plans made of them.
+
+The pattern model, the class programme and the core counts share them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested-Hall pattern model: an exact model for few classes of identical tasks, without VM, core or task indices.
+"""The pattern model: exact for few classes of identical tasks, without VM, core or task indices.
 
 For offers j with n_j VMs of c_j cores, price p_j a second; patterns p with load l_p and counts a_gp; L_j1 < L_j2 < ...
 the distinct loads of offer j; time counted from the moment the VMs are ready. Columns

@@ -104,7 +104,7 @@ def _add_vms(
 def _add_vms_by_core(
     program: IntegerProgram, finder: ColumnFinder, picked: IntArray, ends: IntArray, steps: dict[int, int]
 ) -> list[int]:
-    """Cores by their ends sit on VMs that end then or later, as in `models.nested_hall`; return what counts the VMs."""
+    """Cores by their ends sit on VMs that end then or later, as in the pattern model; return what counts the VMs."""
     vm_rate = finder.rate * finder.columns_of_vm
     levels = np.unique(ends).tolist()
     most_cores = finder.vms * finder.columns_of_vm

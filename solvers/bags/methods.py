@@ -170,7 +170,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "patterns",
-            "nested-Hall pattern model: integer programme of what cores run",
+            "pattern model: integer programme of what each core runs",
             _patterns,
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",

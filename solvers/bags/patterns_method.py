@@ -1,4 +1,4 @@
-"""Plans by the nested-Hall pattern model, on HiGHS or CP-SAT."""
+"""The method ``patterns``: the pattern model, on HiGHS or CP-SAT, in a window of makespans that better plans shrink."""
 
 from __future__ import annotations
 
