@@ -279,7 +279,7 @@ def test_counts_that_do_not_finish_all_tasks_are_never_handed_out(
     problem = job(50, 600, (0.073, 43), overhead_s=15)  # 13 tasks each: 4 instances
     assert size_job(problem, method).counts == {"a": 4}
     monkeypatch.setattr("spotbag.solvers.streams.sizing._solve_program", lambda *_: ((3,), True))
-    monkeypatch.setattr("spotbag.models.streams.sizing_dynamic_programme.cheapest_counts", lambda *_: (3,))
+    monkeypatch.setattr("spotbag.solvers.streams.sizing.cheapest_counts", lambda *_: (3,))
     with pytest.raises(SpotbagError, match=f"method {method} leaves tasks that do not finish"):
         size_job(problem, method)
 
