@@ -26,7 +26,7 @@ _MODULES = {
     "bench": "bench",
     "instance": "instance",
 }
-"""Module of each command, in the order of the help: with ``EXAMPLE`` and ``<name>_command``, or commands in ``app``."""
+"""Module of each command, in the order of the help; it has ``EXAMPLE`` and ``<name>_command``, or an ``app``."""
 
 
 def make_app(asked: str | None = None) -> typer.Typer:

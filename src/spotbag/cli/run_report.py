@@ -1,16 +1,90 @@
-"""What the reports of replays share."""
+"""What the reports of replays share: cells with their interval, headings, and the object of ``--json``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from .arguments import warn
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ..core.statistics import Estimate
 
+    DataclassOutcome = TypeVar("DataclassOutcome", bound=DataclassInstance)
 
-def _cell(value: Estimate, digits: int, signed: bool = False) -> str:
-    """Mean and half width of the interval."""
-    if value.mean is None:
+Out_co = TypeVar("Out_co", covariant=True)
+
+
+class Runs(Protocol[Out_co]):
+    """Runs of several policies: an outcome for each policy and run."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Names of the policies."""
+
+    @property
+    def outcomes(self) -> Sequence[Sequence[Out_co]]:
+        """Outcomes by policy and run."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether some runs are missing."""
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs that are there."""
+
+
+def mean_cell(estimate: Estimate, digits: int, *, signed: bool = False, unit: float = 1) -> str:
+    """Mean and half width of the interval, in a unit of so many; a dash if there is nothing to average."""
+    if estimate.mean is None:
         return "-"
-    text = f"{value.mean:{'+' if signed else ''},.{digits}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
+    text = f"{estimate.mean / unit:{'+' if signed else ''},.{digits}f}"
+    return text if estimate.half_width is None else f"{text} ± {estimate.half_width / unit:,.{digits}f}"
+
+
+def print_heading(runs: Runs[Any], seed: int) -> None:
+    """Print which runs the tables show."""
+    if runs.n_runs == 1:
+        print(f"the run of seed {seed}")
+    else:
+        print(f"{runs.n_runs:,} runs, seeds {seed} to {seed + runs.n_runs - 1}; mean ± half of the 95 % interval")
+    print()
+
+
+def warn_of_missing(runs: Runs[Any], wanted: int, noun: str = "runs") -> None:
+    """Warn if an interrupt has left out runs."""
+    if runs.interrupted:
+        warn([f"interrupted: {runs.n_runs} of {wanted} {noun} are here"])
+
+
+def runs_object(
+    about: Mapping[str, Any],
+    runs: Runs[Any],
+    seed: int,
+    settings: Mapping[str, Any],
+    summaries: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return what is known of all runs together as a JSON object: what was replayed, how often, how policies did."""
+    how_often = {"seed": seed, "runs": runs.n_runs, "interrupted": runs.interrupted}
+    return {**about, **how_often, **settings, "policies": list(summaries)}
+
+
+def by_policy(
+    runs: Runs[Out_co], number: int, as_object: Callable[[int, Out_co], Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Return a run as a JSON object by policy; ``as_object`` takes the position of a policy and its outcome."""
+    return {name: as_object(index, runs.outcomes[index][number]) for index, name in enumerate(runs.policies)}
+
+
+def means_object(means: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return estimates as JSON objects by name."""
+    return {name: value.to_dict() for name, value in means.items()}
+
+
+def fields_except(outcome: DataclassOutcome, *names: str) -> dict[str, Any]:
+    """Return the fields of an outcome without some."""
+    return {name: value for name, value in asdict(outcome).items() if name not in names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,7 @@ from .replay_report import CLAIRVOYANT, days_object, print_summary
 if TYPE_CHECKING:
     from ...instances.bags.scenarios import Scenario
     from ...instances.instance import Instance
+    from ...replay.bags.runs import Days
     from ...replay.vms import Billing
     from ...schedules.schedule import Schedule
     from ...traces.trace import Trace
@@ -108,70 +110,119 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    from ...charts.picture_files import picture_format
-    from ...core.errors import SpotbagError
     from ...instances.bags.scenarios import find_scenario
-    from ...replay.bags.policies import find_policy
-    from ...replay.bags.runs import replay_days
     from ...replay.vms import Billing
 
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
-    for name in replayed:
-        find_policy(name, [CLAIRVOYANT])
     one_day = day is not None or trace is not None or gantt is not None
-    if one_day and not replayed:
-        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
-    if gantt is not None:
-        picture_format(gantt)
-    check_output(trace, instance, plan, scenario, gantt)
-    check_output(gantt, instance, plan, scenario)
-    if plan is not None and (method is not None or time_limit is not None):
-        other = "--method" if method is not None else "--time-limit"
-        raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
-    if day is not None and runs is not None:
-        raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
+    _check_policies(replayed, one_day)
+    _check_files(trace, gantt, instance, plan, scenario)
+    _check_alternatives(plan, method, time_limit, day, runs)
     days_from = find_scenario(scenario, k_h=k_h, k_r=k_r, rate_scale=rate_scale, one_means=one_means)
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
     schedule, maker = _plan(problem, plan, method, time_limit)
     if schedule is None:
-        if as_json:
-            print_json({"instance": problem.name, "status": "no-plan", "message": maker})
-        else:
-            print(maker)
+        _print_no_plan(problem, maker, as_json)
         raise typer.Exit(NO_FEASIBLE_PLAN)
     days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
     if days_from.fixed and (runs or 1) > 1:
         warn([f"every day of {days_from.name} is the same: it is replayed once"])
-    n_days = 1 if days_from.fixed else runs or _DEFAULT_RUNS
-    billing = Billing(first_hour_free, hibernated_rate)
+    wanted = _Days(
+        scenario=days_from,
+        n_days=1 if days_from.fixed else runs or _DEFAULT_RUNS,
+        seed=seed,
+        workers=workers,
+        billing=Billing(first_hour_free, hibernated_rate),
+    )
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
-    traces = _traces(schedule, replayed, days_from, seed, day, billing) if one_day else []
-    _write(traces, trace, gantt)
-    if day is not None:
-        _print_day(traces, as_json)
-        return
-    with counting(f"replaying {problem.name}", n_days) as count:
-        days = replay_days(
-            schedule,
-            replayed,
-            days_from,
-            n_days,
-            seed=seed,
-            workers=workers,
-            billing=billing,
-            bounds=CLAIRVOYANT in names,
-            on_day=lambda done: count("", done),
-        )
-    if days.interrupted:
-        warn([f"interrupted: {days.n_days} of {n_days} days are here"])
+    if one_day:
+        traces = _traces(schedule, replayed, wanted, day or 0)
+        _write(traces, trace, gantt)
+        if day is not None:
+            _print_day(traces, as_json)
+            return
+    days = _replay(schedule, replayed, wanted, bounds=CLAIRVOYANT in names)
     if as_json:
         print_json(days_object(schedule, maker, days, days_from.name, seed))
     else:
         print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
     if days.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class _Days:
+    """Which days are replayed, and how."""
+
+    scenario: Scenario
+    n_days: int
+    seed: int
+    workers: int
+    billing: Billing
+
+
+def _check_policies(policies: Sequence[str], one_day: bool) -> None:
+    """Refuse policies that there are not, and a bound alone where a day is to be told."""
+    from ...core.errors import SpotbagError
+    from ...replay.bags.policies import find_policy
+
+    for name in policies:
+        find_policy(name, [CLAIRVOYANT])
+    if one_day and not policies:
+        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
+
+
+def _check_files(trace: str | None, gantt: str | None, *sources: str | None) -> None:
+    """Refuse, before any work is done, files that cannot be written."""
+    if gantt is not None:
+        from ...charts.picture_files import picture_format
+
+        picture_format(gantt)
+    check_output(trace, *sources, gantt)
+    check_output(gantt, *sources)
+
+
+def _check_alternatives(
+    plan: str | None, method: str | None, time_limit: float | None, day: int | None, runs: int | None
+) -> None:
+    """Refuse what does not go together."""
+    from ...core.errors import SpotbagError
+
+    if plan is not None and (method is not None or time_limit is not None):
+        other = "--method" if method is not None else "--time-limit"
+        raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
+    if day is not None and runs is not None:
+        raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
+
+
+def _print_no_plan(problem: Instance, reason: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"instance": problem.name, "status": "no-plan", "message": reason})
+    else:
+        print(reason)
+
+
+def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: bool) -> Days:
+    """Replay all days under all policies."""
+    from ...replay.bags.runs import replay_days
+
+    with counting(f"replaying {schedule.instance.name}", wanted.n_days) as count:
+        days = replay_days(
+            schedule,
+            policies,
+            wanted.scenario,
+            wanted.n_days,
+            seed=wanted.seed,
+            workers=wanted.workers,
+            billing=wanted.billing,
+            bounds=bounds,
+            on_day=lambda done: count("", done),
+        )
+    if days.interrupted:
+        warn([f"interrupted: {days.n_days} of {wanted.n_days} days are here"])
+    return days
 
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
@@ -191,10 +242,10 @@ def _plan(
     problem: Instance, plan: str | None, method: str | None, time_limit: float | None
 ) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    from ...solvers.bags.solve import solve
-
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {plan}"
+    from ...solvers.bags.solve import solve
+
     name = method or "auto"
     with progress(f"planning {problem.name} by {name}") as show:
         result = solve(problem, name, time_limit_s=time_limit, on_progress=show)
@@ -234,25 +285,24 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
 # --------------------------------------------------------------------- one day
 
 
-def _traces(
-    schedule: Schedule, policies: Sequence[str], scenario: Scenario, seed: int, day: int | None, billing: Billing
-) -> list[Trace]:
+def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int) -> list[Trace]:
+    """Trace of one day under each policy."""
     from ...replay.bags.runs import trace_day
 
-    number = day or 0
-    timeline = scenario.day(schedule.instance, seed, number)
-    return [trace_day(schedule, name, timeline, billing=billing, day=number)[1] for name in policies]
+    timeline = wanted.scenario.day(schedule.instance, wanted.seed, day)
+    return [trace_day(schedule, name, timeline, billing=wanted.billing, day=day)[1] for name in policies]
 
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a day, and a picture for each policy."""
-    from ...charts.bags.replay import write_replay_gantt
     from ...traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)
     if gantt is None:
         return
+    from ...charts.bags.replay import write_replay_gantt
+
     stem, ending = os.path.splitext(gantt)
     for trace in traces:
         name = gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table
-from ..run_report import _cell
+from ..run_report import fields_except, mean_cell, means_object
 from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         columns.append(Column(CLAIRVOYANT, True))
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
-        rows.append([heading, *(_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
+        rows.append([heading, *(mean_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
     for part in _side_by_side(Table(columns, rows)):
         print_table(part)
     _print_notes(days, with_bound)
@@ -89,18 +89,18 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool)
     bounds = [bound for bound in days.bounds_usd if bound is not None]
     saved = [] if days.on_demand_usd is None else [100 * (1 - bound / days.on_demand_usd) for bound in bounds]
     impossible = days.n_days - len(bounds)
-    costs = [_cell(entry.cost_usd, 4) for entry in summaries]
-    savings = [_cell(entry.saving_percent, 1) for entry in summaries]
+    costs = [mean_cell(entry.cost_usd, 4) for entry in summaries]
+    savings = [mean_cell(entry.saving_percent, 1) for entry in summaries]
     misses = [_share(entry.misses, days.n_days) for entry in summaries]
     lines = [
-        row("cost ($)", costs, _cell(estimate(bounds), 4)),
-        row("saving against on-demand (%)", savings, _cell(estimate(saved), 1)),
-        row("makespan (s)", [_cell(entry.makespan_s, 0) for entry in summaries]),
+        row("cost ($)", costs, mean_cell(estimate(bounds), 4)),
+        row("saving against on-demand (%)", savings, mean_cell(estimate(saved), 1)),
+        row("makespan (s)", [mean_cell(entry.makespan_s, 0) for entry in summaries]),
         row("days that miss the deadline", misses, _share(impossible, days.n_days)),
         row("  with tasks that never end", [_share(entry.unfinished, days.n_days) for entry in summaries]),
     ]
     if with_bound:
-        lines.append(row("regret: cost above the bound ($)", [_cell(entry.regret_usd, 4) for entry in summaries]))
+        lines.append(row("regret: cost above the bound ($)", [mean_cell(entry.regret_usd, 4) for entry in summaries]))
     return lines
 
 
@@ -125,8 +125,8 @@ def _print_differences(days: Days) -> None:
         rows.append(
             [
                 entry.policy,
-                _cell(entry.cost_usd, 4, signed=True),
-                _cell(entry.makespan_s, 0, signed=True),
+                mean_cell(entry.cost_usd, 4, signed=True),
+                mean_cell(entry.makespan_s, 0, signed=True),
                 f"{entry.cheaper} / {entry.dearer}",
             ]
         )
@@ -209,12 +209,9 @@ def _summary_object(summary: PolicySummary) -> dict[str, Any]:
         "makespan_s": summary.makespan_s.to_dict(),
         "saving_percent": summary.saving_percent.to_dict(),
         "regret_usd": summary.regret_usd.to_dict(),
-        **{name: value.to_dict() for name, value in summary.means.items()},
+        **means_object(summary.means),
     }
 
 
 def _outcome_object(outcome: Outcome) -> Mapping[str, Any]:
-    retained = asdict(outcome)
-    for name in ("policy", "bills", "events"):
-        del retained[name]
-    return retained
+    return fields_except(outcome, "policy", "bills", "events")

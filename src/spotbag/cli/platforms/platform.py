@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,17 @@ import typer
 from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn
 from ..exit_codes import BAD_INPUT, INTERRUPTED
 from ..progress import busy, counting
+from ..run_options import (
+    DEFAULT_RUNS,
+    GanttOption,
+    RunOptions,
+    SeedOption,
+    TraceOption,
+    WorkersOption,
+    policies_option,
+    runs_option,
+)
+from ..run_report import warn_of_missing
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
 
 if TYPE_CHECKING:
@@ -22,8 +34,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
-_DEFAULT_RUNS = 20
-_MOST_RUNS = 1_000_000
 _DEFAULT_NUMBER = 100
 _DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
 
@@ -37,14 +47,7 @@ def platform_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            help="See above. May be given several times; money-saving, time-saving and round-robin if absent.",
-        ),
-    ] = None,
+    policy: Annotated[list[str] | None, policies_option("money-saving, time-saving and round-robin")] = None,
     draw: Annotated[
         str | None,
         typer.Option(
@@ -59,21 +62,16 @@ def platform_command(
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(
-            "--runs",
-            "-n",
-            metavar="N",
-            min=1,
-            max=_MOST_RUNS,
-            help=f"Draws to replay: of the jobs, and of where round-robin sends them; {_DEFAULT_RUNS} if absent, "
-            "but one where nothing is drawn.",
+        runs_option(
+            f"Draws to replay: of the jobs, and of where round-robin sends them; {DEFAULT_RUNS} if absent, "
+            "but one where nothing is drawn."
         ),
     ] = None,
     once: Annotated[
         bool, typer.Option("--once", help="One run, that of the seed: what ran where, and what was missed.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
@@ -81,13 +79,8 @@ def platform_command(
     tell: Annotated[
         bool, typer.Option("--tell", help="Instead of tables, tell what happens in one run (--once), policy by policy.")
     ] = False,
-    trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
-    ] = None,
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
-    ] = None,
+    trace: TraceOption = None,
+    gantt: GanttOption = None,
     write: Annotated[
         str | None,
         typer.Option("--write", metavar="FILE", help="Write the platform, with jobs drawn for it, as JSON, and stop."),
@@ -120,57 +113,26 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    from ...charts.picture_files import still_format
-    from ...charts.platforms.replay import PICTURE
-    from ...core.errors import SpotbagError
-    from ...core.text_files import source_name
-    from ...replay.platforms.policies import platform_policy
-    from ...replay.platforms.runs import replay_platform, replay_platform_once
-    from ...traces.stories import describe_trace
-
-    argument, job_set = _check_options(platform, draw, number, once, runs)
+    options = RunOptions(platform, runs, once, seed, workers, trace, gantt)
+    argument, job_set = _check_options(options, draw, number)
     if write is not None:
-        replays = (policy, runs, once, bound, trace, gantt, tell)
-        if any(option not in (None, False) for option in replays):
-            raise SpotbagError("--write writes the platform and stops: leave out what is for a replay")
-        check_output(write, platform)
+        _check_writing(options, write, policy is not None or bound or tell)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
-    # Rules may be given in any order: the same policy is replayed once.
-    names = list(dict.fromkeys(platform_policy(name)(seed).name for name in policy or _DEFAULT_POLICIES))
-    if once or (runs is None and job_set is None and all(map(_draws_nothing, names))):
-        runs = 1  # others would be the same
-    n_runs = runs or _DEFAULT_RUNS
-    for option, wanted in (("--trace", trace is not None), ("--tell", tell)):
-        if wanted and n_runs != 1:
-            raise SpotbagError(f"{option}: tells a single run; add --once (the run of --seed)")
-    if gantt is not None:
-        still_format(gantt, PICTURE)
-    check_output(trace, platform, gantt)
-    check_output(gantt, platform)
-    loaded = load_platform(argument)
-    if job_set is None and not loaded.jobs:
-        raise SpotbagError(f"{source_name(argument)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
+    names = _policy_names(policy or _DEFAULT_POLICIES, seed)
+    if runs is None and job_set is None and all(map(_draws_nothing, names)):
+        options = replace(options, once=True)  # other runs would be the same
+    _check_files(options, tell)
+    loaded = _load(argument, job_set)
     recorded = trace is not None or gantt is not None or tell
-    traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names] if recorded else []
-    files, not_sampled = _write(traces, trace, gantt)
-    with counting(f"replaying {loaded.name}", n_runs) as count:
-        done = replay_platform(
-            loaded,
-            names,
-            n_runs,
-            job_set=job_set,
-            seed=seed,
-            workers=workers,
-            on_run=lambda more: count("", more),
-        )
-    if done.interrupted:
-        warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
-    bounds = _bounds(loaded, done, job_set, seed, workers) if bound and not done.interrupted else None
-    stories = [describe_trace(stated) for stated in traces] if tell else None
+    traces = _traces(loaded, names, job_set, seed) if recorded else []
+    files, not_drawn = _write(traces, trace, gantt)
+    done = _replay(loaded, names, job_set, options)
+    bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
+    stories = _stories(traces) if tell else None
     if as_json:
         said = runs_object(loaded, job_set, done, seed, bounds, stories)
-        print_json(said | {"written": files} | ({} if not_sampled is None else {"not_drawn": not_sampled}))
+        print_json(said | {"written": files} | ({} if not_drawn is None else {"not_drawn": not_drawn}))
     else:
         if stories is None:
             print_runs(loaded, job_set, done, seed, bounds)
@@ -178,8 +140,8 @@ def platform_command(
             _print_stories(stories)
         for path in files:
             print(f"wrote {path}")
-    if not_sampled is not None:
-        print(f"error: {not_sampled}", file=sys.stderr)
+    if not_drawn is not None:
+        print(f"error: {not_drawn}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED if done.interrupted else BAD_INPUT)
     if done.interrupted or (bound and bounds is None):
         raise typer.Exit(INTERRUPTED)
@@ -193,22 +155,20 @@ def _list(as_json: bool) -> None:
         print_platforms(platforms)
 
 
-def _check_options(
-    platform: str | None, draw: str | None, number: int | None, once: bool, runs: int | None
-) -> tuple[str, JobSet | None]:
+def _check_options(options: RunOptions, draw: str | None, number: int | None) -> tuple[str, JobSet | None]:
     """Refuse what does not go together; return the platform and the jobs to draw."""
     from ...core.errors import SpotbagError, show_value
     from ...core.wording import near_names
     from ...instances.library import platform_names
     from ...instances.platforms.job_draws import JOB_SETS, JobSet
 
+    platform = options.argument
     if platform is None:
         names = some(platform_names())
         raise SpotbagError(f"PLATFORM is missing: give a file, - or a platform of the library: {names}")
     if number is not None and draw is None:
         raise SpotbagError("--number: how many jobs to draw; say which with --draw small, big or mixed")
-    if once and runs is not None:
-        raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
+    options.check_number()
     if draw is None:
         return platform, None
     if draw not in JOB_SETS:
@@ -216,11 +176,53 @@ def _check_options(
     return platform, JobSet(draw, _DEFAULT_NUMBER if number is None else number)
 
 
+def _check_writing(options: RunOptions, path: str, replays: bool) -> None:
+    """Refuse what is for a replay where the platform is only written."""
+    from ...core.errors import SpotbagError
+
+    if replays or options.once or any(given is not None for given in (options.runs, options.trace, options.gantt)):
+        raise SpotbagError("--write writes the platform and stops: leave out what is for a replay")
+    check_output(path, options.argument)
+
+
+def _check_files(options: RunOptions, tell: bool) -> None:
+    """Refuse, before any work is done, what tells more than one run, and files that cannot be written."""
+    from ...core.errors import SpotbagError
+
+    for option, wanted in (("--trace", options.trace is not None), ("--tell", tell)):
+        if wanted and options.n_runs != 1:
+            raise SpotbagError(f"{option}: tells a single run; add --once (the run of --seed)")
+    if options.gantt is not None:
+        from ...charts.picture_files import still_format
+        from ...charts.platforms.replay import PICTURE
+
+        still_format(options.gantt, PICTURE)
+    options.check_files()
+
+
+def _policy_names(policies: Sequence[str], seed: int) -> list[str]:
+    """Names of the policies, each once, whatever the order of its rules."""
+    from ...replay.platforms.policies import platform_policy
+
+    return list(dict.fromkeys(platform_policy(name)(seed).name for name in policies))
+
+
 def _draws_nothing(policy: str) -> bool:
     """Whether a policy does the same with any seed."""
     from ...replay.platforms.policies import PreferringPolicy, platform_policy
 
     return isinstance(platform_policy(policy)(0), PreferringPolicy)
+
+
+def _load(argument: str, job_set: JobSet | None) -> Platform:
+    """Load a platform that has jobs, or has some drawn for it."""
+    from ...core.errors import SpotbagError
+    from ...core.text_files import source_name
+
+    platform = load_platform(argument)
+    if job_set is None and not platform.jobs:
+        raise SpotbagError(f"{source_name(argument)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
+    return platform
 
 
 def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
@@ -238,8 +240,33 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
         print(f"wrote {path}: {platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
 
 
+def _traces(platform: Platform, policies: Sequence[str], job_set: JobSet | None, seed: int) -> list[Trace]:
+    """Trace of the first run under each policy."""
+    from ...replay.platforms.runs import replay_platform_once
+
+    return [replay_platform_once(platform, name, job_set=job_set, seed=seed)[1] for name in policies]
+
+
+def _replay(platform: Platform, policies: Sequence[str], job_set: JobSet | None, options: RunOptions) -> PlatformRuns:
+    """Replay the jobs under all policies."""
+    from ...replay.platforms.runs import replay_platform
+
+    with counting(f"replaying {platform.name}", options.n_runs) as count:
+        done = replay_platform(
+            platform,
+            policies,
+            options.n_runs,
+            job_set=job_set,
+            seed=options.seed,
+            workers=options.workers,
+            on_run=lambda more: count("", more),
+        )
+    warn_of_missing(done, options.n_runs)
+    return done
+
+
 def _bounds(
-    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, workers: int
+    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, options: RunOptions
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
     """Bound all runs; None if that is interrupted."""
     from ...replay.platforms.run_bounds import bounds_of_runs
@@ -247,11 +274,22 @@ def _bounds(
     try:
         with counting("bounds", runs.n_runs) as count:
             return bounds_of_runs(
-                platform, runs, job_set=job_set, seed=seed, workers=workers, on_run=lambda more: count("", more)
+                platform,
+                runs,
+                job_set=job_set,
+                seed=options.seed,
+                workers=options.workers,
+                on_run=lambda more: count("", more),
             )
     except KeyboardInterrupt:
         warn(["interrupted: the runs are here, but no bounds"])
         return None
+
+
+def _stories(traces: Sequence[Trace]) -> list[list[str]]:
+    from ...traces.stories import describe_trace
+
+    return [list(describe_trace(trace)) for trace in traces]
 
 
 def _print_stories(stories: Sequence[Sequence[str]]) -> None:
@@ -266,15 +304,17 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
-    from ...charts.platforms.replay import save_platform_gantt
     from ...core.errors import SpotbagError
-    from ...traces.files import write_traces
 
     files: list[str] = []
     if path is not None:
+        from ...traces.files import write_traces
+
         write_traces(path, traces)
         files.append(path)
     if gantt is not None:
+        from ...charts.platforms.replay import save_platform_gantt
+
         try:
             with busy(f"drawing {gantt}"):
                 save_platform_gantt(traces, gantt)

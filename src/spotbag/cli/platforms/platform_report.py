@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table
+from .. import run_report
+from ..run_report import by_policy, mean_cell, means_object, print_heading
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -36,11 +38,7 @@ def print_runs(
     jobs = counted(number, "job") if job_set is None else f"{counted(number, f'{job_set.kind} job')} drawn"
     resources, agents = counted(len(platform.resources), "resource"), counted(len(platform.agents), "agent")
     print(f"{platform.name}: {jobs}, {resources} below {agents}")
-    if single:
-        print(f"the run of seed {seed}")
-    else:
-        print(f"{runs.n_runs:,} runs, seeds {seed} to {seed + runs.n_runs - 1}; mean ± half of the 95 % interval")
-    print()
+    print_heading(runs, seed)
     summaries = runs.summaries()
     _print_metrics(summaries, single)
     if bounds is not None:
@@ -69,12 +67,12 @@ def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
     rows = [
         [
             summary.policy,
-            _cell(summary.means["cost"], 0),
+            mean_cell(summary.means["cost"], 0),
             _hours(summary.means["execution_time_s"]),
             _hours(summary.means["delay_s"]),
-            _cell(summary.means["late_jobs"], digits),
-            _cell(summary.means["overspent_jobs"], digits),
-            _cell(summary.means["overspend"], 0),
+            mean_cell(summary.means["late_jobs"], digits),
+            mean_cell(summary.means["overspent_jobs"], digits),
+            mean_cell(summary.means["overspend"], 0),
         ]
         for summary in summaries
     ]
@@ -92,7 +90,7 @@ def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequenc
     for summary, of_policy in zip(summaries, bounds, strict=True):
         least = _bound_estimates(of_policy)
         rows.append(
-            [summary.policy, _cell(least["cost"], 0), _hours(least["execution_time_s"]), _hours(least["delay_s"])]
+            [summary.policy, mean_cell(least["cost"], 0), _hours(least["execution_time_s"]), _hours(least["delay_s"])]
         )
     print_table(Table(columns, rows), tight=True)
 
@@ -112,7 +110,10 @@ def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
     rows = [
         [
             summary.policy,
-            *(_cell(summary.means[name], 0 if single and name != "messages_per_placement" else 1) for name in names),
+            *(
+                mean_cell(summary.means[name], 0 if single and name != "messages_per_placement" else 1)
+                for name in names
+            ),
         ]
         for summary in summaries
     ]
@@ -188,18 +189,9 @@ def _missed_row(policy: str, job: JobResult) -> list[str]:
     return [policy, job.id, job.resource, *map(seconds, times), late, f"{job.cost:,.0f}", f"{job.budget:,.0f}"]
 
 
-def _cell(value: Estimate, digits: int) -> str:
-    """Mean and half width of the interval."""
-    assert value.mean is not None
-    text = f"{value.mean:,.{digits}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
-
-
 def _hours(value: Estimate) -> str:
     """Mean and half width of the interval, of seconds."""
-    assert value.mean is not None
-    text = f"{value.mean / _HOUR_S:,.2f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width / _HOUR_S:,.2f}"
+    return mean_cell(value, 2, unit=_HOUR_S)
 
 
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
@@ -230,53 +222,37 @@ def runs_object(
     """
     from ...replay.platforms.runs import platform_with_jobs
 
-    return {
+    about = {
         "platform": platform.name,
         "agents": len(platform.agents),
         "resources": len(platform.resources),
         "jobs": len(runs.outcomes[0][0].jobs),
         "drawn": None if job_set is None else asdict(job_set),
-        "seed": seed,
-        "runs": runs.n_runs,
-        "interrupted": runs.interrupted,
-        "policies": [
-            _summary_object(summary, None if bounds is None else bounds[index])
-            for index, summary in enumerate(runs.summaries())
-        ],
-        "outcomes": [
-            _run_object(
-                platform_with_jobs(platform, job_set, seed + number), runs, number, seed + number, bounds, stories
-            )
-            for number in range(runs.n_runs)
-        ],
     }
+    summaries = [
+        _summary_object(summary, None if bounds is None else bounds[index])
+        for index, summary in enumerate(runs.summaries())
+    ]
 
+    def run_object(number: int) -> dict[str, Any]:
+        with_jobs = platform_with_jobs(platform, job_set, seed + number)
 
-def _run_object(
-    with_jobs: Platform,
-    runs: PlatformRuns,
-    number: int,
-    seed: int,
-    bounds: Sequence[Sequence[RunBounds]] | None,
-    stories: Sequence[Sequence[str]] | None,
-) -> dict[str, Any]:
-    """Return a run under all policies."""
-    policies = {}
-    for index, name in enumerate(runs.policies):
-        outcome = runs.outcomes[index][number]
-        policies[name] = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
-        if bounds is not None:
-            policies[name]["at_least"] = asdict(bounds[index][number])
-        if stories is not None:
-            policies[name]["story"] = list(stories[index])
-    return {"seed": seed, "policies": policies}
+        def as_object(index: int, outcome: PlatformOutcome) -> dict[str, Any]:
+            said = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
+            said |= {} if bounds is None else {"at_least": asdict(bounds[index][number])}
+            return said | ({} if stories is None else {"story": list(stories[index])})
+
+        return {"seed": seed + number, "policies": by_policy(runs, number, as_object)}
+
+    outcomes = [run_object(number) for number in range(runs.n_runs)]
+    return run_report.runs_object(about, runs, seed, {}, summaries) | {"outcomes": outcomes}
 
 
 def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
     said: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
-    said |= {name: value.to_dict() for name, value in summary.means.items()}
+    said |= means_object(summary.means)
     if bounds is not None:
-        said["at_least"] = {name: value.to_dict() for name, value in _bound_estimates(bounds).items()}
+        said["at_least"] = means_object(_bound_estimates(bounds))
     return said
 
 

@@ -10,17 +10,28 @@ import typer
 from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn
 from ..exit_codes import INTERRUPTED
 from ..progress import busy, counting
+from ..run_options import (
+    DEFAULT_RUNS,
+    GanttOption,
+    RunOptions,
+    SeedOption,
+    TraceOption,
+    WorkersOption,
+    policies_option,
+    runs_option,
+)
+from ..run_report import warn_of_missing
 from .stream_report import library_streams, print_runs, print_streams, runs_object
 
 if TYPE_CHECKING:
     from ...instances.streams.stream import Stream
+    from ...replay.streams.policies.a2ha import A2haSettings
     from ...replay.streams.policies.unknown import Sampling
+    from ...replay.streams.runs import StreamRuns
     from ...traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
-_DEFAULT_RUNS = 20
-_MOST_RUNS = 1_000_000
 _DEFAULT_POLICIES = ("known", "unknown")
 
 
@@ -33,28 +44,11 @@ def stream_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            help="See above. May be given several times; known and unknown if absent.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            "--runs",
-            "-n",
-            metavar="N",
-            min=1,
-            max=_MOST_RUNS,
-            help=f"Draws of the run times to replay; {_DEFAULT_RUNS} if absent.",
-        ),
-    ] = None,
+    policy: Annotated[list[str] | None, policies_option("known and unknown")] = None,
+    runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells how each job went.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
     sampling_fraction: Annotated[
         float | None,
         typer.Option(
@@ -84,13 +78,8 @@ def stream_command(
             help="Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.",
         ),
     ] = None,
-    trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
-    ] = None,
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
-    ] = None,
+    trace: TraceOption = None,
+    gantt: GanttOption = None,
     write: Annotated[
         str | None,
         typer.Option("--write", metavar="FILE", help="Write the stream as JSON, to begin one's own with, and stop."),
@@ -118,51 +107,52 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    from ...charts.picture_files import still_format
-    from ...charts.streams.replay import PICTURE
-    from ...core.errors import SpotbagError
-    from ...replay.streams.policies import a2ha_settings, stream_policies
-    from ...replay.streams.runs import replay_stream, replay_stream_once
-
-    _check_options(stream, run_times, runs, once, trace)
+    options = RunOptions(stream or run_times, runs, once, seed, workers, trace, gantt)
+    _check_options(stream, run_times, options)
     if write is not None:
-        if trace is not None or gantt is not None:
-            raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
-        check_output(write, stream or run_times)
+        _check_writing(options, write)
         _write_stream(_load(stream, run_times), write, as_json)
         return
-    if gantt is not None:
-        still_format(gantt, PICTURE)
-    check_output(trace, stream or run_times, gantt)
-    check_output(gantt, stream or run_times)
+    _check_picture(gantt)
+    options.check_files()
     loaded = _load(stream, run_times)
     sampling = _sampling(sampling_fraction, samples)
-    a2ha = a2ha_settings(parse_options(option or []))
-    names = list(dict.fromkeys(policy or _DEFAULT_POLICIES))
-    stream_policies(loaded, names, sampling, a2ha)
-    _warn_of_hopeless_jobs(loaded)
-    n_runs = 1 if once else runs or _DEFAULT_RUNS
-    with counting(f"replaying {loaded.name}", n_runs) as count:
-        done = replay_stream(
-            loaded,
-            names,
-            n_runs,
-            seed=seed,
-            workers=workers,
-            sampling=sampling,
-            a2ha=a2ha,
-            on_run=lambda more: count("", more),
-        )
-    if done.interrupted:
-        warn([f"interrupted: {done.n_runs} of {n_runs} runs are here"])
-    if trace is not None or gantt is not None:
-        _write([replay_stream_once(loaded, name, seed, sampling, a2ha)[1] for name in names], trace, gantt)
+    a2ha = _a2ha_settings(option or [])
+    done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
     if as_json:
         print_json(runs_object(loaded, done, seed, sampling, a2ha))
     else:
         print_runs(loaded, done, seed)
     if done.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _replay(
+    stream: Stream, policies: Sequence[str], options: RunOptions, sampling: Sampling, a2ha: A2haSettings
+) -> StreamRuns:
+    """Replay a stream under all policies, and write what is wanted of the first run."""
+    from ...replay.streams.policies import stream_policies
+    from ...replay.streams.runs import replay_stream, replay_stream_once
+
+    names = list(dict.fromkeys(policies))
+    stream_policies(stream, names, sampling, a2ha)
+    _warn_of_hopeless_jobs(stream)
+    with counting(f"replaying {stream.name}", options.n_runs) as count:
+        done = replay_stream(
+            stream,
+            names,
+            options.n_runs,
+            seed=options.seed,
+            workers=options.workers,
+            sampling=sampling,
+            a2ha=a2ha,
+            on_run=lambda more: count("", more),
+        )
+    warn_of_missing(done, options.n_runs)
+    if options.trace is not None or options.gantt is not None:
+        traces = [replay_stream_once(stream, name, options.seed, sampling, a2ha)[1] for name in names]
+        _write(traces, options.trace, options.gantt)
+    return done
 
 
 def _list(as_json: bool) -> None:
@@ -191,7 +181,7 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
         print(f"wrote {path}: {stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
-def _check_options(stream: str | None, run_times: str | None, runs: int | None, once: bool, trace: str | None) -> None:
+def _check_options(stream: str | None, run_times: str | None, options: RunOptions) -> None:
     """Refuse what does not go together."""
     from ...core.errors import SpotbagError
     from ...instances.library import stream_names
@@ -200,10 +190,27 @@ def _check_options(stream: str | None, run_times: str | None, runs: int | None, 
         raise SpotbagError("STREAM and --run-times: give one of them")
     if stream is None and run_times is None:
         raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(stream_names())}")
-    if once and runs is not None:
-        raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
-    if trace is not None and not once and runs != 1:
+    options.check_number()
+    if options.trace is not None and options.n_runs != 1:
         raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
+
+
+def _check_writing(options: RunOptions, path: str) -> None:
+    """Refuse what is for a replay where the stream is only written."""
+    from ...core.errors import SpotbagError
+
+    if options.trace is not None or options.gantt is not None:
+        raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
+    check_output(path, options.argument)
+
+
+def _check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be drawn."""
+    if path is not None:
+        from ...charts.picture_files import still_format
+        from ...charts.streams.replay import PICTURE
+
+        still_format(path, PICTURE)
 
 
 def _warn_of_hopeless_jobs(stream: Stream) -> None:
@@ -226,13 +233,20 @@ def _sampling(fraction: float | None, samples: int | None) -> Sampling:
     )
 
 
+def _a2ha_settings(options: list[str]) -> A2haSettings:
+    from ...replay.streams.policies import a2ha_settings
+
+    return a2ha_settings(parse_options(options))
+
+
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ...charts.streams.replay import save_stream_gantt
     from ...traces.files import write_traces
 
     if path is not None:
         write_traces(path, traces)
     if gantt is not None:
+        from ...charts.streams.replay import save_stream_gantt
+
         with busy(f"drawing {gantt}"):
             save_stream_gantt(traces, gantt)

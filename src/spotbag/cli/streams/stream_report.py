@@ -8,10 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table
+from .. import run_report
+from ..run_report import by_policy, fields_except, mean_cell, means_object, print_heading
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
-    from ...core.statistics import Estimate
     from ...instances.streams.stream import Stream
     from ...replay.streams.outcome import StreamOutcome
     from ...replay.streams.policies.a2ha import A2haSettings
@@ -28,11 +29,7 @@ def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
         f"{stream.name}: {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}, "
         f"blocks of {seconds(stream.block_s)} s, {seconds(stream.creation_overhead_s)} s to launch a VM"
     )
-    if single:
-        print(f"the run of seed {seed}")
-    else:
-        print(f"{runs.n_runs:,} runs, seeds {seed} to {seed + runs.n_runs - 1}; mean ± half of the 95 % interval")
-    print()
+    print_heading(runs, seed)
     summaries = runs.summaries()
     _print_policies(summaries, single)
     _print_blocks(stream, summaries, single)
@@ -63,13 +60,13 @@ def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
         rows.append(
             [
                 summary.policy,
-                _cell(means["cost_usd"], 3),
-                _cell(means["late_tasks"], digits),
-                *([_cell(means["unfinished_tasks"], digits)] if unfinished else []),
+                mean_cell(means["cost_usd"], 3),
+                mean_cell(means["late_tasks"], digits),
+                *([mean_cell(means["unfinished_tasks"], digits)] if unfinished else []),
                 "-" if violation is None else f"{violation:,.3f}",
-                _cell(means["late_s"], 0),
-                _cell(means["idle_s"], 0),
-                _cell(summary.makespan_s, 0),
+                mean_cell(means["late_s"], 0),
+                mean_cell(means["idle_s"], 0),
+                mean_cell(summary.makespan_s, 0),
             ]
         )
     print_table(Table(columns, rows), tight=True)
@@ -81,9 +78,8 @@ def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bo
     if not used:
         return
     columns = [Column("paid blocks"), *(Column(name, True) for name in used)]
-    rows = [
-        [summary.policy, *(_cell(summary.blocks[name], 0 if single else 1) for name in used)] for summary in summaries
-    ]
+    digits = 0 if single else 1
+    rows = [[summary.policy, *(mean_cell(summary.blocks[name], digits) for name in used)] for summary in summaries]
     print_table(Table(columns, rows))
 
 
@@ -98,7 +94,7 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
         [
             summary.policy,
             *(
-                _cell(summary.policy_counts[name], 0 if single or name.endswith("_s") else 1)
+                mean_cell(summary.policy_counts[name], 0 if single or name.endswith("_s") else 1)
                 if name in summary.policy_counts
                 else "-"
                 for name in names
@@ -141,56 +137,37 @@ def _print_jobs(runs: StreamRuns) -> None:
     print_table(Table(columns, rows))
 
 
-def _cell(value: Estimate, digits: int) -> str:
-    """Mean and half width of the interval."""
-    if value.mean is None:
-        return "-"
-    text = f"{value.mean:,.{digits}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:,.{digits}f}"
-
-
 def runs_object(stream: Stream, runs: StreamRuns, seed: int, sampling: Sampling, a2ha: A2haSettings) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object."""
-    return {
+    about = {
         "stream": stream.name,
         "jobs": len(stream.jobs),
         "tasks": stream.n_tasks,
         "block_s": stream.block_s,
         "creation_overhead_s": stream.creation_overhead_s,
-        "seed": seed,
-        "runs": runs.n_runs,
-        "interrupted": runs.interrupted,
-        "sampling": asdict(sampling),
-        "a2ha": asdict(a2ha),
-        "policies": [_summary_object(summary) for summary in runs.summaries()],
-        "outcomes": [
-            {
-                "seed": seed + number,
-                "policies": {
-                    name: _outcome_object(runs.outcomes[index][number]) for index, name in enumerate(runs.policies)
-                },
-            }
-            for number in range(runs.n_runs)
-        ],
     }
+    settings = {"sampling": asdict(sampling), "a2ha": asdict(a2ha)}
+    summaries = [_summary_object(summary) for summary in runs.summaries()]
+    outcomes = [
+        {"seed": seed + number, "policies": by_policy(runs, number, _outcome_object)} for number in range(runs.n_runs)
+    ]
+    return run_report.runs_object(about, runs, seed, settings, summaries) | {"outcomes": outcomes}
 
 
 def _summary_object(summary: StreamSummary) -> dict[str, Any]:
     return {
         "policy": summary.policy,
         "runs": summary.runs,
-        **{name: value.to_dict() for name, value in summary.means.items()},
+        **means_object(summary.means),
         "makespan_s": summary.makespan_s.to_dict(),
         "violation_cost_usd": summary.violation_cost_usd,
-        "blocks": {name: value.to_dict() for name, value in summary.blocks.items()},
-        "policy_counts": {name: value.to_dict() for name, value in summary.policy_counts.items()},
+        "blocks": means_object(summary.blocks),
+        "policy_counts": means_object(summary.policy_counts),
     }
 
 
-def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
-    retained = asdict(outcome)
-    for name in ("policy", "seed", "bills", "events"):
-        del retained[name]
+def _outcome_object(_: int, outcome: StreamOutcome) -> Mapping[str, Any]:
+    retained = fields_except(outcome, "policy", "seed", "bills", "events")
     return retained | {"violation_cost_usd": outcome.violation_cost_usd}
 
 

@@ -1,0 +1,79 @@
+"""Options that the commands of replays share, and how they are checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from .arguments import check_output
+
+DEFAULT_RUNS = 20
+_MOST_RUNS = 1_000_000
+
+SeedOption: TypeAlias = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")
+]
+WorkersOption: TypeAlias = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
+TraceOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+]
+GanttOption: TypeAlias = Annotated[
+    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
+]
+
+
+def policies_option(absent: str) -> Any:
+    """Return the option of the policies, with what is replayed if it is absent."""
+    return typer.Option("--policy", "-p", help=f"See above. May be given several times; {absent} if absent.")
+
+
+def runs_option(what: str) -> Any:
+    """Return the option of how many runs there are, with what they are."""
+    return typer.Option("--runs", "-n", metavar="N", min=1, max=_MOST_RUNS, help=what)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Which runs are replayed, by how many processes, and what is written of them.
+
+    Attributes
+    ----------
+    argument : str, optional
+        File or name of what is replayed.
+    runs : int, optional
+        As the command line says.
+    once : bool
+        Whether there is one run only.
+    seed, workers : int
+        Of the first run; how many processes.
+    trace, gantt : str, optional
+        Files to write.
+    """
+
+    argument: str | None
+    runs: int | None
+    once: bool
+    seed: int
+    workers: int
+    trace: str | None
+    gantt: str | None
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return 1 if self.once else self.runs or DEFAULT_RUNS
+
+    def check_number(self) -> None:
+        """Refuse a number of runs beside a single one."""
+        from ..core.errors import SpotbagError
+
+        if self.once and self.runs is not None:
+            raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
+
+    def check_files(self) -> None:
+        """Refuse, before any work is done, files that cannot be written."""
+        check_output(self.trace, self.argument, self.gantt)
+        check_output(self.gantt, self.argument)
