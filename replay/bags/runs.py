@@ -254,10 +254,12 @@ def _batch(
     days: range,
 ) -> _Rows:
     """Replay some days under all policies; with the bound of each day."""
-    from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
-
     rows: _Rows = []
-    prepared = ClairvoyantBounds(instance, billing) if bounds else None
+    prepared = None
+    if bounds:
+        from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
+
+        prepared = ClairvoyantBounds(instance, billing)
     for number in days:
         timeline = scenario.day(instance, seed, number)
         outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]

@@ -14,14 +14,14 @@ from spotbag.cli.app import make_app
 
 
 @cache
-def commands() -> Any:
-    return get_command(make_app())
+def commands(asked: str | None) -> Any:
+    return get_command(make_app(asked))
 
 
 @pytest.fixture(autouse=True)
 def commands_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Putting them together takes longer than most commands here."""
-    monkeypatch.setattr("spotbag.cli.app.make_app", lambda asked=None: commands())
+    monkeypatch.setattr("spotbag.cli.app.make_app", commands)
 
 
 @pytest.fixture

@@ -70,11 +70,12 @@ def pareto_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
     """
-    from ...charts.bags.front import FRONT, write_pareto
-    from ...charts.picture_files import still_format
     from ...solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
 
     if plot is not None:
+        from ...charts.bags.front import FRONT
+        from ...charts.picture_files import still_format
+
         still_format(plot, FRONT)
     if out is not None:
         _check_points_file(out)
@@ -100,6 +101,8 @@ def pareto_command(
         )
     warn(front.warnings)
     if front.points and plot is not None:
+        from ...charts.bags.front import write_pareto
+
         with busy(f"drawing {plot}"):
             write_pareto(front, plot, others)
     if front.points and out is not None:

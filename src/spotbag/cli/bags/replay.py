@@ -295,9 +295,9 @@ def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a day, and a picture for each policy."""
-    from ...traces.files import write_traces
-
     if path is not None:
+        from ...traces.files import write_traces
+
         write_traces(path, traces)
     if gantt is None:
         return

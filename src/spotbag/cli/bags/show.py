@@ -40,16 +40,15 @@ def show_command(
     A plan is shown as its instance says it is; without the instance, as it says of itself.
     """
     from ...audits.bags.plan import check
-    from ...charts.bags.plan import write_gantt
-    from ...charts.picture_files import picture_format
     from ...core.errors import SpotbagError
+    from ...instances.instance import Instance
 
     if gantt is not None:
+        from ...charts.picture_files import picture_format
+
         picture_format(gantt)
         check_output(gantt, what, instance)
     found = _load(what)
-    from ...instances.instance import Instance
-
     if isinstance(found, Instance):
         if gantt is not None:
             raise SpotbagError(f"{what}: is an instance; --gantt draws plans ('spotbag solve' makes them)")
@@ -65,6 +64,8 @@ def show_command(
     if not report.feasible:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' tells all"])
     if gantt is not None:
+        from ...charts.bags.plan import write_gantt
+
         maker = found.method if report.feasible else "NOT FEASIBLE"
         with busy(f"drawing {gantt}"):
             write_gantt(schedule, gantt, maker)

@@ -241,9 +241,9 @@ def _a2ha_settings(options: list[str]) -> A2haSettings:
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
     """Write the trace of a run under all policies, and a picture of it."""
-    from ...traces.files import write_traces
-
     if path is not None:
+        from ...traces.files import write_traces
+
         write_traces(path, traces)
     if gantt is not None:
         from ...charts.streams.replay import save_stream_gantt
