@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -94,9 +94,25 @@ class WholeDocument(Record):
         return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; it is checked as a whole again."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}}
-        return type(self)(**(fields | changes))
+        """Return a copy with some fields changed.
+
+        Fields are checked again, and between them whatever reads a field that is changed: all else was checked before.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong then, as if the copy were made anew.
+        """
+        fields = {name: getattr(self, name) for name in self.model_fields_set | {"format"}} | changes
+        try:
+            copy = type(self).model_validate(fields)
+        except ValidationError:
+            return type(self)(**fields)
+        return type(self)(**fields) if copy.issues_of_changes(changes.keys()) else copy
+
+    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+        """Say what is wrong between the fields by those that are changed, in a record that was right before."""
+        return self.issues_between_fields()
 
 
 def _integral(value: Any) -> Any:
@@ -332,6 +348,11 @@ def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Nu
         except ValidationError:
             continue
     return parts, len(parts) == len(entries) > 0
+
+
+def concerns(changed: Collection[str], *fields: str) -> bool:
+    """Whether a rule that reads these fields has to be checked after some were changed."""
+    return any(field in changed for field in fields)
 
 
 def duplicates(where: str, field: str, names: Iterable[tuple[int, str]]) -> Iterator[Issue]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -106,6 +106,10 @@ class Instance(WholeDocument):
 
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between the parts."""
+        return self.issues_of_changes(type(self).model_fields)
+
+    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+        """Say what is wrong between the parts by those that are changed."""
         return cross_issues(
             self.deadline_s,
             self.d_spot_s,
@@ -114,6 +118,7 @@ class Instance(WholeDocument):
             self.markets,
             self.vm_types,
             self.tasks,
+            changed=changed,
         )
 
     # ------------------------------------------------------------------ tasks

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB
-from ..core.records import Numbered, duplicates, valid_parts
+from ..core.records import Numbered, concerns, duplicates, valid_parts
 from .entries import MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
 
 
@@ -21,14 +21,19 @@ def cross_issues(
     markets: Sequence[Market],
     vm_types: Sequence[VmType],
     tasks: Sequence[Task],
+    changed: Collection[str],
 ) -> list[Issue]:
-    """Everything that is wrong between the parts of an instance that are valid on their own."""
-    return [
-        *_header_issues(deadline_s, d_spot_s, boot_overhead_s),
-        *_market_issues(vm_types, limits, markets),
-        *_type_issues(list(enumerate(vm_types))),
-        *_task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s),
-    ]
+    """Everything that is wrong between the parts of an instance that are valid on their own, by those changed."""
+    issues: list[Issue] = []
+    if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
+        issues += _header_issues(deadline_s, d_spot_s, boot_overhead_s)
+    if concerns(changed, "vm_types", "limits", "markets"):
+        issues += _market_issues(vm_types, limits, markets)
+    if concerns(changed, "vm_types"):
+        issues += _type_issues(list(enumerate(vm_types)))
+    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s"):
+        issues += _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
+    return issues
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:

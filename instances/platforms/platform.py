@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -54,7 +54,11 @@ class Platform(WholeDocument):
 
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between the parts."""
-        return cross_issues(self.agents, self.resources, self.jobs)
+        return self.issues_of_changes(type(self).model_fields)
+
+    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+        """Say what is wrong between the parts by those that are changed."""
+        return cross_issues(self.agents, self.resources, self.jobs, changed=changed)
 
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from ...core.errors import Issue
 from ...core.quantities import is_name
-from ...core.records import Numbered, duplicates, duplicates_anywhere, valid_parts
+from ...core.records import Numbered, concerns, duplicates, duplicates_anywhere, valid_parts
 from ...core.wording import near_names
 from .entries import Agent, AllocatedCluster, MalleableJob, Resource
 
@@ -39,15 +39,23 @@ class _Nodes:
     all_parents: bool = True
 
 
-def cross_issues(agents: Sequence[Agent], resources: Sequence[Resource], jobs: Sequence[MalleableJob]) -> list[Issue]:
-    """Everything that is wrong between the parts of a platform that are valid on their own."""
-    agent_nodes = [_Node(f"agents[{index}]", agent.id, agent.parent) for index, agent in enumerate(agents)]
-    resource_nodes = [_Node(f"resources[{index}]", node.id, node.parent) for index, node in enumerate(resources)]
-    return [
-        *_tree_issues(_Nodes(agent_nodes), _Nodes(resource_nodes)),
-        *_availability_issues(list(enumerate(resources))),
-        *_job_issues(list(enumerate(jobs))),
-    ]
+def cross_issues(
+    agents: Sequence[Agent],
+    resources: Sequence[Resource],
+    jobs: Sequence[MalleableJob],
+    changed: Collection[str],
+) -> list[Issue]:
+    """Everything that is wrong between the parts of a platform that are valid on their own, by those changed."""
+    issues: list[Issue] = []
+    if concerns(changed, "agents", "resources"):
+        agent_nodes = [_Node(f"agents[{index}]", agent.id, agent.parent) for index, agent in enumerate(agents)]
+        resource_nodes = [_Node(f"resources[{index}]", node.id, node.parent) for index, node in enumerate(resources)]
+        issues += _tree_issues(_Nodes(agent_nodes), _Nodes(resource_nodes))
+    if concerns(changed, "resources"):
+        issues += _availability_issues(list(enumerate(resources)))
+    if concerns(changed, "jobs"):
+        issues += _job_issues(list(enumerate(jobs)))
+    return issues
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:

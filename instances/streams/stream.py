@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -65,7 +65,11 @@ class Stream(WholeDocument):
 
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between the parts."""
-        return cross_issues(self.block_s, self.vm_types, self.applications, self.jobs)
+        return self.issues_of_changes(type(self).model_fields)
+
+    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+        """Say what is wrong between the parts by those that are changed."""
+        return cross_issues(self.block_s, self.vm_types, self.applications, self.jobs, changed=changed)
 
     @cached_property
     def type_names(self) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import Issue
 from ...core.quantities import SECONDS_PER_HOUR, is_name
-from ...core.records import Numbered, duplicates, valid_parts
+from ...core.records import Numbered, concerns, duplicates, valid_parts
 from ...core.wording import near_names
 from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, StreamVmType
 from .run_times import SequenceRunTimes
@@ -18,15 +18,22 @@ _MOST_HINTS = 50
 
 
 def cross_issues(
-    block_s: int, vm_types: Sequence[StreamVmType], applications: Sequence[Application], jobs: Sequence[Job]
+    block_s: int,
+    vm_types: Sequence[StreamVmType],
+    applications: Sequence[Application],
+    jobs: Sequence[Job],
+    changed: Collection[str],
 ) -> list[Issue]:
-    """Everything that is wrong between the parts of a stream that are valid on their own."""
-    return [
-        *_type_issues(list(enumerate(vm_types)), block_s),
-        *_application_issues(list(enumerate(applications)), [vm_type.name for vm_type in vm_types]),
-        *_job_issues(list(enumerate(jobs)), [application.name for application in applications]),
-        *_sequence_issues(list(enumerate(jobs)), applications),
-    ]
+    """Everything that is wrong between the parts of a stream that are valid on their own, by those changed."""
+    issues: list[Issue] = []
+    if concerns(changed, "vm_types", "block_s"):
+        issues += _type_issues(list(enumerate(vm_types)), block_s)
+    if concerns(changed, "applications", "vm_types"):
+        issues += _application_issues(list(enumerate(applications)), [vm_type.name for vm_type in vm_types])
+    if concerns(changed, "jobs", "applications"):
+        issues += _job_issues(list(enumerate(jobs)), [application.name for application in applications])
+        issues += _sequence_issues(list(enumerate(jobs)), applications)
+    return issues
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:

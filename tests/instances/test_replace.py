@@ -1,0 +1,111 @@
+"""A copy with other fields is checked where the change can matter, and refused as if it were made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from random_instances import instance_documents
+from random_platforms import platform_documents
+from stream_strategies import stream_documents
+
+from spotbag.core.errors import InputError
+from spotbag.core.records import WholeDocument
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import library_stream
+
+
+def made(make: Callable[[], WholeDocument]) -> WholeDocument | str:
+    """What is made, or why not."""
+    try:
+        return make()
+    except InputError as error:
+        return str(error)
+
+
+def made_anew(record: WholeDocument, changes: dict[str, Any]) -> WholeDocument | str:
+    fields = {name: getattr(record, name) for name in record.model_fields_set}
+    return made(lambda: type(record)(**(fields | changes)))
+
+
+def assert_replaced_as_made_anew(record: WholeDocument, changes: dict[str, Any]) -> None:
+    replaced, anew = made(lambda: record.replace(**changes)), made_anew(record, changes)
+    assert replaced == anew
+    if isinstance(replaced, WholeDocument) and isinstance(anew, WholeDocument):
+        assert replaced.to_document() == anew.to_document()
+
+
+_INSTANCE = library_instance("tiny/two-cores")
+_STREAM = library_stream("tiny/two-jobs")
+_PLATFORM = library_platform("caron/two-sites")
+_BROKEN: list[tuple[WholeDocument, dict[str, Any], str]] = [
+    (_INSTANCE, {"d_spot_s": 10**6}, "d_spot_s 1000000 is after the deadline"),
+    (_INSTANCE, {"deadline_s": 1}, "longer than the deadline allows"),
+    (_INSTANCE, {"boot_overhead_s": _INSTANCE.deadline_s}, "leaves no time before the deadline"),
+    (_INSTANCE, {"boot_overhead_s": _INSTANCE.deadline_s - 1}, "longer than the deadline allows"),
+    (_INSTANCE, {"markets": ("spot", "spot")}, "markets is named twice"),
+    (_INSTANCE, {"limits": {"max_spot": 0, "max_on_demand": 0}}, "nothing can be rented"),
+    (_INSTANCE, {"vm_types": (*_INSTANCE.vm_types, _INSTANCE.vm_types[0])}, "is a duplicate of vm_types"),
+    (
+        _INSTANCE,
+        {"vm_types": (_INSTANCE.vm_types[0].model_copy(update={"memory_mb": 1e-3}),)},
+        "fits no VM type",
+    ),
+    (_INSTANCE, {"tasks": (*_INSTANCE.tasks, _INSTANCE.tasks[0])}, "is a duplicate of tasks"),
+    (_INSTANCE, {"tasks": ()}, "must have at least 1 entry"),
+    (_INSTANCE, {"deadline": 3}, "is an unknown key"),
+    (_STREAM, {"jobs": (*_STREAM.jobs, _STREAM.jobs[0])}, "is a duplicate of jobs"),
+    (_STREAM, {"applications": _STREAM.applications[:1]}, "application"),
+    (_STREAM, {"vm_types": _STREAM.vm_types[:1]}, "names no VM type"),
+    (_STREAM, {"block_s": 0}, "must be greater than or equal to 1"),
+    (_PLATFORM, {"jobs": [{"id": "j"}]}, "is missing"),
+    (_PLATFORM, {"agents": _PLATFORM.agents[:1]}, "is no agent"),
+    (_PLATFORM, {"resources": _PLATFORM.resources[:1]}, "has nothing below it"),
+]
+
+
+@pytest.mark.parametrize(("record", "changes", "said"), _BROKEN)
+def test_a_change_that_breaks_a_rule_is_refused(record: WholeDocument, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        record.replace(**changes)
+    assert str(caught.value) == made_anew(record, changes)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance_documents(), instance_documents())
+def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Instance(**first), Instance(**second))
+
+
+@settings(max_examples=100, deadline=None)
+@given(stream_documents(), stream_documents())
+def test_fields_of_another_stream(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Stream(**first), Stream(**second))
+
+
+@settings(max_examples=100, deadline=None)
+@given(platform_documents(), platform_documents())
+def test_fields_of_another_platform(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Platform(**first), Platform(**second))
+
+
+def compare_all_fields(record: WholeDocument, other: WholeDocument) -> None:
+    for name in type(record).model_fields:
+        assert_replaced_as_made_anew(record, {name: getattr(other, name)})
+
+
+def test_an_unrelated_change_does_not_check_the_tasks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(
+        "spotbag.instances.instance_checks._task_issues", lambda tasks, *_: checked.append(len(tasks)) or []
+    )
+    _INSTANCE.replace(d_spot_s=_INSTANCE.deadline_s, name="other", markets=("spot",))
+    assert checked == []
+    _INSTANCE.replace(deadline_s=_INSTANCE.deadline_s + 1)
+    assert checked == [len(_INSTANCE.tasks)]
