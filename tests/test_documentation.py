@@ -116,6 +116,16 @@ def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.Captur
     assert len({tuple(row[1:]) for row in rows[::2]}) == 3  # in the first run, all three decide differently
 
 
+def test_the_example_of_a_stream_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "streams.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class OneForEach" in code]
+    exec(example, {"__name__": "example"})
+    known, own = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert [known[0], own[0]] == ["known", "one-for-each"]
+    assert float(own[1]) > 0
+    assert float(known[2]) == 0 < float(own[2]), "a single small VM is late"
+
+
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
     from spotbag.instances.platforms.job_draws import JobSet
     from spotbag.instances.platforms.platform_files import library_platform

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 
 from ...instances.bags.timeline import QUIET, Timeline
@@ -67,6 +68,11 @@ class Replay(ReplayState, EventLoop[Outcome]):
         twin.counts = self.counts.copy()
         twin._events = self._events.copy()
         twin._restless = [twin.vms[vm.index] for vm in self._restless]
+        # What the policy remembers of this replay, it remembers of the twin.
+        shared = (self.plan, self.instance, self.work, self.day)
+        memo: dict[int, object] = {id(self): twin, id(self.fleet): twin.fleet, **{id(part): part for part in shared}}
+        memo |= {id(vm): twin.vms[vm.index] for vm in self.vms}
+        twin.policy = copy.deepcopy(self.policy, memo)
         return twin
 
     def terminate(self, vm: Vm) -> None:

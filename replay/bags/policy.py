@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from .state import ReplayState
 from .vm import Vm
 
@@ -11,8 +9,8 @@ from .vm import Vm
 class Policy:
     """Base of the policies; what is not overridden does nothing.
 
-    A policy keeps nothing about a replay in itself: the replay can be copied and go on twice. Decisions are methods of
-    `ReplayState`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
+    Each replay has a policy of its own, which may keep what it knows in itself (see `spotbag.replay.policies`).
+    Decisions are methods of `ReplayState`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
 
     Attributes
     ----------
@@ -24,9 +22,9 @@ class Policy:
         Paper and algorithms.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    source: ClassVar[str] = ""
+    name: str
+    summary: str = ""
+    source: str = ""
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that runs and has no task left."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 from ...audits.bags.plan import check
-from ...core.errors import InputError, Issue, SpotbagError
-from ...core.processes import in_processes
+from ...core.errors import SpotbagError
 from ...core.statistics import Estimate, estimate
 from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
@@ -17,11 +16,13 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...traces.trace import Trace
 from ...traces.vm_records import MIGRATION_KINDS
+from ..policies import Given, PolicyKind, PolicyMaker
+from ..runs import Runs, check_runs, means_of, replay_batches
 from ..vms import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
-from .policies import find_policy
+from .policies import policy_class
 from .policies.static import OnDemand
 from .policy import Policy
 
@@ -30,13 +31,15 @@ PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready",
 
 _DAYS_A_BATCH = 8
 
-_Rows: TypeAlias = list[tuple[list[Outcome], float | None]]
-"""For each day, what it came to under each policy, and its bound."""
+_Row: TypeAlias = tuple[list[Outcome], float | None]
+"""What a day came to under each policy, and its bound."""
+
+_KIND = PolicyKind(Policy, policy_class)
 
 
 def replay_day(
     schedule: Schedule,
-    policy: str | Policy = "hads",
+    policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
     billing: Billing = PAPERS_BILLING,
@@ -47,8 +50,9 @@ def replay_day(
     ----------
     schedule : Schedule
         The plan.
-    policy : str or Policy
-        What answers to events: a name of `POLICIES`, or your own.
+    policy : str, Policy or callable
+        What answers to events: a name of `POLICIES`; or a policy of your own, by its class, an instance, or a function
+        that makes one. See `spotbag.replay.policies`.
     timeline : Timeline
         The day; quiet if absent.
     billing : Billing
@@ -62,17 +66,18 @@ def replay_day(
     Raises
     ------
     InputError
-        If there is no such policy, or the day has VM types that the instance does not offer as spot VMs.
+        If that is no policy, or the day has VM types that the instance does not offer as spot VMs.
     SpotbagError
         If the plan cannot be carried out.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    return _replay(_Ready(schedule, policy), timeline, billing, record=False).run()
+    ready = _Ready(schedule, _KIND.single(policy, 0))
+    return _replay(ready, 0, timeline, billing, record=False).run()
 
 
 def trace_day(
     schedule: Schedule,
-    policy: str | Policy = "hads",
+    policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
     billing: Billing = PAPERS_BILLING,
@@ -83,44 +88,30 @@ def trace_day(
     Parameters
     ----------
     day : int
-        Number of the day, for the record.
+        Number of the day, for the record, and for policies that draw something.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    ready = _Ready(schedule, policy)
-    run = _replay(ready, timeline, billing, record=True)
+    ready = _Ready(schedule, _KIND.single(policy, day))
+    run = _replay(ready, day, timeline, billing, record=True)
     outcome = run.run()
     return outcome, trace_of(run, outcome, day, hibernation=not ready.on_demand)
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days(Runs[Outcome]):
     """Policies side by side on the same days.
 
     Attributes
     ----------
-    policies : tuple of str
-        The policies.
-    outcomes : tuple of tuple of Outcome
-        Of each policy, one outcome a day.
     bounds_usd : tuple of float or None
         Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
         bounds were asked for.
     on_demand_usd : float or None
         Cost of the plan on on-demand VMs; None if it has no such price.
-    interrupted : bool
-        Whether there are fewer days than were asked for.
     """
 
-    policies: tuple[str, ...]
-    outcomes: tuple[tuple[Outcome, ...], ...]
     bounds_usd: tuple[float | None, ...]
     on_demand_usd: float | None
-    interrupted: bool = False
-
-    @property
-    def n_days(self) -> int:
-        """Number of days."""
-        return len(self.bounds_usd)
 
     def summaries(self) -> list[PolicySummary]:
         """Summarise each policy; the on-demand baseline without regret, as it need not keep to the limits of the bound.
@@ -139,7 +130,7 @@ class Days:
 
 def replay_days(
     schedule: Schedule,
-    policies: Sequence[str | Policy],
+    policies: Sequence[Given[Policy]],
     scenario: Scenario,
     runs: int,
     *,
@@ -155,8 +146,8 @@ def replay_days(
     ----------
     schedule : Schedule
         The plan.
-    policies : sequence of str or Policy
-        What answers to events.
+    policies : sequence of str, Policy or callable
+        What answers to events, each as for `replay_day`; each day has a policy of its own.
     scenario : Scenario
         Where the days come from; day k of a seed is the same however many there are.
     runs : int
@@ -176,31 +167,24 @@ def replay_days(
     -------
     Days
         An interrupt (Ctrl-C) ends it with the days so far.
+
+    Raises
+    ------
+    InputError
+        If one is no policy, or cannot be sent to other processes; if a number is out of range.
+    SpotbagError
+        If the plan cannot be carried out.
     """
-    if runs < 1 or workers < 1:
-        raise InputError(
-            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
-        )
-    ready = [_Ready(schedule, policy) for policy in policies]
-    batches = [range(first, min(first + _DAYS_A_BATCH, runs)) for first in range(0, runs, _DAYS_A_BATCH)]
-    done: _Rows = []
-    interrupted = False
-    try:
-        work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
-        for rows in _batches(work, batches, workers):
-            done += rows
-            if on_day is not None:
-                on_day(len(rows))
-    except KeyboardInterrupt:
-        interrupted = True
-        if not done:
-            raise
+    check_runs(runs, workers)
+    ready = [_Ready(schedule, make) for make in _KIND.several(policies, 0, workers)]
+    work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
+    done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
-        policies=tuple(entry.policy.name for entry in ready),
+        policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
+        interrupted=interrupted,
         bounds_usd=tuple(bound for _, bound in done),
         on_demand_usd=on_demand_price_usd(schedule, billing),
-        interrupted=interrupted,
     )
 
 
@@ -213,11 +197,11 @@ def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -
 
 
 class _Ready:
-    """A policy, and the plan that it starts from."""
+    """What makes a policy, and the plan that it starts from."""
 
-    def __init__(self, schedule: Schedule, policy: str | Policy) -> None:
-        self.policy = find_policy(policy) if isinstance(policy, str) else policy
-        self.on_demand = isinstance(self.policy, OnDemand)
+    def __init__(self, schedule: Schedule, make: PolicyMaker[Policy]) -> None:
+        self.make = make
+        self.on_demand = isinstance(make(0), OnDemand)
         _demand_possible(schedule)
         self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
 
@@ -230,18 +214,10 @@ def _demand_possible(schedule: Schedule) -> None:
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 
-def _replay(ready: _Ready, timeline: Timeline, billing: Billing, record: bool) -> Replay:
-    """Make a replay; on-demand VMs meet a quiet day."""
+def _replay(ready: _Ready, number: int, timeline: Timeline, billing: Billing, record: bool) -> Replay:
+    """Make the replay of a day; on-demand VMs meet a quiet one."""
     day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
-    return Replay(ready.plan, ready.policy, day, billing, record)
-
-
-def _batches(work: Callable[[range], _Rows], batches: Sequence[range], workers: int) -> Iterator[_Rows]:
-    """Replay batches of days, in order."""
-    if workers == 1:
-        yield from map(work, batches)
-        return
-    yield from in_processes(work, batches, workers)
+    return Replay(ready.plan, ready.make(number), day, billing, record)
 
 
 def _batch(
@@ -252,9 +228,9 @@ def _batch(
     billing: Billing,
     bounds: bool,
     days: range,
-) -> _Rows:
+) -> list[_Row]:
     """Replay some days under all policies; with the bound of each day."""
-    rows: _Rows = []
+    rows: list[_Row] = []
     prepared = None
     if bounds:
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
@@ -262,7 +238,7 @@ def _batch(
         prepared = ClairvoyantBounds(instance, billing)
     for number in days:
         timeline = scenario.day(instance, seed, number)
-        outcomes = [_replay(entry, timeline, billing, record=False).run() for entry in ready]
+        outcomes = [_replay(entry, number, timeline, billing, record=False).run() for entry in ready]
         bound = None if prepared is None else prepared.bound(timeline)
         rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
     return rows
@@ -369,7 +345,7 @@ def summarise(
         unfinished=sum(day.unfinished_tasks > 0 for day in outcomes),
         cost_usd=estimate([day.cost_usd for day in ended]),
         makespan_s=estimate([day.makespan_s for day in ended if day.makespan_s is not None]),
-        means={name: estimate([value(day) for day in outcomes]) for name, value in METRICS.items()},
+        means=means_of(outcomes, METRICS),
         saving_percent=estimate(saving),
         regret_usd=estimate(regret),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -161,57 +160,4 @@ def _fault_of_name(name: str) -> str:
             return f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"
         if suffix in suffixes[:place]:
             return f"has +{suffix} twice"
-    return ""
-
-
-def policy_factories(policies: Sequence[str | PolicyFactory], seed: int) -> list[PolicyFactory]:
-    """Return what makes each of several policies.
-
-    Parameters
-    ----------
-    policies : sequence of str or callable
-        Names of policies, and what makes one of one's own from a seed.
-    seed : int
-        With which each is made once, to see what it is.
-
-    Raises
-    ------
-    InputError
-        If one is no policy.
-    """
-    return [
-        platform_policy(policy) if isinstance(policy, str) else _checked_factory(policy, f"policies[{place}]", seed)
-        for place, policy in enumerate(policies)
-    ]
-
-
-def _checked_factory(factory: PolicyFactory, where: str, seed: int) -> PolicyFactory:
-    """Return what makes a policy of one's own, unless it does not."""
-    fault = _fault_of_factory(factory, seed)
-    if fault:
-        raise InputError("replay", [Issue(where, fault)])
-    return factory
-
-
-def _fault_of_factory(factory: PolicyFactory, seed: int) -> str:
-    """Say why something does not make policies; empty if it does."""
-    if isinstance(factory, PlatformPolicy):
-        made = type(factory).__name__
-        return f"is a policy, made already: give what makes one from a seed, {made} or lambda seed: {made}(...)"
-    if not callable(factory):
-        return f"must be the name of a policy, or what makes one from a seed (a class, a function), not {factory!r}"
-    called = getattr(factory, "__name__", repr(factory))
-    try:
-        inspect.signature(factory).bind(seed)
-    except TypeError as error:
-        return f"{called} must make a policy from a seed, but {called}(seed) has {error}"
-    if inspect.isabstract(factory):
-        return f"{called} has no method choose(self, replay, job, sender)"
-    policy = factory(seed)
-    if not isinstance(policy, PlatformPolicy):
-        return f"{called}(seed) must be a PlatformPolicy, not {policy!r}"
-    if not isinstance(getattr(policy, "name", None), str) or not policy.name:
-        return f"{called} must have a name: name = 'mine'"
-    if not isinstance(policy.rules, PlatformRules):
-        return f"{called} must have PlatformRules as its rules, not {policy.rules!r}"
     return ""

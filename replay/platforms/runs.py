@@ -2,55 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...core.errors import InputError, Issue
-from ...core.processes import in_processes
-from ...core.statistics import Estimate, estimate
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
+from ..policies import Given, PolicyKind, PolicyMaker
+from ..runs import Runs, Summary, check_runs, means_of, replay_batches
 from .engine import PlatformReplay
+from .local_scheduler import PlatformRules
 from .outcome import PlatformOutcome, platform_trace
-from .policies import PolicyFactory, policy_factories
+from .policies import platform_policy
+from .policy import PlatformPolicy
 
 _SEEDS_A_BATCH = 2
 _NO_JOBS = "has no jobs: have some drawn, e.g. JobSet('mixed', 100)"
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformRuns:
-    """Policies side by side on the same jobs.
+class PlatformRuns(Runs[PlatformOutcome]):
+    """Policies side by side on the same jobs."""
 
-    Attributes
-    ----------
-    policies : tuple of str
-        The policies.
-    outcomes : tuple of tuple of PlatformOutcome
-        Of each policy, one outcome a seed.
-    interrupted : bool
-        Whether there are fewer runs than were asked for.
-    """
+    __slots__ = ()
 
-    policies: tuple[str, ...]
-    outcomes: tuple[tuple[PlatformOutcome, ...], ...]
-    interrupted: bool = False
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs of each policy."""
-        return len(self.outcomes[0])
-
-    def summaries(self) -> list[PlatformSummary]:
-        """Summarise each policy, in the order of ``policies``."""
-        return [summarise_platform(outcomes) for outcomes in self.outcomes]
+    def summaries(self) -> list[Summary]:
+        """Summarise each policy, in the order of ``policies``; the means are of the `METRICS`."""
+        return [Summary(outcomes[0].policy, len(outcomes), means_of(outcomes, METRICS)) for outcomes in self.outcomes]
 
 
 def replay_platform(
     platform: Platform,
-    policies: Sequence[str | PolicyFactory],
+    policies: Sequence[Given[PlatformPolicy]],
     runs: int = 1,
     *,
     job_set: JobSet | None = None,
@@ -64,9 +47,9 @@ def replay_platform(
     ----------
     platform : Platform
         With jobs, unless they are drawn.
-    policies : sequence of str or callable
-        Names of policies, see `platform_policy`; or what makes a policy of one's own from the seed of a run, e.g. a
-        subclass of `PlatformPolicy`.
+    policies : sequence of str, PlatformPolicy or callable
+        Names of policies, see `platform_policy`; policies of your own, each by its class, an instance, or a function
+        that makes one, see `spotbag.replay.policies`. Each run has a policy of its own.
     runs : int
         The seeds from ``seed`` on: each draws the jobs, if they are drawn, and what policies draw.
     job_set : JobSet, optional
@@ -74,7 +57,7 @@ def replay_platform(
     seed : int
         The first of them.
     workers : int
-        Processes; what makes policies is sent to them, if there are several.
+        Processes; policies are sent to them, if there are several.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies.
 
@@ -86,42 +69,26 @@ def replay_platform(
     Raises
     ------
     InputError
-        If there is no such policy, there are no jobs, or a number is out of range; if what makes a policy makes none,
-        or cannot be sent to other processes.
+        If one is no policy, or cannot be sent to other processes; if there are no jobs, or a number is out of range.
     SpotbagError
         If a policy of one's own chooses what cannot be.
     """
-    if runs < 1 or workers < 1:
-        raise InputError(
-            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
-        )
-    given = _listed(policies)
-    _check(seed, runs)
-    factories = policy_factories(given, seed)
-    if workers > 1:
-        _demand_sendable(given)
+    check_runs(runs, workers, seed)
+    makers = _KIND.several(policies, seed, workers)
     platform_with_jobs(platform, job_set, seed)
-    batches = [
-        range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
-    ]
-    done: list[list[PlatformOutcome]] = []
-    interrupted = False
-    try:
-        for rows in _rows(partial(_batch, platform, given, job_set), batches, workers):
-            done += rows
-            if on_run is not None:
-                on_run(len(rows))
-    except KeyboardInterrupt:
-        interrupted = True
-        if not done:
-            raise
-    names = tuple(make(seed).name for make in factories)
-    return PlatformRuns(names, tuple(zip(*done, strict=True)), interrupted)
+    done, interrupted = replay_batches(
+        partial(_batch, platform, makers, job_set),
+        range(seed, seed + runs),
+        workers=workers,
+        per_batch=_SEEDS_A_BATCH,
+        on_run=on_run,
+    )
+    return PlatformRuns(tuple(make.name for make in makers), tuple(zip(*done, strict=True)), interrupted)
 
 
 def replay_platform_once(
     platform: Platform,
-    policy: str | PolicyFactory,
+    policy: Given[PlatformPolicy],
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
@@ -132,8 +99,8 @@ def replay_platform_once(
     ----------
     platform : Platform
         With jobs, unless they are drawn.
-    policy : str or callable
-        The name of a policy, or what makes one from the seed, as for `replay_platform`.
+    policy : str, PlatformPolicy or callable
+        As for `replay_platform`.
     job_set : JobSet, optional
         Jobs to be drawn in place of those of the platform.
     seed : int
@@ -149,12 +116,12 @@ def replay_platform_once(
     Raises
     ------
     InputError
-        If there is no such policy, there are no jobs, or a number is out of range.
+        If that is no policy, there are no jobs, or a number is out of range.
     SpotbagError
         If a policy of one's own chooses what cannot be.
     """
-    _check(seed, 1)
-    [make] = policy_factories([policy], seed)
+    check_runs(1, 1, seed)
+    make = _KIND.single(policy, seed)
     with_jobs = platform_with_jobs(platform, job_set, seed)
     replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
     outcome = replay.run()
@@ -176,69 +143,25 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
     return platform
 
 
-def _listed(policies: Sequence[str | PolicyFactory]) -> tuple[str | PolicyFactory, ...]:
-    """Return policies as they were given; refuse a single one, and none."""
-    if isinstance(policies, str) or not isinstance(policies, Iterable):
-        single = repr(policies) if isinstance(policies, str) else getattr(policies, "__name__", "...")
-        raise InputError("replay", [Issue("", f"must be a list, also of a single policy: [{single}]", "policies")])
-    given = tuple(policies)
-    if not given:
-        raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
-    return given
-
-
-def _demand_sendable(policies: Sequence[str | PolicyFactory]) -> None:
-    """Refuse what makes policies if it cannot be sent to other processes."""
-    from joblib.externals.loky.backend.reduction import dumps
-
-    for place, policy in enumerate(policies):
-        try:
-            dumps(policy)
-        except Exception as error:  # whatever objects raise that cannot be pickled
-            rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (workers=1)"
-            raise InputError("replay", [Issue(f"policies[{place}]", rule)]) from None
-
-
-def _check(seed: int, runs: int) -> None:
-    """Refuse seeds that there are not."""
-    if seed < 0 or seed + runs > 2**64:
-        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
-        raise InputError("replay", [Issue("", rule, "seed", seed)])
-
-
-def _rows(
-    work: Callable[[range], list[list[PlatformOutcome]]], batches: Sequence[range], workers: int
-) -> Iterator[list[list[PlatformOutcome]]]:
-    if workers == 1:
-        yield from map(work, batches)
-        return
-    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
-
-    try:
-        yield from in_processes(work, batches, workers)
-    except TerminatedWorkerError:
-        raise
-    except BrokenProcessPool:
-        rule = (
-            "cannot be imported in other processes: have them in a module that can, or replay in this one (workers=1)"
-        )
-        raise InputError("replay", [Issue("", rule, "policies")]) from None
-
-
 def _batch(
-    platform: Platform,
-    policies: Sequence[str | PolicyFactory],
-    job_set: JobSet | None,
-    seeds: range,
+    platform: Platform, makers: Sequence[PolicyMaker[PlatformPolicy]], job_set: JobSet | None, seeds: range
 ) -> list[list[PlatformOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = policy_factories(policies, seeds[0])
     rows = []
     for seed in seeds:
         with_jobs = platform_with_jobs(platform, job_set, seed)
         rows.append([PlatformReplay(with_jobs, make(seed), seed=seed).run() for make in makers])
     return rows
 
+
+def _fault_of_rules(policy: PlatformPolicy) -> str:
+    """Say what is wrong with the rules of a policy; empty if nothing is."""
+    return (
+        "" if isinstance(policy.rules, PlatformRules) else f"must have PlatformRules as its rules, not {policy.rules!r}"
+    )
+
+
+_KIND = PolicyKind(PlatformPolicy, platform_policy, _fault_of_rules)  # type: ignore[type-abstract]
 
 METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
     "cost": lambda run: run.cost,
@@ -260,28 +183,3 @@ METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
     "comparisons": lambda run: run.comparisons,
 }
 """What is averaged over all runs, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlatformSummary:
-    """How a policy went through its runs.
-
-    Attributes
-    ----------
-    policy : str
-        The policy.
-    runs : int
-        Runs replayed.
-    means : dict of str to Estimate
-        The `METRICS`.
-    """
-
-    policy: str
-    runs: int
-    means: dict[str, Estimate]
-
-
-def summarise_platform(outcomes: Sequence[PlatformOutcome]) -> PlatformSummary:
-    """Summarise the runs of one policy; at least one."""
-    means = {name: estimate([float(metric(run)) for run in outcomes]) for name, metric in METRICS.items()}
-    return PlatformSummary(outcomes[0].policy, len(outcomes), means)

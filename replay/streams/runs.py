@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...core.errors import InputError, Issue
-from ...core.processes import in_processes
 from ...core.statistics import Estimate, estimate
 from ...instances.streams.draws import draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
+from ..policies import Given, PolicyKind, PolicyMaker
+from ..runs import Runs, Summary, check_runs, means_of, replay_batches
 from .engine import StreamReplay
 from .outcome import StreamOutcome, stream_trace, violation_cost_usd
-from .policies import stream_policies, stream_policy
+from .policies import stream_policy
 from .policies.a2ha import A2haSettings
 from .policies.unknown import Sampling
+from .policy import StreamPolicy
 
 _SEEDS_A_BATCH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class StreamRuns:
-    """Policies side by side on the same draws of run times.
+class StreamRuns(Runs[StreamOutcome]):
+    """Policies side by side on the same draws of run times."""
 
-    Attributes
-    ----------
-    policies : tuple of str
-        The policies.
-    outcomes : tuple of tuple of StreamOutcome
-        Of each policy, one outcome a seed.
-    interrupted : bool
-        Whether there are fewer runs than were asked for.
-    """
-
-    policies: tuple[str, ...]
-    outcomes: tuple[tuple[StreamOutcome, ...], ...]
-    interrupted: bool = False
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs of each policy."""
-        return len(self.outcomes[0])
+    __slots__ = ()
 
     def summaries(self) -> list[StreamSummary]:
         """Summarise each policy, in the order of ``policies``."""
@@ -51,7 +34,7 @@ class StreamRuns:
 
 def replay_stream(
     stream: Stream,
-    policies: Sequence[str],
+    policies: Sequence[Given[StreamPolicy]],
     runs: int,
     *,
     seed: int = 0,
@@ -66,8 +49,9 @@ def replay_stream(
     ----------
     stream : Stream
         The jobs.
-    policies : sequence of str
-        Names of policies; see `stream_policy`.
+    policies : sequence of str, StreamPolicy or callable
+        Names of policies, see `stream_policy`; policies of your own, each by its class, an instance, or a function that
+        makes one, see `spotbag.replay.policies`. Each run has a policy of its own.
     runs : int
         Draws of the run times: the seeds from ``seed`` on.
     seed : int
@@ -75,9 +59,9 @@ def replay_stream(
     workers : int
         Processes.
     sampling : Sampling, optional
-        How ``unknown`` samples.
+        How ``unknown`` samples, given by its name.
     a2ha : A2haSettings, optional
-        Parameters of ``a2ha``.
+        Parameters of ``a2ha``, given by its name.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies.
 
@@ -89,66 +73,48 @@ def replay_stream(
     Raises
     ------
     InputError
-        If there is no such policy, or a number is out of range.
+        If one is no policy, or cannot be sent to other processes; if a number is out of range.
+    SpotbagError
+        If a policy decides what cannot be carried out.
     """
-    if runs < 1 or workers < 1:
-        raise InputError(
-            "replay", [Issue("", "must be 1 or more", "runs" if runs < 1 else "workers", min(runs, workers))]
-        )
-    if not policies:
-        raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
-    if seed + runs > 2**64:
-        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
-        raise InputError("replay", [Issue("", rule, "seed", seed)])
-    stream_policies(stream, policies, sampling, a2ha)
-    batches = [
-        range(first, min(first + _SEEDS_A_BATCH, seed + runs)) for first in range(seed, seed + runs, _SEEDS_A_BATCH)
-    ]
-    done: list[list[StreamOutcome]] = []
-    interrupted = False
-    try:
-        for rows in _rows(partial(_batch, stream, tuple(policies), sampling, a2ha), batches, workers):
-            done += rows
-            if on_run is not None:
-                on_run(len(rows))
-    except KeyboardInterrupt:
-        interrupted = True
-        if not done:
-            raise
-    return StreamRuns(tuple(policies), tuple(zip(*done, strict=True)), interrupted)
+    check_runs(runs, workers, seed)
+    makers = _kind(stream, sampling, a2ha).several(policies, seed, workers)
+    done, interrupted = replay_batches(
+        partial(_batch, stream, makers),
+        range(seed, seed + runs),
+        workers=workers,
+        per_batch=_SEEDS_A_BATCH,
+        on_run=on_run,
+    )
+    return StreamRuns(tuple(make.name for make in makers), tuple(zip(*done, strict=True)), interrupted)
 
 
 def replay_stream_once(
     stream: Stream,
-    policy: str,
+    policy: Given[StreamPolicy],
     seed: int = 0,
     sampling: Sampling | None = None,
     a2ha: A2haSettings | None = None,
 ) -> tuple[StreamOutcome, Trace]:
     """Replay a stream once, and keep a record of all that happens; see `replay_stream`."""
-    replay = StreamReplay(draw_jobs(stream, seed), stream_policy(stream, policy, sampling, a2ha)(), record=True)
+    check_runs(1, 1, seed)
+    make = _kind(stream, sampling, a2ha).single(policy, seed)
+    replay = StreamReplay(draw_jobs(stream, seed), make(seed), record=True)
     outcome = replay.run()
     return outcome, stream_trace(replay, outcome)
 
 
-def _rows(
-    work: Callable[[range], list[list[StreamOutcome]]], batches: Sequence[range], workers: int
-) -> Iterator[list[list[StreamOutcome]]]:
-    if workers == 1:
-        return map(work, batches)
-    return in_processes(work, batches, workers)
+def _kind(stream: Stream, sampling: Sampling | None, a2ha: A2haSettings | None) -> PolicyKind[StreamPolicy]:
+    """Return what policies of this stream are; settings are for those that are given by their names."""
+    return PolicyKind(StreamPolicy, lambda name: stream_policy(stream, name, sampling, a2ha))
 
 
-def _batch(
-    stream: Stream,
-    policies: Sequence[str],
-    sampling: Sampling | None,
-    a2ha: A2haSettings | None,
-    seeds: range,
-) -> list[list[StreamOutcome]]:
+def _batch(stream: Stream, makers: Sequence[PolicyMaker[StreamPolicy]], seeds: range) -> list[list[StreamOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    makers = stream_policies(stream, policies, sampling, a2ha)
-    return [[StreamReplay(sampled, make()).run() for make in makers] for sampled in draws(stream, seeds)]
+    return [
+        [StreamReplay(sampled, make(seed)).run() for make in makers]
+        for seed, sampled in zip(seeds, draws(stream, seeds), strict=True)
+    ]
 
 
 METRICS: dict[str, Callable[[StreamOutcome], float]] = {
@@ -165,17 +131,11 @@ METRICS: dict[str, Callable[[StreamOutcome], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class StreamSummary:
-    """How a policy went through its runs.
+class StreamSummary(Summary):
+    """How a policy went through its runs; the means are of the `METRICS`.
 
     Attributes
     ----------
-    policy : str
-        The policy.
-    runs : int
-        Runs replayed.
-    means : dict of str to Estimate
-        The `METRICS`.
     makespan_s : Estimate
         Over the runs in which all tasks ended.
     blocks : dict of str to Estimate
@@ -186,9 +146,6 @@ class StreamSummary:
         Of the mean cost and the mean number of late tasks, as in the paper (eq. 7 and 8); None if no task is in time.
     """
 
-    policy: str
-    runs: int
-    means: dict[str, Estimate]
     makespan_s: Estimate
     blocks: dict[str, Estimate]
     policy_counts: dict[str, Estimate]
@@ -197,7 +154,7 @@ class StreamSummary:
 
 def summarise_stream(outcomes: Sequence[StreamOutcome]) -> StreamSummary:
     """Summarise the runs of one policy; at least one."""
-    means = {name: estimate([float(metric(run)) for run in outcomes]) for name, metric in METRICS.items()}
+    means = means_of(outcomes, METRICS)
     cost, late, unfinished = (means[name].mean or 0.0 for name in ("cost_usd", "late_tasks", "unfinished_tasks"))
     counted = outcomes[0].policy_counts
     return StreamSummary(

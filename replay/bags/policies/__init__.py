@@ -16,11 +16,26 @@ POLICIES: dict[str, type[Policy]] = {
 }
 """Policies by name; add your own class to use it by name."""
 
-__all__ = ["POLICIES", "BurstHads", "Hads", "HadsAsPrinted", "OnDemand", "Policy", "Static", "find_policy"]
+__all__ = [
+    "POLICIES",
+    "BurstHads",
+    "Hads",
+    "HadsAsPrinted",
+    "OnDemand",
+    "Policy",
+    "Static",
+    "find_policy",
+    "policy_class",
+]
 
 
 def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
-    """Make a policy by its name; ``others`` are names that messages offer as well.
+    """Make a policy by its name; see `policy_class`."""
+    return policy_class(name, others)()
+
+
+def policy_class(name: str, others: Sequence[str] = ()) -> type[Policy]:
+    """Return the class of a policy by its name; ``others`` are names that messages offer as well.
 
     Raises
     ------
@@ -32,4 +47,4 @@ def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
         close = difflib.get_close_matches(name, known, n=2)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
         raise InputError("policy", [Issue("", f"is no policy ({hint})", value=name)])
-    return POLICIES[name]()
+    return POLICIES[name]

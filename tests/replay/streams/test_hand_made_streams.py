@@ -343,7 +343,7 @@ def test_all_policies_that_cannot_be_used_are_named() -> None:
     with pytest.raises(InputError, match="2 errors") as caught:
         replay_stream(jobs, ["big.2", "known", "knwon"], 1)
     assert [issue.value for issue in caught.value.issues] == ["big.2", "knwon"]
-    with pytest.raises(InputError, match=r"'known' must be a list of names, such as \['known'\]"):
+    with pytest.raises(InputError, match=r"policies must be a list, also of a single policy: \['known'\]"):
         replay_stream(jobs, "known", 1)
 
 

@@ -221,7 +221,7 @@ def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: 
             on_day=lambda done: count("", done),
         )
     if days.interrupted:
-        warn([f"interrupted: {days.n_days} of {wanted.n_days} days are here"])
+        warn([f"interrupted: {days.n_runs} of {wanted.n_days} days are here"])
     return days
 
 

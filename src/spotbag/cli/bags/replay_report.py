@@ -44,7 +44,7 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         f"{title}, {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}, "
         f"$ {schedule.cost_usd:.4f}, makespan {seconds(schedule.makespan_s)} s of {seconds(instance.deadline_s)} s"
     )
-    print(f"scenario {scenario}, {counted(days.n_days, 'day')} of seed {seed}; mean ± half of the 95 % interval")
+    print(f"scenario {scenario}, {counted(days.n_runs, 'day')} of seed {seed}; mean ± half of the 95 % interval")
     print()
     summaries = days.summaries()
     columns = [Column(""), *(Column(summary.policy, True) for summary in summaries)]
@@ -88,16 +88,16 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool)
 
     bounds = [bound for bound in days.bounds_usd if bound is not None]
     saved = [] if days.on_demand_usd is None else [100 * (1 - bound / days.on_demand_usd) for bound in bounds]
-    impossible = days.n_days - len(bounds)
+    impossible = days.n_runs - len(bounds)
     costs = [mean_cell(entry.cost_usd, 4) for entry in summaries]
     savings = [mean_cell(entry.saving_percent, 1) for entry in summaries]
-    misses = [_share(entry.misses, days.n_days) for entry in summaries]
+    misses = [_share(entry.misses, days.n_runs) for entry in summaries]
     lines = [
         row("cost ($)", costs, mean_cell(estimate(bounds), 4)),
         row("saving against on-demand (%)", savings, mean_cell(estimate(saved), 1)),
         row("makespan (s)", [mean_cell(entry.makespan_s, 0) for entry in summaries]),
-        row("days that miss the deadline", misses, _share(impossible, days.n_days)),
-        row("  with tasks that never end", [_share(entry.unfinished, days.n_days) for entry in summaries]),
+        row("days that miss the deadline", misses, _share(impossible, days.n_runs)),
+        row("  with tasks that never end", [_share(entry.unfinished, days.n_runs) for entry in summaries]),
     ]
     if with_bound:
         lines.append(row("regret: cost above the bound ($)", [mean_cell(entry.regret_usd, 4) for entry in summaries]))
@@ -182,7 +182,7 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
         "d_spot_s": schedule.instance.d_spot_s,
         "scenario": scenario,
         "seed": seed,
-        "runs": days.n_days,
+        "runs": days.n_runs,
         "interrupted": days.interrupted,
         "on_demand_usd": days.on_demand_usd,
         "policies": [_summary_object(summary) for summary in summaries],
@@ -190,7 +190,7 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
             asdict(entry) | {"cost_usd": entry.cost_usd.to_dict(), "makespan_s": entry.makespan_s.to_dict()}
             for entry in differences
         ],
-        "days": [_day_object(days, number) for number in range(days.n_days)],
+        "days": [_day_object(days, number) for number in range(days.n_runs)],
     }
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ...instances.platforms.platform import Platform
     from ...replay.platforms.outcome import JobResult, PlatformOutcome
     from ...replay.platforms.run_bounds import RunBounds
-    from ...replay.platforms.runs import PlatformRuns, PlatformSummary
+    from ...replay.platforms.runs import PlatformRuns
+    from ...replay.runs import Summary
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
@@ -53,7 +54,7 @@ def print_runs(
         print("at least: what no policy beats, had it known all jobs; cost for as much delay, times for as much cost")
 
 
-def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
+def _print_metrics(summaries: Sequence[Summary], single: bool) -> None:
     columns = [
         Column("policy"),
         Column("cost", True),
@@ -79,7 +80,7 @@ def _print_metrics(summaries: Sequence[PlatformSummary], single: bool) -> None:
     print_table(Table(columns, rows), tight=True)
 
 
-def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequence[RunBounds]]) -> None:
+def _print_bounds(summaries: Sequence[Summary], bounds: Sequence[Sequence[RunBounds]]) -> None:
     columns = [
         Column("at least"),
         Column("cost", True),
@@ -95,7 +96,7 @@ def _print_bounds(summaries: Sequence[PlatformSummary], bounds: Sequence[Sequenc
     print_table(Table(columns, rows), tight=True)
 
 
-def _print_counts(summaries: Sequence[PlatformSummary], single: bool) -> None:
+def _print_counts(summaries: Sequence[Summary], single: bool) -> None:
     unwanted = any(summary.means["unwanted"].mean for summary in summaries)
     names = {
         "good": "placed\ngood",
@@ -248,7 +249,7 @@ def runs_object(
     return run_report.runs_object(about, runs, seed, {}, summaries) | {"outcomes": outcomes}
 
 
-def _summary_object(summary: PlatformSummary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
+def _summary_object(summary: Summary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
     said: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
     said |= means_object(summary.means)
     if bounds is not None:

@@ -1,0 +1,147 @@
+"""Policies side by side on the same runs, in one process or in several, and the means over these runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ..core.errors import InputError, Issue
+from ..core.processes import each
+from ..core.statistics import Estimate, estimate
+
+Out = TypeVar("Out")
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Runs(Generic[Out]):
+    """Policies side by side on the same runs.
+
+    Attributes
+    ----------
+    policies : tuple of str
+        The policies.
+    outcomes : tuple of tuple
+        Of each policy, one outcome a run.
+    interrupted : bool
+        Whether there are fewer runs than were asked for.
+    """
+
+    policies: tuple[str, ...]
+    outcomes: tuple[tuple[Out, ...], ...]
+    interrupted: bool = False
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs of each policy."""
+        return len(self.outcomes[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How a policy went through its runs.
+
+    Attributes
+    ----------
+    policy : str
+        The policy.
+    runs : int
+        Runs replayed.
+    means : dict of str to Estimate
+        Of each metric, over all runs.
+    """
+
+    policy: str
+    runs: int
+    means: dict[str, Estimate]
+
+
+def means_of(outcomes: Sequence[Out], metrics: Mapping[str, Callable[[Out], float]]) -> dict[str, Estimate]:
+    """Estimate the mean of each metric over the outcomes of one policy."""
+    return {name: estimate([float(metric(outcome)) for outcome in outcomes]) for name, metric in metrics.items()}
+
+
+def check_runs(runs: int, workers: int, seed: int | None = None) -> None:
+    """Refuse numbers of runs and of processes, and seeds, that there are not.
+
+    Parameters
+    ----------
+    runs, workers : int
+        How many.
+    seed : int, optional
+        The first, where each run has a seed of its own and they count on from it.
+
+    Raises
+    ------
+    InputError
+        If one is out of range.
+    """
+    if runs < 1 or workers < 1:
+        field = "runs" if runs < 1 else "workers"
+        raise InputError("replay", [Issue("", "must be 1 or more", field, min(runs, workers))])
+    if seed is not None and (seed < 0 or seed + runs > 2**64):
+        rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
+        raise InputError("replay", [Issue("", rule, "seed", seed)])
+
+
+def replay_batches(
+    work: Callable[[range], list[Row]],
+    numbers: range,
+    *,
+    workers: int,
+    per_batch: int,
+    on_run: Callable[[int], None] | None = None,
+) -> tuple[list[Row], bool]:
+    """Replay runs, in batches.
+
+    Parameters
+    ----------
+    work : callable
+        From the numbers (seeds, days) of some runs to a row for each.
+    numbers : range
+        Those of all runs, at least one.
+    workers : int
+        Processes.
+    per_batch : int
+        Most runs in a batch.
+    on_run : callable, optional
+        Called with the number of runs that have just been done.
+
+    Returns
+    -------
+    rows : list
+        In the order of the numbers.
+    interrupted : bool
+        Whether an interrupt (Ctrl-C) has ended it early; one before the first row is raised.
+
+    Raises
+    ------
+    InputError
+        If other processes cannot import what is to be replayed.
+    """
+    batches = [numbers[first : first + per_batch] for first in range(0, len(numbers), per_batch)]
+    done: list[Row] = []
+    try:
+        for rows in each(work, batches, workers):
+            done += rows
+            if on_run is not None:
+                on_run(len(rows))
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        return done, True
+    except RuntimeError as error:
+        if workers > 1:
+            _explain_import(error)
+        raise
+    return done, False
+
+
+def _explain_import(error: RuntimeError) -> None:
+    """Say that other processes cannot import the policies, if that is what has broken them."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+
+    if isinstance(error, BrokenProcessPool) and not isinstance(error, TerminatedWorkerError):
+        rule = "cannot be imported in other processes: have them in a module that can, or replay in this one"
+        raise InputError("replay", [Issue("", f"{rule} (workers=1)", "policies")]) from None
