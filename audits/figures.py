@@ -12,22 +12,19 @@ from .findings import Finding
 
 _RELATIVE_TOLERANCE = 1e-9
 
-_COUNTED = {
-    "finished": "tasks",
-    "late_tasks": "tasks",
+_COUNTED = {"finished": "tasks", "late_tasks": "tasks", "on_demand_started": "VMs"}
+"""Figures that are counts, and what they count."""
+
+_COUNTED_IN_BAGS = {
     "hibernations": "events",
     "resumes": "events",
-    "on_demand_started": "VMs",
     "steal_attempts": "attempts",
     "steals": "attempts",
     "tasks_stolen": "tasks",
     "checkpoints": "checkpoints",
     "recoveries": "tasks",
 }
-"""Figures that are counts, and what they count."""
-
 _COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
-"""More of them, of streams only."""
 
 
 @dataclass(slots=True)
@@ -71,12 +68,10 @@ def figure_findings(
     last_s : int
         Time of the last event.
     of_stream : bool
-        Whether the replay is one of a stream, which has more figures.
+        Whether the replay is one of a stream, not of a bag; they have figures of their own.
     """
-    for name, unit in _COUNTED.items():
+    for name, unit in (_COUNTED | (_COUNTED_IN_STREAMS if of_stream else _COUNTED_IN_BAGS)).items():
         yield from _off(name, end[name], getattr(figures, name), unit)
-    for kind in ("idle", "busy", "new"):
-        yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
     makespan = figures.last_finish_s if figures.finished == figures.n_tasks else None
     if makespan is None or end["makespan_s"] is None:
         if makespan != end["makespan_s"]:
@@ -86,31 +81,19 @@ def figure_findings(
     else:
         yield from _off("makespan_s", end["makespan_s"], makespan, "s")
     yield from _off("t", end["t"], last_s, "s")
-    for name, found, unit in (
-        ("cost_usd", cost_usd, "USD"),
-        ("cpu_time_saved_s", float(figures.cpu_time_saved_s), "s"),
-    ):
-        if abs(end[name] - found) > _RELATIVE_TOLERANCE * abs(found):
-            yield from _off(name, end[name], found, unit)
-    yield from _stream_findings(figures, end, of_stream)
+    yield from _amount_off("cost_usd", end["cost_usd"], cost_usd, "USD")
+    if of_stream:
+        for vm_type in sorted(end["blocks"].keys() | figures.blocks.keys()):
+            yield from _off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
+    else:
+        for kind in ("idle", "busy", "new"):
+            yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
+        yield from _amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
 
 
-def _stream_findings(figures: Figures, end: Mapping[str, Any], of_stream: bool) -> Iterator[Finding]:
-    """Compare the figures that streams have, and plans have not."""
-    for name in (*_COUNTED_IN_STREAMS, "blocks"):
-        stated = end.get(name)
-        if not of_stream:
-            if stated is not None:
-                message = f"the end says {name}, which only a replay of a stream has"
-                yield Finding("figures", "", 1, "figures", message)
-        elif stated is None:
-            message = f"the end does not say {name}, as one of a stream does"
-            yield Finding("figures", "", 1, "figures", message)
-        elif name == "blocks":
-            for vm_type in sorted(stated.keys() | figures.blocks.keys()):
-                yield from _off(f"blocks.{vm_type}", stated.get(vm_type, 0), figures.blocks[vm_type], "blocks")
-        else:
-            yield from _off(name, stated, getattr(figures, name), _COUNTED_IN_STREAMS[name])
+def _amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
+    if abs(stated - found) > _RELATIVE_TOLERANCE * abs(found):
+        yield from _off(name, stated, found, unit)
 
 
 def _off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:

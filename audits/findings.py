@@ -40,9 +40,8 @@ class Finding(Violation):
 
 
 RULES = {
-    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end; "
-    "on a platform finish, terminate, submit, start on a cluster; decisions follow them",
-    "kind": "a replay of a plan tells the events of plans, one of a stream those of streams",
+    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end or "
+    "block-end; on a platform finish, terminate, submit, start on a cluster; decisions follow them",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
@@ -61,7 +60,8 @@ RULES = {
     "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
     "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
     "suspension": "only what runs on a VM is suspended there",
-    "cycle-end": "an idle VM reaches the end of its allocation cycle exactly there",
+    "cycle-end": "an idle VM of a bag reaches the end of its allocation cycle exactly there",
+    "block-end": "an idle VM of a stream reaches the end of a block exactly there",
     "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
     "placing": "a job of a platform is placed when it arrives or is displaced, at once, and not where it has been "
     "displaced from; it stays there, or goes behind all others if it is new, only if no other resource offers to run "

@@ -20,6 +20,7 @@ RANKS = {
     "submit": 5,
     "wake": 6,
     "cycle-end": 7,
+    "block-end": 7,
 }
 """Order of what happens by itself at equal times; everything else follows from one of these."""
 
@@ -176,7 +177,7 @@ class VmBook:
             return 0
         billed = self.terminated_s - since - self.hibernated_s
         free = self.first_hibernation_uptime_s
-        if billing["first_hour_free"] and free is not None and free < _FIRST_HOUR_S:
+        if billing.get("first_hour_free", False) and free is not None and free < _FIRST_HOUR_S:
             billed -= free
         return billed
 

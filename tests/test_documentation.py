@@ -122,8 +122,7 @@ def test_the_example_of_a_stream_policy_of_ones_own_runs(capsys: pytest.CaptureF
     exec(example, {"__name__": "example"})
     known, own = (line.split() for line in capsys.readouterr().out.splitlines())
     assert [known[0], own[0]] == ["known", "one-for-each"]
-    assert float(own[1]) > 0
-    assert float(known[2]) == 0 < float(own[2]), "a single small VM is late"
+    assert float(known[2]) < float(own[2]), "one VM for each job is late with more tasks"
 
 
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:

@@ -16,9 +16,11 @@ from ..core.records import Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
 from ..instances.platforms.platform_files import platform_of_document
+from .bags.records import BAG_EVENT_RECORDS, BagEndRecord, BagRunRecord
 from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
-from .trace import Trace, _of_platform
-from .vm_records import EVENT_RECORDS, EndRecord, EventRecord, HeaderRecord, RunRecord
+from .streams.records import STREAM_EVENT_RECORDS, StreamEndRecord, StreamRunRecord
+from .trace import Trace, document_of_platform, run_of_stream
+from .vm_records import EventRecord, HeaderRecord
 
 TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
 _MOST_ISSUES = 100
@@ -33,7 +35,8 @@ class _Models:
     end: type[Record]
 
 
-_OF_INSTANCES = _Models(RunRecord, EVENT_RECORDS, EndRecord)
+_OF_BAGS = _Models(BagRunRecord, BAG_EVENT_RECORDS, BagEndRecord)
+_OF_STREAMS = _Models(StreamRunRecord, STREAM_EVENT_RECORDS, StreamEndRecord)
 _OF_PLATFORMS = _Models(PlatformRunRecord, PLATFORM_EVENT_RECORDS, PlatformEndRecord)
 _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
 """What may stand before a record."""
@@ -127,7 +130,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     run: dict[str, Any] = {}
     events: list[dict[str, Any]] = []
     issues: list[Issue] = []
-    models = _OF_INSTANCES
+    models = _OF_BAGS
     before = ""
     number = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -142,8 +145,9 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             raise
         if kind == "header":
             instance = _instance(record, source)
-            models = _models(instance)
         else:
+            if kind == "run":
+                models = _models(instance, record, number, source)
             issues += _issues(record, kind, number, models)
             if len(issues) >= _MOST_ISSUES:
                 break
@@ -169,7 +173,7 @@ def check_records(trace: Trace) -> None:
     InputError
         With the records that are wrong, by the number of the line they would have in a file of their own.
     """
-    models = _models(trace.instance)
+    models = _models(trace.instance, trace.run, 2, "trace")
     issues = _issues(trace.run, "run", 2, models)
     for number, event in enumerate(trace.events, 3):
         issues += _issues(event, "event", number, models)
@@ -217,8 +221,16 @@ def _refuse_another_document(text: str, source: str) -> None:
         check_format(document, TRACE_FORMAT, source)
 
 
-def _models(document: Mapping[str, Any]) -> _Models:
-    return _OF_PLATFORMS if _of_platform(document) else _OF_INSTANCES
+def _models(instance: Mapping[str, Any], run: Mapping[str, Any], number: int, source: str) -> _Models:
+    """Say which models the records of a replay have, by what is replayed."""
+    if document_of_platform(instance):
+        return _OF_PLATFORMS
+    if not run_of_stream(run):
+        return _OF_BAGS
+    if "day" in run:
+        rule = "is the run of a stream in records of older versions, which were those of bags; replay the stream again"
+        raise InputError(source, [Issue(f"line {number}", rule)])
+    return _OF_STREAMS
 
 
 def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
@@ -226,7 +238,7 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
     if issues:
         raise InputError(source, issues)
     document: dict[str, Any] = header["instance"]
-    if _of_platform(document):
+    if document_of_platform(document):
         platform = platform_of_document(document, f"{source}: platform of the header")
         if not platform.jobs:
             raise InputError(source, [Issue("platform of the header", "is missing; a replay has jobs", "jobs")])
@@ -262,8 +274,6 @@ def _record_issues(model: type[Record], record: dict[str, Any], number: int) -> 
 
 
 __all__ = [
-    "EVENT_RECORDS",
-    "PLATFORM_EVENT_RECORDS",
     "TRACE_FORMAT",
     "Trace",
     "check_records",

@@ -106,9 +106,9 @@ def missed_text(trace: Trace) -> str:
     return ", ".join(missed)
 
 
-def end_of_cycle_text(n_vms: int) -> str:
-    """Say that VMs are terminated at the ends of their cycles."""
-    return f" at the end of {'its cycle' if n_vms == 1 else 'their cycles'}"
+def end_of_text(period: str, n_vms: int) -> str:
+    """Say that VMs are terminated at the ends of their cycles or blocks."""
+    return f" at the end of {f'its {period}' if n_vms == 1 else f'their {period}s'}"
 
 
 def idle_text(idle_s: int, n_vms: int) -> str:

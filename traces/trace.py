@@ -18,8 +18,8 @@ class Trace:
     instance : dict
         The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
-        The record ``run``: policy, day, timeline, billing, hibernation; the jobs, if it is one of a stream. On a
-        platform: policy, seed, rules, whether it displaces.
+        The record ``run``, with the policy. Of a bag: day, timeline, billing, hibernation; of a stream: seed, billing,
+        jobs; of a platform: seed, rules, whether it displaces.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -33,14 +33,20 @@ class Trace:
 
     @property
     def of_stream(self) -> bool:
-        """Whether it is of a stream, not of a plan."""
-        return self.run.get("jobs") is not None
+        """Whether it is of a stream."""
+        return run_of_stream(self.run)
 
     @property
     def of_platform(self) -> bool:
         """Whether it is of jobs on a hybrid platform."""
-        return _of_platform(self.instance)
+        return document_of_platform(self.instance)
 
 
-def _of_platform(document: Mapping[str, Any]) -> bool:
+def run_of_stream(run: Mapping[str, Any]) -> bool:
+    """Whether a run record is of a stream."""
+    return "jobs" in run
+
+
+def document_of_platform(document: Mapping[str, Any]) -> bool:
+    """Whether the document of a header is of a hybrid platform."""
     return document.get("format") == PLATFORM_FORMAT

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ...traces.vm_records import EVENT_RECORDS, JOB_EVENTS
 from ..facts import NOISE, InstanceFacts
 from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, RunBook, VmBook, expected_day
@@ -17,9 +16,7 @@ from ..vm_books import RANKS, RunBook, VmBook, expected_day
 class PlanAudit(Audit):
     """The audit of a replay of a plan."""
 
-    kinds = frozenset(EVENT_RECORDS) - JOB_EVENTS
     decisions = frozenset({"launch", "trigger-set", "migrate", "steal", "steal-attempt", "stranded", "terminate"})
-    of = "plan"
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)

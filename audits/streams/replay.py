@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ...traces.vm_records import JOB_EVENTS
 from ..facts import InstanceFacts
 from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, VmBook
@@ -26,12 +25,12 @@ class _Job:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits on a VM; since when its first task does although it could start; when its cycle was told to end."""
+    """What waits on a VM; since when its first task does although it could start; the last end of a block on record."""
 
     tasks: list[str] = field(default_factory=list)
     stuck_since_s: int | None = None
     idle_since_s: int | None = None
-    reported_cycle_s: int = -1
+    reported_block_end_s: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,7 @@ class _Progress:
 class StreamAudit(Audit):
     """The audit of a replay of a stream."""
 
-    kinds = JOB_EVENTS | {"launch", "ready", "start", "finish", "cycle-end", "terminate"}
     decisions = frozenset({"launch", "assign", "return", "suspend", "terminate"})
-    of = "stream"
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)
@@ -64,7 +61,7 @@ class StreamAudit(Audit):
             "ready": self._ready,
             "start": self._start,
             "finish": self._finish,
-            "cycle-end": self._cycle_end,
+            "block-end": self._block_end,
             "terminate": self._terminate,
             "assign": self._assign,
             "return": self._return,
@@ -96,9 +93,6 @@ class StreamAudit(Audit):
         if place != len(names):
             message = f"the jobs have {counted(place, 'task')} together, the instance has {len(names):,}"
             self._find("job", "", abs(place - len(names)), "tasks", message)
-        if self.run["timeline"]["events"]:
-            message = "the run has a timeline of hibernations; nothing hibernates in a stream"
-            self._find("kind", "", len(self.run["timeline"]["events"]), "events", message)
 
     def _submit(self, event: Event) -> None:
         name, now = event["job"], event["t"]
@@ -189,28 +183,28 @@ class StreamAudit(Audit):
             vm.make_ready(event["t"])
             self._may_be_idle(vm, event["t"])
 
-    def _cycle_end(self, event: Event, vm: VmBook) -> None:
-        now, cycle = event["t"], self.facts.cycle_s
+    def _block_end(self, event: Event, vm: VmBook) -> None:
+        now, block = event["t"], self.facts.cycle_s
         if not self._in_state(event, vm, "up"):
             return
-        elapsed = now - self._cycle_start_s(vm)
-        off = min(elapsed % cycle, -elapsed % cycle) if elapsed > 0 else cycle
+        elapsed = now - self._first_block_s(vm)
+        off = min(elapsed % block, -elapsed % block) if elapsed > 0 else block
         if off:
             message = (
-                f"{described(event)}, {off} s off the end of a cycle of {cycle} s ({elapsed} s after the first began)"
+                f"{described(event)}, {off} s off the end of a block of {block} s ({elapsed} s after the first began)"
             )
-            self._find("cycle-end", vm.name, off, "s", message)
+            self._find("block-end", vm.name, off, "s", message)
         busy = len(vm.runs) + len(self.queues[vm.name].tasks)
         if busy:
             message = f"{described(event)}: it is not idle, it has {counted(busy, 'task')}"
-            self._find("cycle-end", vm.name, busy, "tasks", message)
+            self._find("block-end", vm.name, busy, "tasks", message)
         queue = self.queues[vm.name]
-        if queue.reported_cycle_s == now:
-            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is told twice")
-        queue.reported_cycle_s, queue.idle_since_s = now, None
+        if queue.reported_block_end_s == now:
+            self._find("block-end", vm.name, 1, "events", f"{described(event)} is told twice")
+        queue.reported_block_end_s, queue.idle_since_s = now, None
 
-    def _cycle_start_s(self, vm: VmBook) -> int:
-        """When the first cycle of a VM that is up began: with the bill."""
+    def _first_block_s(self, vm: VmBook) -> int:
+        """When the first block of a VM that is up began: with the bill."""
         from_request = self.run["billing"].get("from_request", False)
         return vm.launched_s if from_request or vm.ready_s is None else vm.ready_s
 
@@ -221,16 +215,16 @@ class StreamAudit(Audit):
             queue.idle_since_s = now
 
     def _no_longer_idle(self, vm: VmBook, now: int) -> None:
-        """Find an end of the cycle that a VM has passed while it was idle; the first of the time that it is idle."""
-        queue, cycle = self.queues[vm.name], self.facts.cycle_s
+        """Find an end of a block that a VM has passed while it was idle; the first of the time that it is idle."""
+        queue, block = self.queues[vm.name], self.facts.cycle_s
         since, queue.idle_since_s = queue.idle_since_s, None
         if since is None:
             return
-        start = self._cycle_start_s(vm)
-        boundary = start + max(-(-(since - start) // cycle), 1) * cycle
+        start = self._first_block_s(vm)
+        boundary = start + max(-(-(since - start) // block), 1) * block
         if boundary < now:
-            message = f"{vm.name} is idle at the end of its cycle ({boundary} s), which is not told"
-            self._find("cycle-end", vm.name, 1, "events", message)
+            message = f"{vm.name} is idle at the end of a block ({boundary} s), which is not told"
+            self._find("block-end", vm.name, 1, "events", message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
         self._no_longer_idle(vm, event["t"])

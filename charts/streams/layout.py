@@ -168,7 +168,7 @@ def _panel(trace: Trace) -> StreamPanel:
 
 def _run_name(trace: Trace) -> str:
     """Stream and seed; the instance has the seed in its name only if it depends on it."""
-    seed = f"seed {trace.run['day']}"
+    seed = f"seed {trace.run['seed']}"
     return f"{str(trace.instance['name']).removesuffix(f' {seed}')} {seed}"
 
 

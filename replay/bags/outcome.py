@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
-from ...traces.vm_records import MIGRATION_KINDS
 from ..vms import VmBill
 from .state import ReplayState
 

@@ -14,8 +14,8 @@ from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
-from ...traces.vm_records import MIGRATION_KINDS
 from ..policies import Given, PolicyKind, PolicyMaker
 from ..runs import Runs, check_runs, means_of, replay_batches
 from ..vms import PAPERS_BILLING, Billing

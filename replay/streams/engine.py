@@ -110,7 +110,7 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
         self.now_s = time_s
         self.counts["events"] += 1
         if self.records is not None:
-            self._note("cycle-end", vm=vm.name)
+            self._note("block-end", vm=vm.name)
         self.policy.block_ended(self, vm)
 
     def _settle(self) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...traces.trace import Trace
-from ...traces.vm_records import MIGRATION_KINDS
 from ..vms import VmBill
 from .state import JobProgress, StreamState
 from .vm import StreamVm
@@ -127,15 +126,8 @@ def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
     run: dict[str, Any] = {
         "record": "run",
         "policy": state.policy_name,
-        "day": state.sampled.seed,
-        "timeline": {"name": "no hibernations", "events": []},
-        "billing": {
-            "first_hour_free": False,
-            "hibernated_usd_per_gb_hour": 0.0,
-            "block_s": stream.block_s,
-            "from_request": True,
-        },
-        "hibernation": True,
+        "seed": state.sampled.seed,
+        "billing": {"block_s": stream.block_s, "from_request": True},
         "jobs": [
             {
                 "id": job.id,
@@ -147,7 +139,6 @@ def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
             for job in state.jobs
         ],
     }
-    nothing = dict.fromkeys(("hibernations", "resumes", "steal_attempts", "steals", "tasks_stolen"), 0)
     end: dict[str, Any] = {
         "record": "end",
         "t": state.now_s,
@@ -156,12 +147,7 @@ def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
         "finished": outcome.n_tasks - outcome.unfinished_tasks,
         "late_tasks": outcome.late_tasks,
         "unfinished": state.unfinished_ids(),
-        **nothing,
         "on_demand_started": len(state.vms),
-        "migrations": dict.fromkeys(MIGRATION_KINDS, 0),
-        "checkpoints": 0,
-        "recoveries": 0,
-        "cpu_time_saved_s": 0.0,
         "late_s": outcome.late_s,
         "idle_s": outcome.idle_s,
         "blocks": outcome.blocks,

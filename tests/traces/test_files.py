@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hand_made_stream_traces
 import hand_made_traces
 import pytest
 from hand_made_platform_traces import moved, rented
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 
 from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import check_records, parse_traces, read_traces, trace_lines, write_traces
 from spotbag.traces.platforms.records import PLATFORM_EVENT_RECORDS
+from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
 from spotbag.traces.trace import Trace
-from spotbag.traces.vm_records import EVENT_RECORDS
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)
@@ -227,9 +229,14 @@ def test_the_documents_show_a_trace_and_name_every_rule_and_event() -> None:
     assert shown == made
     for name, rule in RULES.items():
         assert f"| `{name}` | {rule} |" in section
-    for kind, record in [*EVENT_RECORDS.items(), *PLATFORM_EVENT_RECORDS.items()]:
+    for kind, record in [*BAG_EVENT_RECORDS.items(), *STREAM_EVENT_RECORDS.items(), *PLATFORM_EVENT_RECORDS.items()]:
         assert f"`{kind}`" in section
         for key, field in record.model_fields.items():
             assert key == "record" or f"`{field.alias or key}`" in section
-    for key in [*moved().run, *moved().end]:
+    for key in [
+        *moved().run,
+        *moved().end,
+        *hand_made_stream_traces.sampled().run,
+        *hand_made_stream_traces.sampled().end,
+    ]:
         assert key == "record" or f"`{key}`" in section

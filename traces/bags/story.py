@@ -16,7 +16,7 @@ from ...core.wording import (
     prefix_and_number,
     shortened,
 )
-from ..narrator import Event, TaskNarrator, by_kind, end_of_cycle_text, idle_text, missed_text
+from ..narrator import Event, TaskNarrator, by_kind, end_of_text, idle_text, missed_text
 from ..trace import Trace
 from ..vm_history import History, Move, Run, awake
 
@@ -239,7 +239,7 @@ class BagNarrator(TaskNarrator):
             group = [vm for vm in gone if (vm in cycle_ended) == at_cycle]
             if not group:
                 continue
-            end = end_of_cycle_text(len(group)) if at_cycle else ""
+            end = end_of_text("cycle", len(group)) if at_cycle else ""
             idle = self._idle_text(group, time_s)
             self.say(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
 

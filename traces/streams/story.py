@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from ...core.errors import SpotbagError
 from ...core.wording import counted, counted_list, listed, prefix_and_number, shortened
-from ..narrator import Event, TaskNarrator, by_kind, end_of_cycle_text, idle_text, missed_text
+from ..narrator import Event, TaskNarrator, by_kind, end_of_text, idle_text, missed_text
 from ..trace import Trace
 from ..vm_history import Run
-
-BLOCK_END = "cycle-end"
-"""The event of a VM whose paid block ends."""
 
 
 @dataclass(slots=True)
@@ -30,11 +27,6 @@ class _Job:
     def left(self) -> int:
         """Tasks that have not finished."""
         return len(self.tasks) - self.done
-
-
-def seed_of(trace: Trace) -> int:
-    """Seed of the replay of a stream."""
-    return int(trace.run["day"])
 
 
 class StreamNarrator(TaskNarrator):
@@ -60,7 +52,7 @@ class StreamNarrator(TaskNarrator):
         """Name the stream, the policy and the seed."""
         return (
             f"{shortened(self.history.instance.name, 60)}, policy {self.trace.run['policy']}, "
-            f"day {seed_of(self.trace)}: {counted(len(self.jobs), 'job')}, {counted(self.n_tasks, 'task')}, "
+            f"seed {self.trace.run['seed']}: {counted(len(self.jobs), 'job')}, {counted(self.n_tasks, 'task')}, "
             f"last deadline {self.deadlines[-1].deadline_s:,} s"
         )
 
@@ -140,8 +132,8 @@ class StreamNarrator(TaskNarrator):
             over = "the run ends" if self.trace.end["unfinished"] else "all jobs are done"
             self.say(time_s, f"{over}; {counted(len(gone), 'VM')} terminated: {names}")
             return
-        block_ended = {event["vm"] for event in kinds.get(BLOCK_END, [])}
-        end = end_of_cycle_text(len(gone)) if block_ended.issuperset(gone) else ""
+        block_ended = {event["vm"] for event in kinds.get("block-end", [])}
+        end = end_of_text("block", len(gone)) if block_ended.issuperset(gone) else ""
         idle = idle_text(sum(self._idle_s(vm, time_s) for vm in gone), len(gone))
         self.say(time_s, f"{names} terminated{end}" + (f" ({idle})" if idle else ""))
 
@@ -157,13 +149,13 @@ class StreamNarrator(TaskNarrator):
         end, missed = self.trace.end, missed_text(self.trace)
         verdict = f"deadlines missed ({missed})" if missed else "all deadlines met"
         counts = [f"{counted(len(self.history.vms), 'VM')} rented"]
-        if end.get("blocks"):
+        if end["blocks"]:
             blocks = ", ".join(f"{number:,} {vm_type}" for vm_type, number in end["blocks"].items() if number)
             counts.append(f"{counted(sum(end['blocks'].values()), 'block')} billed ({blocks})")
-        if end.get("idle_s"):
+        if end["idle_s"]:
             counts.append(f"{end['idle_s']:,} s idle")
-        counts.append(counted(end.get("suspensions") or 0, "suspension"))
-        counts.append(f"{counted(end.get('returns') or 0, 'return')} to the pool")
+        counts.append(counted(end["suspensions"], "suspension"))
+        counts.append(f"{counted(end['returns'], 'return')} to the pool")
         return [
             f"In the end: {self.finished_text()}, for ${end['cost_usd']:.4f}; {verdict}.",
             f"Over the stream: {', '.join(counts)}.",

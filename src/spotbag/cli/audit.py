@@ -48,7 +48,7 @@ def audit_command(
         traces = read_traces(trace)
         reports = audit_traces(traces)
     n_findings = sum(len(report.findings) for report in reports)
-    draw, cost = ("seed", "cost") if traces[0].of_platform else ("day", "cost_usd")
+    draw, cost = ("seed" if "seed" in traces[0].run else "day"), ("cost" if traces[0].of_platform else "cost_usd")
     if as_json:
         print_json(
             {

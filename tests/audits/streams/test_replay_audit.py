@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError
+from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces
+from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
 from spotbag.traces.trace import Trace
-from spotbag.traces.vm_records import JOB_EVENTS
 
 
 def found(trace: Trace) -> dict[str, float]:
@@ -105,12 +106,12 @@ def test_billing_from_the_request_by_the_second() -> None:
     trace = fixed_fleet()
     trace.run["billing"]["from_request"] = True
     trace.end["cost_usd"] = 220 * 0.0003
-    event(trace, "cycle-end")["t"] = 115
-    assert found(trace) == {"cycle-end": 15}  # cycles begin with the bill, too: at 0 s
-    del trace.events[at(trace, "cycle-end")]
-    assert found(trace) == {"cycle-end": 1}  # "v2" is idle from 100 s on
-    trace.events.insert(at(trace, "start", 3), happens(100, "cycle-end", vm="v2"))
-    trace.events.insert(at(trace, "finish", 1), happens(200, "cycle-end", vm="v2"))
+    event(trace, "block-end")["t"] = 115
+    assert found(trace) == {"block-end": 15}  # cycles begin with the bill, too: at 0 s
+    del trace.events[at(trace, "block-end")]
+    assert found(trace) == {"block-end": 1}  # "v2" is idle from 100 s on
+    trace.events.insert(at(trace, "start", 3), happens(100, "block-end", vm="v2"))
+    trace.events.insert(at(trace, "finish", 1), happens(200, "block-end", vm="v2"))
     assert audit(trace).findings == ()  # idle at that very moment, and a cycle later
 
 
@@ -148,7 +149,7 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
 
     for index, entry in enumerate(trace.events):
         name = f"{index} {entry['event']} at {entry['t']}"
-        ends_vm = entry["event"] == "cycle-end" and trace.events[index + 1]["event"] == "terminate"
+        ends_vm = entry["event"] == "block-end" and trace.events[index + 1]["event"] == "terminate"
         if not ends_vm:
             yield f"{name} dropped", changed(lambda other, index=index: other.events.pop(index))
         if entry["event"] != "wake":  # a policy may ask for a moment twice
@@ -169,8 +170,6 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
         for wrong in (1,) if value is None else (value + 1, value - 1):
             if wrong >= 0:
                 yield f"end {key}={wrong}", changed(lambda other, key=key, wrong=wrong: other.end.update({key: wrong}))
-    for key in ("late_s", "idle_s", "blocks", "suspensions", "returns"):
-        yield f"end without {key}", changed(lambda other, key=key: other.end.pop(key))
     for vm_type in ("small", "large", "medium"):
         more = trace.end["blocks"] | {vm_type: trace.end["blocks"].get(vm_type, 0) + 1}
         yield f"a block of {vm_type}", changed(lambda other, more=more: other.end.update(blocks=more))
@@ -291,18 +290,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
         ],
         {"order": 1},
     ),
-    "order: an event of before": (given_up, [moved(6, 7, -66)], {"order": 1, "cycle-end": 34}),
-    "kind: a steal attempt": (given_up, [put(6, happens(135, "steal-attempt", vm="v1", stolen=0))], {"kind": 1}),
-    "kind: a hibernation": (
-        given_up,
-        [put(5, happens(100, "hibernate", vm="v1")), ends(hibernations=1)],
-        {"kind": 1, "figures": 1},
-    ),
-    "kind: a timeline": (
-        given_up,
-        [lambda trace: trace.run["timeline"]["events"].append({"time_s": 1, "type": "small", "event": "resume"})],
-        {"kind": 1},
-    ),
+    "order: an event of before": (given_up, [moved(6, 7, -66)], {"order": 1, "block-end": 34}),
     "job: late": (sampled, [job_says(1, submitted_s=143)], {"job": 7}),
     "job: out of order": (sampled, [job_says(1, submitted_s=410), job_says(1, deadline_s=450)], {"job": 260}),
     "job: the second before the first": (
@@ -368,7 +356,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
         {"ready": 50},
     ),
     "state: a start before it is ready": (given_up, [swapped(3)], {"state": 1}),
-    "state: a cycle that ends before": (given_up, [put(3, happens(12, "cycle-end", vm="v1"))], {"state": 1}),
+    "state: a cycle that ends before": (given_up, [put(3, happens(12, "block-end", vm="v1"))], {"state": 1}),
     "state: an end with tasks that wait": (
         given_up,
         [put(7, happens(200, "assign", task="a#2", vm="v1"))],
@@ -418,7 +406,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
                 happens(100, "assign", task="a#2", vm="v1"),
                 happens(100, "start", vm="v1", core=0, task="a#2", duration_s=120),
             ),
-            drop("cycle-end"),
+            drop("block-end"),
             edit("terminate", t=220),
             put(9, happens(220, "finish", vm="v1", core=0, task="a#2")),
             ends(t=220, makespan_s=220, finished=2, unfinished=[], cost_usd=0.03, blocks={"small": 3}, idle_s=0),
@@ -470,7 +458,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
     ),
     "idle-while-waiting: to the end": (
         given_up,
-        [put(6, happens(135, "assign", task="a#2", vm="v1")), drop("cycle-end"), put(7, happens(200, "wake"))],
+        [put(6, happens(135, "assign", task="a#2", vm="v1")), drop("block-end"), put(7, happens(200, "wake"))],
         {"idle-while-waiting": 65, "state": 1},
     ),
     "suspension: what waits": (
@@ -483,22 +471,22 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
         [put(6, happens(135, "suspend", vm="v1", core=0, task="a#2")), ends(suspensions=1)],
         {"suspension": 1},
     ),
-    "cycle-end: off": (
+    "block-end: off": (
         given_up,
         [moved(6, 8, 3), ends(t=203, cost_usd=0.03, idle_s=68, blocks={"small": 3})],
-        {"cycle-end": 3},
+        {"block-end": 3},
     ),
-    "cycle-end: of a VM that runs": (given_up, [put(5, happens(100, "cycle-end", vm="v1"))], {"cycle-end": 1}),
-    "cycle-end: twice": (given_up, [put(6, happens(200, "cycle-end", vm="v1"))], {"cycle-end": 1}),
-    "cycle-end: passed": (
+    "block-end: of a VM that runs": (given_up, [put(5, happens(100, "block-end", vm="v1"))], {"block-end": 1}),
+    "block-end: twice": (given_up, [put(6, happens(200, "block-end", vm="v1"))], {"block-end": 1}),
+    "block-end: passed": (
         given_up,
         [
-            drop("cycle-end"),
+            drop("block-end"),
             put(6, happens(207, "wake")),
             moved(7, 8, 7),
             ends(t=207, cost_usd=0.03, idle_s=72, blocks={"small": 3}),
         ],
-        {"cycle-end": 1},
+        {"block-end": 1},
     ),
     "task-once: lost": (given_up, [ends(unfinished=[])], {"task-once": 1}),
     "task-once: finishes twice": (
@@ -524,7 +512,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
 
 
 def test_every_rule_of_streams_has_a_case() -> None:
-    of_plans = {"timeline", "migration", "trigger", "steal"}
+    of_plans = {"timeline", "migration", "trigger", "steal", "cycle-end"}
     of_platforms = {"placing", "one-place", "displacement", "promise", "processors", "machines"}
     shared = {"memory", "credits"}  # in test_auditor.py; a VM that runs one task has the memory for it
     assert {name.split(":")[0] for name in CASES} == set(RULES) - of_plans - of_platforms - shared - {"figures"}
@@ -540,9 +528,8 @@ def test_the_rule_and_the_amount(name: str) -> None:
 
 
 FIGURES = {
-    "t": 1, "cost_usd": 0.01, "makespan_s": 3, "finished": 1, "late_tasks": 1, "hibernations": 1, "resumes": 1,
-    "on_demand_started": 1, "steal_attempts": 1, "steals": 1, "tasks_stolen": 1, "checkpoints": 1, "recoveries": 1,
-    "cpu_time_saved_s": 1.0, "late_s": 4, "idle_s": 5, "suspensions": 1, "returns": 2,
+    "t": 1, "cost_usd": 0.01, "makespan_s": 3, "finished": 1, "late_tasks": 1, "on_demand_started": 1, "late_s": 4,
+    "idle_s": 5, "suspensions": 1, "returns": 2,
 }  # fmt: skip
 
 
@@ -563,24 +550,40 @@ def test_figures_of_streams() -> None:
         (1, "blocks", "the end says blocks.medium 1; the events come to 0"),
         (2, "blocks", "the end says blocks.small 8; the events come to 6"),
     ]
-    trace = sampled()
-    del trace.end["idle_s"]
-    assert [str(finding) for finding in audit(trace).findings] == [
-        "figures: the end does not say idle_s, as one of a stream does"
-    ]
+
+
+def test_streams_have_no_records_of_bags_and_bags_none_of_streams() -> None:
+    of_streams = STREAM_EVENT_RECORDS.keys() - BAG_EVENT_RECORDS.keys()
+    assert of_streams == {"submit", "wake", "assign", "return", "suspend", "block-end"}
+    for kind in of_streams:
+        trace = hand_made_traces.recovered()
+        trace.events.insert(3, happens(10, kind, vm="a"))
+        with pytest.raises(InputError, match=f"line 6: event '{kind}' is not known"):
+            audit(trace)
+    for kind in BAG_EVENT_RECORDS.keys() - STREAM_EVENT_RECORDS.keys():
+        trace = given_up()
+        trace.events.insert(3, happens(15, kind, vm="v1"))
+        with pytest.raises(InputError, match=f"line 6: event '{kind}' is not known"):
+            audit(trace)
     trace = hand_made_traces.recovered()
     trace.end["returns"] = 0
-    assert [str(finding) for finding in audit(trace).findings] == [
-        "figures: the end says returns, which only a replay of a stream has"
-    ]
+    with pytest.raises(InputError, match="returns is an unknown key"):
+        audit(trace)
+    trace = sampled()
+    trace.end["resumes"] = 0
+    with pytest.raises(InputError, match="resumes is an unknown key"):
+        audit(trace)
 
 
-@pytest.mark.parametrize("kind", sorted(JOB_EVENTS))
-def test_plans_have_no_events_of_streams(kind: str) -> None:
-    trace = hand_made_traces.recovered()
-    fields = {"submit": {"job": "j"}, "wake": {}, "suspend": {"vm": "a", "task": "long", "core": 0}}
-    trace.events.insert(3, happens(10, kind, **fields.get(kind, {"vm": "a", "task": "long"})))
-    assert found(trace) == {"kind": 1}
+def test_a_stream_in_the_records_of_bags_is_refused_with_a_way_out() -> None:
+    trace = sampled()
+    trace.run["day"] = trace.run.pop("seed")
+    trace.run.update({"timeline": {"name": "no hibernations", "events": []}, "hibernation": True})
+    rule = "line 2: is the run of a stream in records of older versions, which were those of bags; replay the stream"
+    with pytest.raises(InputError, match=rule):
+        audit(trace)
+    with pytest.raises(InputError, match=rule):
+        parse_traces("\n".join(trace_lines([trace])), "t")
 
 
 def test_plans_may_be_billed_by_blocks() -> None:
@@ -599,7 +602,6 @@ def test_messages_name_what_where_and_how_much() -> None:
         ),
         ("suspension: what waits", "suspension: suspend of 'a#3' on v1 at 150 s: it waits on v1"),
         ("placement: from the pool", "placement: start of 'b#1' on v1 at 150 s: it is in the pool"),
-        ("kind: a steal attempt", "kind: steal-attempt of v1 at 135 s: a replay of a stream has no such events"),
     ):
         make, changes_of_it, _ = CASES[name]
         trace = make()
@@ -623,6 +625,9 @@ def test_messages_name_what_where_and_how_much() -> None:
         (lambda trace: trace.events[4].update(position=-1), "line 7: position -1 must be greater"),
         (lambda trace: trace.end.update(blocks={"small": 0.5}), "small.* 0.5 must be a whole number"),
         (lambda trace: trace.end.update(late_s=-1), "late_s -1 must be greater"),
+        (lambda trace: trace.end.pop("idle_s"), "idle_s is missing"),
+        (lambda trace: trace.run.pop("seed"), "line 2: seed is missing"),
+        (lambda trace: trace.run["billing"].update(first_hour_free=True), "first_hour_free is an unknown key"),
     ],
 )
 def test_records_that_are_none_are_refused(change: Change, message: str) -> None:

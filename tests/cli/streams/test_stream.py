@@ -83,7 +83,7 @@ def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
     )
     found = shell.json("audit", "stream.jsonl")
     assert found["status"] == "correct"
-    assert [(run["policy"], run["day"]) for run in found["runs"]] == [("known", 4), ("large.4", 4)]
+    assert [(run["policy"], run["seed"]) for run in found["runs"]] == [("known", 4), ("large.4", 4)]
     shell.run(*TINY, "--runs", "1", "--trace", "tiny.jsonl")
     assert shell.json("audit", "tiny.jsonl")["status"] == "correct"
 

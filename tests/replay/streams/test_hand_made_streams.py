@@ -98,9 +98,9 @@ def test_an_idle_vm_is_released_at_the_end_of_its_block() -> None:
     # Requested at 0, idle from 30: released at 100, not at 110. j2 comes at 150 and needs a new one.
     jobs = stream([("j1", "a", 0, 90, 1), ("j2", "a", 150, 240, 1)], {"a": {"small": 20}})
     replay, lines = described(sampled(jobs), Known())
-    assert of_kind(lines, "cycle-end", "terminate", "launch") == [
+    assert of_kind(lines, "block-end", "terminate", "launch") == [
         (0, "launch", "small-1"),
-        (100, "cycle-end", "small-1"),
+        (100, "block-end", "small-1"),
         (100, "terminate", "small-1"),
         (150, "launch", "small-2"),
         (180, "terminate", "small-2"),

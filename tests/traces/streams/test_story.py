@@ -14,7 +14,7 @@ from spotbag.traces.stories import describe_trace
 from spotbag.traces.vm_history import read_history
 
 STORY = """\
-a stream by hand, policy by-hand, day 0: 3 jobs, 6 tasks, last deadline 500 s
+a stream by hand, policy by-hand, seed 0: 3 jobs, 6 tasks, last deadline 500 s
         0 s  j1 arrives: 3 tasks of render, due by 400 s
         0 s  1 VM rented: 1 small (v1), ready at 15 s
         0 s  assigned: 3 tasks to v1
@@ -27,7 +27,7 @@ a stream by hand, policy by-hand, day 0: 3 jobs, 6 tasks, last deadline 500 s
       180 s  assigned: 1 task to v2
       200 s  j2 is done, 60 s before its deadline
       305 s  j1 is done, 95 s before its deadline
-      350 s  v2 terminated at the end of its cycle (idle for 90 s)
+      350 s  v2 terminated at the end of its block (idle for 90 s)
       400 s  j3 arrives: 1 task of render, due by 500 s
       400 s  assigned: 1 task to v1
       500 s  the deadline of j3: 1 task still to finish
