@@ -24,7 +24,7 @@ Event: TypeAlias = dict[str, Any]
 
 @dataclass(slots=True)
 class TaskBook:
-    """A task, as far as the events have told; ``home`` is the VM it waits or runs on."""
+    """A task, as far as the events so far describe it; ``home`` is the VM it waits or runs on."""
 
     home: str | None = None
     saved: Fraction = Fraction(0)
@@ -102,7 +102,7 @@ class Audit(ABC):
         """Note what else is worth it."""
 
     def _moment_ends(self) -> None:  # noqa: B027
-        """Look at what has been told of a moment, before the next one or the end."""
+        """Look at the events of a moment, before the next one or the end."""
 
     def _close(self, vm: VmBook) -> None:  # noqa: B027
         """Look at a VM at the end."""

@@ -54,7 +54,7 @@ class Expected:
 
 @dataclass(slots=True)
 class VmBook:
-    """A VM, as far as the events have told."""
+    """A VM, as far as the events so far describe it."""
 
     name: str
     type: TypeFacts

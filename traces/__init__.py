@@ -1,1 +1,1 @@
-"""What happened: the events of a replay, read back, told and counted."""
+"""What happened: the events of a replay, read back, described and counted."""

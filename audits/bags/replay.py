@@ -42,7 +42,7 @@ class PlanAudit(Audit):
         }
 
     def _find_first_homes(self) -> int:
-        """Find where each task is in the plan: what happens to it first tells; return how many are never told of."""
+        """Find where each task is in the plan: by what happens to it first; return how many never occur."""
         for event in self.trace.events:
             if event["event"] not in ("start", "migrate", "steal"):
                 continue
@@ -277,7 +277,7 @@ class PlanAudit(Audit):
     # ------------------------------------------------------------------- moves
 
     def _moved(self, event: Event, rule: str) -> tuple[TaskBook, VmBook, VmBook] | None:
-        """What a migration or steal is about, if it can be told."""
+        """What a migration or steal is about, if that can be said."""
         book = self._task(event)
         source, target = self._vm(event, event["from"]), self._vm(event, event["to"])
         if book is None or source is None or target is None:

@@ -14,7 +14,7 @@ MOST_MACHINES = 10_000
 
 @dataclass(slots=True, eq=False)
 class MachineBook:
-    """A machine of a cloud, as far as the events have told; ``job`` is the one that it runs."""
+    """A machine of a cloud, as far as the events so far describe it; ``job`` is the one that it runs."""
 
     name: str
     cloud: CloudBook
@@ -51,7 +51,7 @@ class Offer:
 
 @dataclass(slots=True, eq=False)
 class CloudBook:
-    """A cloud, as far as the events have told.
+    """A cloud, as far as the events so far describe it.
 
     Attributes
     ----------

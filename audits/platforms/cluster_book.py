@@ -88,7 +88,7 @@ class Begun:
 
 
 class ClusterBook:
-    """A cluster, as far as the events have told.
+    """A cluster, as far as the events so far describe it.
 
     Parameters
     ----------

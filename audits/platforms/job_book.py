@@ -16,22 +16,22 @@ State: TypeAlias = Literal["to come", "to be placed", "waiting", "running", "don
 
 @dataclass(slots=True, eq=False)
 class JobBook:
-    """A job, as far as the events have told.
+    """A job, as far as the events so far describe it.
 
     Attributes
     ----------
     facts : StreamFacts
         The job.
     state : str
-        Where it is in its life; on clusters it runs as soon as it has processors, whatever is told.
+        Where it is in its life; on clusters it runs as soon as it has processors, whatever is recorded.
     resource : str, optional
         Where it waits, runs or has run; while it is to be placed, which cluster has displaced it.
     behind_all : bool
         Whether it was placed behind all others there.
     start_s, due_s : int, optional
         When it starts and ends by the rules.
-    told_start, told_end_s : bool and int, optional
-        Whether a start has been told; when it ended, as told.
+    start_recorded, recorded_end_s : bool and int, optional
+        Whether a start is on record; when it ended, by the record.
     charge : Fraction
         What it costs.
     machines : list of MachineBook

@@ -268,7 +268,7 @@ class Replay(ReplayState, EventLoop[Outcome]):
             self._start_or_await(vm, core)
 
     def _await_cycle_end(self, vm: Vm) -> None:
-        """Await the end of the allocation cycle of an idle VM; it is told once for each time that it is idle."""
+        """Await the end of the allocation cycle of an idle VM; the event comes once for each time that it is idle."""
         vm.idle_epoch += 1
         cycle_s = self.instance.allocation_cycle_s
         cycles = max(-(-vm.uptime_s(self.now_s) // cycle_s), 1)

@@ -57,7 +57,7 @@ class WakeEvent(EventRecord):
 
 
 class AssignEvent(VmEvent):
-    """A task of the pool joins the queue of a VM, at its end if no position is told."""
+    """A task of the pool joins the queue of a VM, at its end if there is no position."""
 
     task: TaskId
     position: Count | None = None
