@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..charts.picture_files import figure_bytes
+from ..charts.matplotlib_renderer import figure_bytes
 from ..core.errors import SpotbagError
 from ..core.statistics import Estimate
 from ..core.text_files import write_bytes

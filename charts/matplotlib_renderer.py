@@ -1,148 +1,291 @@
-"""What all our Gantt charts have in common: size, frame, limits, bars, files."""
+"""Charts as PNG, SVG and PDF: matplotlib."""
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..core.quantities import IntArray
-from .chart import D_SPOT_COLOUR, DEADLINE_COLOUR, Frame
+from ..core.wording import cut_in_the_middle
+from .chart import Bar, Chart, Lane, Limit, Look, Panel, by_look, marks_by_look
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STRIPE_COLOUR = "#F1F3F6"
-BAR_HALF = 0.42
-"""Half the height of a bar, in rows."""
-
-ROW_GAP = 0.16
-"""Space between bars, in rows."""
-
 WIDTH_IN = 13.0
-MAX_LABELLED_TASKS = 600
+MAX_NAMED_BARS = 1500
+"""Where a panel has more bars, no names are written into them."""
+
 FINE_EDGES_ABOVE = 2000
-"""From how many bars on their edges are drawn finely or not at all."""
+"""Number of bars in a panel above which their edges are drawn finely."""
 
-_ROW_IN = 0.24
-_LEAST_ROW_IN = 0.02
-_LABELLED_ROW_IN = 0.14
-_ROWS_IN = 18.0
+MAX_LINES = 40
+"""Of more limits in a tier, only those are drawn that there is room to name."""
+
+_AXIS_IN = WIDTH_IN - 2.2
 _HIGHEST_IN = 100.0
-_MARGIN_IN = 1.7
-_LABEL_CHARACTER_IN = 0.062
-_MAX_VM_LABELS_PER_IN = 6
+_LEAST_IN = 3.0
+_LEAST_PANEL_IN = 0.95
+_MARGIN_IN = 0.85
+_PANEL_MARGIN_IN = 0.7
+_TIERS_IN = 0.25
+_LEGEND_ROW_IN = 0.17
+_LEGEND_CHARACTER_IN = 0.065
+_LEGEND_SIGN_IN = 0.65
+_MOST_COLUMNS = 6
+_MAX_LABELS_PER_IN = 6
+_TITLE_PT = 11.0
+_TITLE_ROOM_PT = 1500.0
+"""Width of a title at a size of one point for each character."""
+
+_CHARACTER_IN = 0.062
+_LINE_IN = 0.1
+_SHORTEST_CUT = 6
+"""Characters below which a name that is cut says nothing."""
+
+_LIMIT_CHARACTER_IN = 0.075
+_LIMIT_GAP_IN = 0.1
+_TIERS = {0: (4, -0.8), 1: (15, 0.8)}
+"""Height of the names of a tier above the panel, and how far its lines are moved to the side; in points."""
 
 
-def span_s(layout: Frame) -> float:
-    """Length of the time axis: up to the deadline, unless that would squeeze the plan to nothing."""
-    ends = [layout.deadline_s, layout.d_spot_s or 0]
-    shown = [end for end in ends if end <= 4 * layout.makespan_s]
-    return 1.03 * max([layout.makespan_s, *shown])
+def draw(chart: Chart, kind: str) -> bytes:
+    """Draw a chart.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to draw.
+    kind : {"png", "svg", "pdf"}
+        The format.
+
+    Returns
+    -------
+    bytes
+        The file; the same chart gives the same file.
+    """
+    tops = [panel.tops_in() for panel in chart.panels]
+    heights = [max(panel_tops[-1], _LEAST_PANEL_IN) for panel_tops in tops]
+    margin = _PANEL_MARGIN_IN + _TIERS_IN * any(limit.tier is not None for limit in chart.panels[0].limits)
+    longest = max((len(look.label) for look in chart.legend), default=1)
+    columns = max(1, min(int(WIDTH_IN / (longest * _LEGEND_CHARACTER_IN + _LEGEND_SIGN_IN)), _MOST_COLUMNS))
+    legend_in = -(-len(chart.legend) // columns) * _LEGEND_ROW_IN
+    figure = new_figure(WIDTH_IN, max(sum(heights) + margin * len(heights) + legend_in + _MARGIN_IN, _LEAST_IN))
+    all_axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, panel, panel_tops in zip(all_axes, chart.panels, tops, strict=True):
+        _draw_panel(axes, chart, panel, panel_tops)
+    all_axes[0].set_xlim(chart.start_s / chart.unit_s, chart.end_s / chart.unit_s)
+    all_axes[-1].set_xlabel(chart.time_label)
+    if chart.unit_s == 1:
+        all_axes[-1].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    else:
+        all_axes[0].ticklabel_format(axis="x", useOffset=False)
+    figure.suptitle(chart.title, fontsize=12, fontweight="bold", parse_math=False)
+    handles = [_handle(look) for look in chart.legend]
+    legend = figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return figure_bytes(figure, kind)
 
 
-def limits_of(layout: Frame) -> list[tuple[int, str, str, bool]]:
-    """D_spot and the deadline: moment, name, colour, whether the line is dashed."""
-    limits = [(layout.deadline_s, "deadline", DEADLINE_COLOUR, False)]
-    if layout.d_spot_s is not None:
-        limits.insert(0, (layout.d_spot_s, "D_spot", D_SPOT_COLOUR, True))
-    return limits
-
-
-# ------------------------------------------------------------------ matplotlib
-
-
-def row_height_in(n_rows: int) -> float:
-    """Height of a row, so that charts of many rows stay printable."""
-    return max(min(_ROW_IN, _ROWS_IN / n_rows), _LEAST_ROW_IN)
-
-
-def new_figure(n_rows: int, more_margin_in: float = 0.0) -> tuple[Figure, Axes]:
-    """Make a figure that is high enough for its rows, drawn without a display."""
-    figure = empty_figure(n_rows, more_margin_in)
-    return figure, figure.add_subplot()
-
-
-def empty_figure(n_rows: int, more_margin_in: float = 0.0) -> Figure:
-    """Make a figure that is high enough for its rows, without axes."""
-    return figure_of_height(max(_MARGIN_IN + more_margin_in + row_height_in(n_rows) * n_rows, 3.0 + more_margin_in))
-
-
-def figure_of_height(height_in: float) -> Figure:
-    """Make a figure without axes; very high ones are cut short."""
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """Make a figure without axes that needs no display; very high ones are cut short."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH_IN, min(height_in, _HIGHEST_IN)), layout="constrained")
+    figure = Figure(figsize=(width_in, min(height_in, _HIGHEST_IN)), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def draw_bars(
-    axes: Axes, row: IntArray, start_s: IntArray, duration_s: IntArray, colour: str, label: str | None, **style: Any
-) -> None:
-    """Draw many bars as one collection, which stays fast for many thousands of them."""
-    from matplotlib.collections import PolyCollection
-    from numpy import stack
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """Render a figure; the same figure gives the same file."""
+    from matplotlib import rc_context
 
-    left, right = start_s, start_s + duration_s
-    top, bottom = row - BAR_HALF, row + BAR_HALF
-    corners = stack([stack([left, left, right, right], axis=1), stack([top, bottom, bottom, top], axis=1)], axis=2)
-    style = {"edgecolor": "white", "linewidth": 0.5, **style}
-    axes.add_collection(PolyCollection(list(corners), facecolor=colour, label=label, **style))
-
-
-def draw_names(
-    axes: Axes, layout: Frame, row: IntArray, start_s: IntArray, duration_s: IntArray, names: Sequence[str]
-) -> None:
-    """Write names into bars, where they fit; into none of a long bag."""
-    if len(row) > MAX_LABELLED_TASKS or row_height_in(layout.n_rows) < _LABELLED_ROW_IN:
-        return
-    for bar, name in enumerate(names):
-        if len(name) * _LABEL_CHARACTER_IN * seconds_per_in(layout) < duration_s[bar]:
-            centre = start_s[bar] + duration_s[bar] / 2
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "white"}
-            axes.text(centre, row[bar], name, parse_math=False, **style)
+    buffer = io.BytesIO()
+    # A fixed salt and no date: the same plan gives the same file.
+    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font lacks are shown as boxes
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
+    return buffer.getvalue()
 
 
-def seconds_per_in(layout: Frame) -> float:
-    """Scale of the time axis, about."""
-    return span_s(layout) / (WIDTH_IN - 2.2)
+# --------------------------------------------------------------------- panels
 
 
-def draw_stripes(axes: Axes, layout: Frame) -> None:
-    """Shade every other VM."""
-    for index, (first, rows) in enumerate(zip(layout.vm_first_row, layout.vm_rows, strict=True)):
-        if index % 2 == 0:
-            axes.axhspan(first - 0.5, first + rows - 0.5, color=STRIPE_COLOUR, zorder=0)
-
-
-def draw_limits(axes: Axes, layout: Frame) -> None:
-    """Draw D_spot and the deadline, or only name them if they lie far beyond the plan."""
-    for moment, name, colour, dashed in limits_of(layout):
-        style = "--" if dashed else "-"
-        if moment <= span_s(layout):
-            axes.axvline(moment, color=colour, linestyle=style, linewidth=1.6, label=f"{name} ({moment:,} s)")
-        else:
-            axes.plot([], [], color=colour, linestyle=style, label=f"{name} ({moment:,} s, not shown)")
-
-
-def draw_axes(figure: Figure, axes: Axes, layout: Frame) -> None:
-    """Set axes, their labels, titles and the legend, which lies below the data."""
-    axes.set_xlim(0, span_s(layout))
-    axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    label_vms(axes, layout.vm_centre.tolist(), layout.vm_labels, layout.n_rows * row_height_in(layout.n_rows))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_xlabel("time since the start (s)")
-    axes.set_ylabel("VM (one row for each core)")
+def _draw_panel(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+    for lane, top in zip(panel.lanes, tops, strict=False):
+        if lane.shaded:
+            axes.axhspan(top, top + lane.rows * lane.height_in, color=STRIPE_COLOUR, zorder=0)
+    _draw_bars(axes, chart, panel, tops)
+    _write_names(axes, chart, panel, tops)
+    _draw_marks(axes, chart, panel, tops)
+    _draw_links(axes, chart, panel, tops)
+    for tier in dict.fromkeys(limit.tier for limit in panel.limits):
+        _draw_limits(axes, chart, [limit for limit in panel.limits if limit.tier == tier])
+    axes.set_ylim(tops[-1], 0)
+    _label_lanes(axes, panel.lanes, tops)
+    axes.set_ylabel(chart.lane_label)
+    size = min(_TITLE_PT, _TITLE_ROOM_PT / max(len(panel.title), 1))
+    above = 26 if any(limit.tier is not None for limit in panel.limits) else 6
+    axes.set_title(panel.title, fontsize=size, loc="left", pad=above, color="#222222", parse_math=False)
     axes.grid(axis="x", color="#CCCCCC", linewidth=0.5)
     axes.set_axisbelow(True)
-    figure.suptitle(layout.title, fontsize=12, fontweight="bold", parse_math=False)
-    axes.set_title(layout.subtitle, fontsize=9, color="#444444", parse_math=False)
-    figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+    axes.tick_params(labelbottom=True)
 
 
-def label_vms(axes: Axes, centres: Sequence[float], labels: Sequence[str], height_in: float) -> None:
-    """Name the VMs at the left edge; only some of them where the rows are too narrow for all names."""
-    every = max(1, round(len(labels) / max(height_in * _MAX_VM_LABELS_PER_IN, 1)))
-    axes.set_yticks(centres[::every], labels[::every], fontsize=8, parse_math=False)
+def _label_lanes(axes: Axes, lanes: Sequence[Lane], tops: Sequence[float]) -> None:
+    """Name the lanes at the left edge; only some of them where they are too narrow for all names."""
+    every = max(1, round(len(lanes) / max(tops[-1] * _MAX_LABELS_PER_IN, 1)))
+    centres = [top + lane.rows * lane.height_in / 2 for lane, top in zip(lanes, tops, strict=False)]
+    axes.set_yticks(centres[::every], [lane.label for lane in lanes[::every]], fontsize=8, parse_math=False)
+
+
+# ----------------------------------------------------------------------- bars
+
+
+def _draw_bars(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+    """Draw bars of one look as one collection, which stays fast for many thousands of them."""
+    from matplotlib.collections import PolyCollection
+
+    fine = len(panel.bars) > FINE_EDGES_ABOVE
+    for look, bars in by_look(panel.bars).items():
+        style: dict[str, Any] = {"facecolor": look.colour, "hatch": look.hatch or None, "zorder": look.layer}
+        style |= {"linewidth": 0}
+        if look.edge:
+            style |= {"edgecolor": look.edge, "linewidth": min(look.edge_width, 0.1) if fine else look.edge_width}
+        axes.add_collection(PolyCollection([_outline(chart, panel, bar, tops) for bar in bars], **style))
+
+
+def _outline(chart: Chart, panel: Panel, bar: Bar, tops: list[float]) -> list[tuple[float, float]]:
+    """Outline of a bar, which stands on its ground with a height that changes over time."""
+    ground, full = panel.ground_and_height_in(bar, tops)
+    top = [
+        (time_s / chart.unit_s, ground - height * full)
+        for (start_s, height), (end_s, _) in pairwise(bar.profile)
+        for time_s in (start_s, end_s)
+    ]
+    return [(top[0][0], ground), *top, (top[-1][0], ground)]
+
+
+def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+    """Write names into bars, along or across, whichever has room for more of them."""
+    if len(panel.bars) > MAX_NAMED_BARS:
+        return
+    second_in = _AXIS_IN / (chart.end_s - chart.start_s)
+    for bar in panel.bars:
+        if not bar.look.text or not bar.name:
+            continue
+        ground, full = panel.ground_and_height_in(bar, tops)
+        high = full * min(height for _, height in bar.profile[:-1])
+        wide = (bar.end_s - bar.start_s) * second_in
+        along = fitting_name(bar.name, bar.short, int(wide / _CHARACTER_IN)) if high > _LINE_IN else ""
+        across = fitting_name(bar.name, bar.short, int(high / _CHARACTER_IN)) if wide > _LINE_IN else ""
+        if not along and not across:
+            continue
+        rotation, name = (0, along) if len(along) >= len(across) else (90, across)
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "parse_math": False, "clip_on": True}
+        # The box keeps names legible on hatching and where arrows cross them.
+        style |= {"bbox": {"facecolor": bar.look.colour, "edgecolor": "none", "pad": 0.8}, "zorder": 4}
+        centre = (bar.start_s + bar.end_s) / 2 / chart.unit_s
+        axes.text(centre, ground - high / 2, name, color=bar.look.text, rotation=rotation, **style)
+
+
+def fitting_name(name: str, short: str, room: int) -> str:
+    """Return as much of a name as there is room for, or of its short form if it has one; else nothing."""
+    if len(name) <= room:
+        return name
+    if len(short) <= room:
+        return short
+    return cut_in_the_middle(short, room) if room >= _SHORTEST_CUT else ""
+
+
+# ---------------------------------------------------- marks, links and limits
+
+
+def _draw_marks(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+    from matplotlib.collections import LineCollection
+
+    for look, marks in marks_by_look(panel.marks).items():
+        x = [mark.time_s / chart.unit_s for mark in marks]
+        y = [panel.height_at_in((mark.lane, mark.top), tops) for mark in marks]
+        if not marks[0].upright:
+            least = min(panel.lanes[mark.lane].height_in for mark in marks)
+            size = max(min(1.0, (least / 0.2) ** 2) * look.size, 8.0)
+            style: dict[str, Any] = {"edgecolor": look.edge or look.colour, "linewidth": look.edge_width}
+            axes.scatter(x, y, s=size, marker=look.sign, color=look.colour, zorder=look.layer, **style)
+        else:
+            ends = [panel.height_at_in((mark.lane, mark.bottom), tops) for mark in marks]
+            lines = [[(at, top), (at, bottom)] for at, top, bottom in zip(x, y, ends, strict=True)]
+            axes.add_collection(LineCollection(lines, colors=look.colour, linewidth=look.width, zorder=look.layer))
+
+
+def _draw_links(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    for link in panel.links:
+        begin, end = panel.height_at_in(link.origin, tops), panel.height_at_in(link.goal, tops)
+        at, middle = link.time_s / chart.unit_s, (link.time_s + 2 * link.bend_s) / chart.unit_s
+        path = Path([(at, begin), (middle, (begin + end) / 2), (at, end)], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+        look = link.look
+        style: dict[str, Any] = {"linestyle": _line_style(look), "linewidth": look.width, "zorder": look.layer}
+        axes.add_patch(FancyArrowPatch(path=path, color=look.colour, arrowstyle="-|>", mutation_scale=7, **style))
+
+
+def _line_style(look: Look) -> Any:
+    """Short dashes for thin lines."""
+    return (0, (4, 2)) if look.line == "--" and look.width < 1 else look.line
+
+
+def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
+    """Draw the limits of a tier in order of time, with their names above them where there is room."""
+    from matplotlib.patheffects import Normal, Stroke
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure()
+    assert figure is not None
+    free_from_in = float("-inf")
+    for limit in limits:
+        height, aside = (0, 0.0) if limit.tier is None else _TIERS[limit.tier]
+        half_in = len(limit.name) * _LIMIT_CHARACTER_IN / 2
+        at_in = (limit.time_s - chart.start_s) / (chart.end_s - chart.start_s) * _AXIS_IN
+        named = bool(limit.name) and at_in - half_in >= free_from_in
+        if named:
+            free_from_in = at_in + half_in + _LIMIT_GAP_IN
+            place: dict[str, Any] = {"xy": (limit.time_s / chart.unit_s, 1), "xycoords": ("data", "axes fraction")}
+            place |= {"xytext": (0, height), "textcoords": "offset points", "ha": "center", "va": "center"}
+            style: dict[str, Any] = {"fontsize": 8, "color": limit.look.colour, "fontweight": "bold"}
+            axes.annotate(limit.name, **place, **style, parse_math=False)
+        if (named or len(limits) <= MAX_LINES) and limit.time_s <= chart.end_s:
+            look = limit.look
+            line = axes.axvline(limit.time_s / chart.unit_s, color=look.colour, linestyle=look.line, zorder=look.layer)
+            line.set_linewidth(look.width)
+            # To be seen on bars of its own colour.
+            line.set_path_effects([Stroke(linewidth=look.width + 1.2, foreground="white"), Normal()])
+            line.set_transform(line.get_transform() + ScaledTranslation(aside / 72, 0, figure.dpi_scale_trans))
+
+
+# --------------------------------------------------------------------- legend
+
+
+def _handle(look: Look) -> Artist:
+    """Entry of the legend."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    label = f" {look.label}" if look.label.startswith("_") else look.label  # names that begin with _ are left out
+    if not look.sign and not look.line:
+        return Patch(facecolor=look.colour, edgecolor=look.edge or None, hatch=look.hatch or None, label=label)
+    style: dict[str, Any] = {"linestyle": _line_style(look) or "", "linewidth": look.width, "color": look.colour}
+    if look.sign:
+        edge = look.edge_width if look.sign != "|" else look.width
+        style |= {"marker": look.sign, "markersize": look.size**0.5, "markeredgewidth": edge}
+        style |= {"markeredgecolor": look.edge or look.colour}
+    return Line2D([], [], label=label, **style)

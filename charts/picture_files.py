@@ -1,33 +1,29 @@
-"""Picture files: their formats, and writing them."""
+"""Picture files: their formats, and what drawing them needs."""
 
 from __future__ import annotations
 
-import io
 import os
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..core.errors import SpotbagError
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
-    pass
+PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 
 
-def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """Render a figure; the same figure gives the same file."""
-    from matplotlib import rc_context
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """Format of a picture by the ending of its file.
 
-    buffer = io.BytesIO()
-    # A fixed salt and no date: the same plan gives the same file.
-    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font lacks are shown as boxes
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
-    return buffer.getvalue()
+    Raises
+    ------
+    SpotbagError
+        If it is not one of `PICTURE_FORMATS`.
+    """
+    kind = file_ending(path)
+    if kind not in PICTURE_FORMATS:
+        raise SpotbagError(f"{path}: a picture's name must end in .{', .'.join(PICTURE_FORMATS)}")
+    return kind
 
 
 def still_format(path: str | os.PathLike[str], what: str) -> str:
@@ -51,23 +47,21 @@ def still_format(path: str | os.PathLike[str], what: str) -> str:
     return kind
 
 
-PICTURE_FORMATS = ("png", "svg", "pdf", "html")
+def file_ending(path: str | os.PathLike[str]) -> str:
+    """What follows the last dot of a file's name, in small letters."""
+    return Path(path).suffix.lower().removeprefix(".")
 
 
-def picture_format(path: str | os.PathLike[str]) -> str:
-    """Format of a picture by the ending of its file.
+@contextmanager
+def plotting_libraries() -> Iterator[None]:
+    """Say how to install the libraries that a picture needs, where one is missing.
 
     Raises
     ------
     SpotbagError
-        If it is not one of `PICTURE_FORMATS`.
+        If one cannot be imported.
     """
-    kind = file_ending(path)
-    if kind not in PICTURE_FORMATS:
-        raise SpotbagError(f"{path}: a picture's name must end in .{', .'.join(PICTURE_FORMATS)}")
-    return kind
-
-
-def file_ending(path: str | os.PathLike[str]) -> str:
-    """What follows the last dot of a file's name, in small letters."""
-    return Path(path).suffix.lower().removeprefix(".")
+    try:
+        yield
+    except ImportError as error:
+        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from ...core.errors import SpotbagError
 from ...core.text_files import write_bytes
 from ...solvers.bags.result import Result
-from ..picture_files import still_format
+from ..matplotlib_renderer import figure_bytes, new_figure
+from ..picture_files import plotting_libraries, still_format
 
 CONVERGENCE = "the convergence"
 
@@ -33,16 +33,11 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
     kind = still_format(path, CONVERGENCE)
     if not result.trace:
         raise SpotbagError(f"{result.method} keeps no trace of its convergence; ils and search do")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
+    with plotting_libraries():
+        figure = new_figure(9, 4.5)
     iterations = [point.iteration for point in result.trace]
     current = np.array([point.current for point in result.trace])
     best = np.array([point.best for point in result.trace])
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.plot(
         iterations, np.where(np.isfinite(current), current, np.nan), color="#9AA5B5", linewidth=1, label="current"
@@ -69,6 +64,4 @@ def write_convergence(result: Result, path: str | os.PathLike[str]) -> None:
         objective += " with its burstable VMs"  # they are added after the search that is drawn
     title = f"{result.instance.name[:60]}, {result.method}, seed {result.seed}: {objective}"
     axes.set_title(title, fontsize=11, fontweight="bold", parse_math=False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=110)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, figure_bytes(figure, kind))

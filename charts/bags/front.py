@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_value, objective_weights
 from ...schedules.schedule import Schedule
 from ...solvers.bags.pareto import FrontPoint, ParetoFront
-from ..picture_files import still_format
+from ..matplotlib_renderer import figure_bytes, new_figure
+from ..picture_files import plotting_libraries, still_format
 
 FRONT = "a front"
 
@@ -58,14 +58,8 @@ def write_pareto(front: ParetoFront, path: str | os.PathLike[str], plans: Mappin
     kind = still_format(path, FRONT)
     if not front.points:
         raise SpotbagError("a front without points cannot be drawn")
-    try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
-    figure = Figure(figsize=(9.5, 6), layout="constrained")
-    FigureCanvasAgg(figure)
+    with plotting_libraries():
+        figure = new_figure(9.5, 6)
     axes = figure.add_subplot()
     _set_limits(axes, front, plans or {})
     _draw_front(axes, front)
@@ -79,12 +73,7 @@ def write_pareto(front: ParetoFront, path: str | os.PathLike[str], plans: Mappin
     figure.suptitle(f"{front.instance.name[:60]}: cost and makespan", fontsize=12, fontweight="bold", parse_math=False)
     axes.set_title(_subtitle(front), fontsize=9, color="#444444", parse_math=False)
     figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    buffer = io.BytesIO()
-    # A fixed salt and no date: the same front gives the same file.
-    with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}):
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, figure_bytes(figure, kind))
 
 
 def _objective(instance: Instance, point: FrontPoint) -> float:

@@ -1,32 +1,18 @@
-"""Gantt charts of plans: PNG, SVG and PDF by matplotlib, self-contained HTML by plotly."""
+"""Gantt charts of plans: PNG, SVG, PDF, and HTML that stands alone."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
 
-from ...core.errors import SpotbagError
-from ...core.text_files import write_bytes
+import numpy as np
+
+from ...core.wording import counted, shortened
 from ...schedules.schedule import Schedule
-from ..chart import BOOT_COLOUR, CATEGORIES, IDLE_COLOUR
-from ..matplotlib_renderer import (
-    BAR_HALF,
-    FINE_EDGES_ABOVE,
-    MAX_LABELLED_TASKS,
-    ROW_GAP,
-    draw_axes,
-    draw_bars,
-    draw_limits,
-    draw_names,
-    draw_stripes,
-    new_figure,
-)
-from ..picture_files import figure_bytes, picture_format
-from ..plotly_renderer import escaped, html_limits, html_page, html_stripes, rows_text
-from .plan_layout import GanttLayout, gantt_layout
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..chart import Bar, Chart, Panel, stretch
+from ..picture_files import picture_format
+from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes, write_bag_chart
 
 
 def write_gantt(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
@@ -47,89 +33,54 @@ def write_gantt(schedule: Schedule, path: str | os.PathLike[str], method: str | 
         If the format is unknown, the file cannot be written or the plotting libraries are missing.
     """
     kind = picture_format(path)
-    layout = gantt_layout(schedule, method)
-    try:
-        data = _html(layout) if kind == "html" else _picture(layout, kind)
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
-    write_bytes(path, data)
+    write_bag_chart(plan_chart(schedule, method), path, kind)
 
 
-def _picture(layout: GanttLayout, kind: str) -> bytes:
-    figure, axes = new_figure(layout.n_rows)
-    _draw_bars(axes, layout)
-    draw_stripes(axes, layout)
-    if layout.ready_s:
-        axes.axvspan(0, layout.ready_s, color=BOOT_COLOUR, zorder=0, label=f"booting ({layout.ready_s} s)")
-    draw_limits(axes, layout)
-    draw_axes(figure, axes, layout)
-    return figure_bytes(figure, kind)
+def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:
+    """Lay out the Gantt chart of a plan; VMs without tasks are left out.
 
-
-def _draw_bars(axes: Axes, layout: GanttLayout) -> None:
-    for first, rows, end in zip(layout.vm_first_row, layout.vm_rows, layout.vm_end_s, strict=True):
-        paid = [(layout.ready_s, int(end) - layout.ready_s)]
-        label = "rented, idle" if first == 0 else None
-        axes.broken_barh(paid, (first - BAR_HALF, rows - ROW_GAP), facecolor=IDLE_COLOUR, zorder=0.5, label=label)
-    edge = 0.5 if len(layout.row) <= FINE_EDGES_ABOVE else 0.1
-    for index, (name, colour) in enumerate(CATEGORIES.items()):
-        mask = layout.category == index
-        if mask.any():
-            bars = (layout.row[mask], layout.start_s[mask], layout.duration_s[mask])
-            draw_bars(axes, *bars, colour, name, linewidth=edge)
-    draw_names(axes, layout, layout.row, layout.start_s, layout.duration_s, layout.task_ids)
-
-
-def _html(layout: GanttLayout) -> bytes:
-    from plotly import graph_objects
-
-    figure = graph_objects.Figure()
-    ends = layout.start_s + layout.duration_s
-    names = rows_text(layout)
-    edge = 0.5 if len(layout.row) <= FINE_EDGES_ABOVE else 0
-    idle = {"color": IDLE_COLOUR, "line": {"width": 0}}
-    figure.add_bar(
-        orientation="h",
-        y=layout.vm_centre.tolist(),
-        x=(layout.vm_end_s - layout.ready_s).tolist(),
-        base=layout.ready_s,
-        width=(layout.vm_rows - ROW_GAP).tolist(),
-        name="rented, idle",
-        marker=idle,
-        hoverinfo="skip",
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    method : str, optional
+        What made it, for the title.
+    """
+    instance = schedule.instance
+    offers = [instance.offers[offer] for offer in schedule.vm_offer]
+    used = np.unique(schedule.task_vm).tolist()
+    order = sorted(used, key=lambda vm: (offers[vm].market != "spot", vm))
+    lane_of = {vm: lane for lane, vm in enumerate(order)}
+    ready_s = instance.boot_overhead_s
+    booting = replace(BOOTING, label=f"booting ({ready_s:,} s)")
+    bars = [Bar(lane, None, stretch(0, ready_s), booting) for lane in lane_of.values() if ready_s]
+    bars += [Bar(lane, None, stretch(ready_s, int(schedule.vm_end_s[vm])), RENTED) for vm, lane in lane_of.items()]
+    for task, name in enumerate(instance.task_ids):
+        vm, core = int(schedule.task_vm[task]), int(schedule.task_core[task])
+        start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
+        offer, baseline = offers[vm], bool(schedule.task_baseline[task])
+        look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)
+        hover = (f"{schedule.vm_ids[vm]}, core {core}", f"{start:,} to {end:,} s ({end - start:,} s)", look.label)
+        bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name, hover=hover))
+    found = {bar.look for bar in bars}
+    lanes = vm_lanes([(schedule.vm_ids[vm], int(schedule.vm_vcpus[vm])) for vm in order])
+    maker = f", {method}" if method else ""
+    return bag_chart(
+        f"{shortened(instance.name, 60)}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
+        Panel(_subtitle(schedule, order), lanes, bars),
+        [look for look in (booting, RENTED, *TASKS) if look in found],
+        instance.deadline_s,
+        instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None,
+        schedule.makespan_s,
     )
-    for index, (category, colour) in enumerate(CATEGORIES.items()):
-        tasks = [task for task, kind in enumerate(layout.category.tolist()) if kind == index]
-        if not tasks:
-            continue
-        texts = [
-            f"<b>{escaped(layout.task_ids[task])}</b><br>{escaped(names[layout.row[task]])}<br>"
-            f"{layout.start_s[task]:,} to {ends[task]:,} s ({layout.duration_s[task]:,} s)<br>{category}"
-            for task in tasks
-        ]
-        figure.add_bar(
-            orientation="h",
-            y=layout.row[tasks].tolist(),
-            x=layout.duration_s[tasks].tolist(),
-            base=layout.start_s[tasks].tolist(),
-            name=category,
-            marker={"color": colour, "line": {"color": "white", "width": edge}},
-            hovertext=texts,
-            hoverinfo="text",
-            text=[escaped(layout.task_ids[task]) for task in tasks] if len(layout.row) <= MAX_LABELLED_TASKS else None,
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"color": "white", "size": 10},
-            constraintext="none",
-            width=0.84,
-        )
-    html_limits(figure, layout)
-    shapes = html_stripes(layout)
-    if layout.ready_s:
-        boot = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": layout.ready_s, "layer": "below"}
-        shapes.append({**boot, "fillcolor": BOOT_COLOUR, "line": {"width": 0}})
-        booting = {"size": 12, "symbol": "square", "color": BOOT_COLOUR}
-        name = f"booting ({layout.ready_s:,} s)"
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=booting, name=name)
-    return html_page(figure, layout, shapes)
+
+
+def _subtitle(schedule: Schedule, order: list[int]) -> str:
+    instance = schedule.instance
+    numbers = Counter(schedule.vm_offer[order].tolist())
+    mix = ", ".join(f"{numbers[offer]} {instance.offers[offer]}" for offer in sorted(numbers))
+    share = 100 * schedule.makespan_s / instance.deadline_s
+    return (
+        f"{counted(instance.n_tasks, 'task')} on {counted(len(order), 'VM')} ({shortened(mix, 120)}), "
+        f"ends at {share:.0f} % of the deadline"
+    )

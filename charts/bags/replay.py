@@ -1,68 +1,65 @@
-"""Gantt charts of replays: PNG, SVG and PDF by matplotlib, self-contained HTML by plotly."""
+"""Gantt charts of replays of plans: PNG, SVG, PDF, and HTML that stands alone."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from ...core.errors import SpotbagError
-from ...core.text_files import write_bytes
+from ...core.wording import counted, percent, shortened
+from ...traces.bags.story import counts_text, deadline_text
 from ...traces.trace import Trace
-from ..chart import BOOT_COLOUR, CATEGORIES, IDLE_COLOUR
-from ..matplotlib_renderer import (
-    FINE_EDGES_ABOVE,
-    MAX_LABELLED_TASKS,
-    ROW_GAP,
-    draw_axes,
-    draw_bars,
-    draw_limits,
-    draw_names,
-    draw_stripes,
-    new_figure,
-    row_height_in,
-    seconds_per_in,
+from ...traces.vm_history import History, Move, Run, VmLife, awake, read_history
+from ..chart import DARK_COLOUR, Bar, Chart, Link, Look, Mark, Panel, stretch
+from ..picture_files import picture_format
+from .bag_chart import (
+    BASELINE,
+    BOOTING,
+    BURST,
+    ON_DEMAND,
+    RENTED,
+    SPOT,
+    TASKS,
+    bag_chart,
+    task_look,
+    vm_lanes,
+    write_bag_chart,
 )
-from ..picture_files import figure_bytes, picture_format
-from ..plotly_renderer import escaped, html_limits, html_page, html_stripes, rows_text
-from .replay_layout import (
-    HIBERNATED_COLOUR,
-    HIBERNATED_TEXT_COLOUR,
-    KEPT,
-    MARKERS,
-    OUTCOMES,
-    Marker,
-    ReplayLayout,
-    Stretch,
-    replay_layout,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MAX_ARROWS = 60
-_MORE_MARGIN_IN = 0.5
-_LEAST_HTML_PX = 640
-_ARROW_COLOUR = "#333333"
-_END_COLOUR = "#222222"
-_LOST_COLOUR = {
-    "spot": "#BCD5F3",
-    "on-demand": "#F7DFBB",
-    "burstable, full speed": "#B9DFC9",
-    "burstable, baseline": "#DBCBEB",
-}
-_HATCHES = (None, "/////", "xxxxx")
-_PATTERNS = ("", "/", "x")
-"""How work is hatched by its outcome, for matplotlib and plotly."""
+"""Of more moves no arrows are drawn, only signs."""
 
-_SIGNS = {
-    # matplotlib's and plotly's sign, colour
-    "hibernation": ("v", "triangle-down", "#B3264A"),
-    "resume": ("^", "triangle-up", "#1B7F4B"),
-    "migration trigger": ("X", "x", "#111111"),
-    "migration": ("D", "diamond", "#C2410C"),
-    "steal": ("s", "square", "#6D28D9"),
-    "start from a checkpoint": ("o", "circle", "#FACC15"),
+HIBERNATED = Look("hibernated", "#F5D3DA", text="#8E2F49", layer=0.5)
+LOST = Look("work lost (after the last checkpoint)", "#DDDDDD", "#777777", hatch="/////")
+UNFINISHED = Look("work of a task that never finishes", "#DDDDDD", "#777777", hatch="xxxxx")
+"""How work that does not count is hatched; the colours are those of its VM."""
+
+TERMINATED = Look("VM terminated", DARK_COLOUR, line="-", width=2.2, layer=2.5)
+MIGRATED = Look("migrated from, to", "#333333", line="-", width=0.9, layer=3)
+STOLEN = Look("stolen from, to", "#333333", line="--", width=0.9, layer=3)
+HIBERNATION = Look("hibernation", "#B3264A", "white", 0.6, sign="v", layer=5)
+RESUME = Look("resume", "#1B7F4B", "white", 0.6, sign="^", layer=5)
+TRIGGER = Look("migration trigger", "#111111", "white", 0.6, sign="X", layer=5)
+MIGRATION = Look("migration", "#C2410C", "white", 0.6, sign="D", layer=5)
+STEAL = Look("steal", "#6D28D9", "white", 0.6, sign="s", layer=5)
+RECOVERY = Look("start from a checkpoint", "#FACC15", "#333333", 0.6, sign="o", layer=5)
+_SIGNS = (HIBERNATION, RESUME, TRIGGER, MIGRATION, STEAL, RECOVERY)
+_SIGN_OF = {"hibernate": HIBERNATION, "resume": RESUME, "trigger": TRIGGER}
+
+_PALE = {SPOT: "#BCD5F3", ON_DEMAND: "#F7DFBB", BURST: "#B9DFC9", BASELINE: "#DBCBEB"}
+_WASTED = {
+    (task, outcome): replace(
+        task, label=f"{task.label}: {outcome.label}", colour=pale, edge=task.colour, hatch=outcome.hatch, text=""
+    )
+    for task, pale in _PALE.items()
+    for outcome in (LOST, UNFINISHED)
 }
+_INSET = 0.009
+_UPPER, _LOWER = 0.25, 0.2
+"""Distances of signs from the upper and the lower edge of a row."""
 
 
 def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
@@ -92,252 +89,200 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
             f"the replay of policy {trace.run['policy']!r} is one of a stream; this picture shows replays of plans "
             "(spotbag.charts.streams.replay draws it, describe_trace tells it in words)"
         )
-    layout = replay_layout(trace)
-    try:
-        data = _html(layout) if kind == "html" else _picture(layout, kind)
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
-    write_bytes(path, data)
+    write_bag_chart(day_chart(trace), path, kind)
 
 
-# ------------------------------------------------------------------ matplotlib
+def day_chart(trace: Trace) -> Chart:
+    """Lay out the Gantt chart of a replay: VMs of the plan first, spot before on-demand, then those started later.
 
+    Parameters
+    ----------
+    trace : Trace
+        Of a plan.
 
-def _picture(layout: ReplayLayout, kind: str) -> bytes:
-    figure, axes = new_figure(layout.n_rows, _MORE_MARGIN_IN)
-    draw_stripes(axes, layout)
-    _draw_stretches(axes, layout, layout.booting, BOOT_COLOUR, "booting")
-    _draw_stretches(axes, layout, layout.rented, IDLE_COLOUR, "rented, idle")
-    _draw_stretches(axes, layout, layout.hibernated, HIBERNATED_COLOUR, "hibernated")
-    _draw_pieces(axes, layout)
-    _draw_hibernated_labels(axes, layout)
-    _draw_ends(axes, layout)
-    if len(layout.arrows) <= MAX_ARROWS:
-        _draw_arrows(axes, layout)
-    _draw_markers(axes, layout)
-    draw_limits(axes, layout)
-    draw_axes(figure, axes, layout)
-    return figure_bytes(figure, kind)
-
-
-def _draw_stretches(axes: Axes, layout: ReplayLayout, stretches: list[Stretch], colour: str, label: str) -> None:
-    from matplotlib.collections import PolyCollection
-
-    corners = []
-    for stretch in stretches:
-        top, bottom = _edges(layout, stretch.vm)
-        left, right = stretch.start_s, stretch.end_s
-        corners.append([(left, top), (right, top), (right, bottom), (left, bottom)])
-    if corners:
-        axes.add_collection(PolyCollection(corners, facecolor=colour, linewidth=0, zorder=0.5, label=label))
-
-
-def _edges(layout: ReplayLayout, vm: int) -> tuple[float, float]:
-    """Top and bottom of the rows of a VM."""
-    top = float(layout.vm_first_row[vm]) - 0.5 + ROW_GAP / 2
-    return top, top + float(layout.vm_rows[vm]) - ROW_GAP
-
-
-def _draw_pieces(axes: Axes, layout: ReplayLayout) -> None:
-    edge = 0.5 if len(layout.row) <= FINE_EDGES_ABOVE else 0.1
-    retained = layout.outcome == KEPT
-    for index, (name, colour) in enumerate(CATEGORIES.items()):
-        for outcome, hatch in enumerate(_HATCHES):
-            chosen = (layout.outcome == outcome) & (layout.category == index)
-            if chosen.any():
-                bars = (layout.row[chosen], layout.start_s[chosen], layout.duration_s[chosen])
-                if outcome == KEPT:
-                    draw_bars(axes, *bars, colour, name, linewidth=edge)
-                else:
-                    style: dict[str, Any] = {"hatch": hatch, "edgecolor": colour, "linewidth": edge}
-                    draw_bars(axes, *bars, _LOST_COLOUR[name], None, **style)
-    for outcome, label in enumerate(OUTCOMES):
-        if outcome != KEPT and (layout.outcome == outcome).any():
-            axes.fill_between(
-                [], [], [], facecolor="#DDDDDD", hatch=_HATCHES[outcome], edgecolor="#777777", label=label
-            )
-    bars = (layout.row[retained], layout.start_s[retained], layout.duration_s[retained])
-    draw_names(axes, layout, *bars, [name for name, shown in zip(layout.names, retained, strict=True) if shown])
-
-
-def _draw_hibernated_labels(axes: Axes, layout: ReplayLayout) -> None:
-    text_in, text_high_in = 0.65, 0.13
-    for stretch in layout.hibernated:
-        wide = (stretch.end_s - stretch.start_s) / seconds_per_in(layout) >= text_in
-        high = layout.vm_rows[stretch.vm] * row_height_in(layout.n_rows) >= text_high_in
-        if wide and high:
-            centre = (stretch.start_s + stretch.end_s) / 2
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "fontstyle": "italic"}
-            style |= {"color": HIBERNATED_TEXT_COLOUR, "zorder": 3.5}
-            background = {"facecolor": HIBERNATED_COLOUR, "linewidth": 0, "pad": 1}
-            axes.text(centre, float(layout.vm_centre[stretch.vm]), "hibernated", bbox=background, **style)
-
-
-def _draw_ends(axes: Axes, layout: ReplayLayout) -> None:
-    from matplotlib.collections import LineCollection
-
-    lines = []
-    for stretch in layout.terminated:
-        top, bottom = _edges(layout, stretch.vm)
-        lines.append([(stretch.end_s, top), (stretch.end_s, bottom)])
-    if lines:
-        axes.add_collection(LineCollection(lines, colors=_END_COLOUR, linewidth=2.2, zorder=2.5, label="VM terminated"))
-
-
-def _draw_arrows(axes: Axes, layout: ReplayLayout) -> None:
-    from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path
-
-    for steal, style, label in ((False, "-", "migrated from, to"), (True, (0, (4, 2)), "stolen from, to")):
-        if any(arrow.steal == steal for arrow in layout.arrows):
-            axes.plot([], [], linestyle=style, linewidth=0.9, color=_ARROW_COLOUR, label=label)
-    for arrow in layout.arrows:
-        middle = (arrow.time_s + 2 * arrow.bend_s, (arrow.from_row + arrow.to_row) / 2)
-        corners = [(arrow.time_s, arrow.from_row), middle, (arrow.time_s, arrow.to_row)]
-        path = Path(corners, [Path.MOVETO, Path.CURVE3, Path.CURVE3])
-        looks: dict[str, Any] = {"linestyle": (0, (4, 2)) if arrow.steal else "-", "linewidth": 0.9}
-        looks |= {"color": _ARROW_COLOUR, "arrowstyle": "-|>", "mutation_scale": 7, "zorder": 3}
-        axes.add_patch(FancyArrowPatch(path=path, **looks))
-
-
-def _draw_markers(axes: Axes, layout: ReplayLayout) -> None:
-    size = max(min(40.0, 40.0 * (row_height_in(layout.n_rows) / 0.2) ** 2), 8.0)
-    for kind, markers in _by_kind(layout).items():
-        sign, _, colour = _SIGNS[kind]
-        x, y = [marker.time_s for marker in markers], [marker.row for marker in markers]
-        edge = "#333333" if kind == "start from a checkpoint" else "white"
-        axes.scatter(x, y, s=size, marker=sign, color=colour, edgecolor=edge, linewidth=0.6, zorder=4, label=kind)
-
-
-def _by_kind(layout: ReplayLayout) -> dict[str, list[Marker]]:
-    found = {kind: [marker for marker in layout.markers if marker.kind == kind] for kind in MARKERS}
-    return {kind: markers for kind, markers in found.items() if markers}
-
-
-# ---------------------------------------------------------------------- plotly
-
-
-def _html(layout: ReplayLayout) -> bytes:
-    from plotly import graph_objects
-
-    figure = graph_objects.Figure()
-    _html_stretches(figure, layout, layout.booting, BOOT_COLOUR, "booting")
-    _html_stretches(figure, layout, layout.rented, IDLE_COLOUR, "rented, idle")
-    _html_stretches(figure, layout, layout.hibernated, HIBERNATED_COLOUR, "hibernated", "hibernated")
-    _html_pieces(figure, layout)
-    _html_ends(figure, layout)
-    if len(layout.arrows) <= MAX_ARROWS:
-        _html_arrows(figure, layout)
-    _html_markers(figure, layout)
-    html_limits(figure, layout)
-    legend = {"orientation": "v", "yanchor": "top", "y": 1, "xanchor": "left", "x": 1.01}
-    height = max(_LEAST_HTML_PX, min(160 + 22 * layout.n_rows, 6000))  # the legend wants its height
-    return html_page(figure, layout, html_stripes(layout), legend=legend, height=height)
-
-
-def _html_stretches(
-    figure: Any, layout: ReplayLayout, stretches: list[Stretch], colour: str, name: str, text: str = ""
-) -> None:
-    if not stretches:
-        return
-    labels = [layout.vm_labels[stretch.vm] for stretch in stretches]
-    figure.add_bar(
-        orientation="h",
-        y=[float(layout.vm_centre[stretch.vm]) for stretch in stretches],
-        x=[stretch.end_s - stretch.start_s for stretch in stretches],
-        base=[stretch.start_s for stretch in stretches],
-        width=[float(layout.vm_rows[stretch.vm]) - ROW_GAP for stretch in stretches],
-        name=name,
-        marker={"color": colour, "line": {"width": 0}},
-        text=[text] * len(stretches) if text else None,
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        textfont={"color": HIBERNATED_TEXT_COLOUR, "size": 10},
-        hovertext=[
-            f"<b>{escaped(label)}</b><br>{name}<br>"
-            f"{stretch.start_s:,} to {stretch.end_s:,} s ({stretch.end_s - stretch.start_s:,} s)"
-            for label, stretch in zip(labels, stretches, strict=True)
-        ],
-        hoverinfo="text",
+    Raises
+    ------
+    SpotbagError
+        If the trace contradicts itself.
+    """
+    history = read_history(trace)
+    instance, end = history.instance, trace.end
+    lives = sorted(history.vms.values(), key=lambda life: (life.launch_s > 0, life.launch_s == 0 and _rank(life)))
+    vcpus = {vm_type.name: vm_type.vcpus for vm_type in instance.vm_types}
+    cores = {life.name: vcpus[life.vm_type] for life in lives}
+    day = _Day(trace, history, {life.name: lane for lane, life in enumerate(lives)}, cores)
+    bars = [*day.spans(), *day.pieces()]
+    marks = [*day.ends(), *day.events(), *day.moves(), *day.recoveries()]
+    links = list(day.links())
+    panel = Panel(
+        f"{counts_text(trace)}; {deadline_text(trace, history)}",
+        vm_lanes(list(cores.items())),
+        bars,
+        sorted(marks, key=lambda mark: _SIGNS.index(mark.look) if mark.look in _SIGNS else -1),
+        links if len(links) <= MAX_ARROWS else [],
+    )
+    return bag_chart(
+        _title(trace, history),
+        panel,
+        _explained(panel),
+        instance.deadline_s,
+        instance.d_spot_s if any(life.market == "spot" for life in lives) else None,
+        max(int(end["t"]), end["makespan_s"] or 0, 1),
     )
 
 
-def _html_pieces(figure: Any, layout: ReplayLayout) -> None:
-    names = rows_text(layout)
-    labelled = len(layout.row) <= MAX_LABELLED_TASKS
-    edge = 0.5 if len(layout.row) <= FINE_EDGES_ABOVE else 0
-    for index, (category, colour) in enumerate(CATEGORIES.items()):
-        for outcome, ending in enumerate(OUTCOMES):
-            pieces = ((layout.category == index) & (layout.outcome == outcome)).nonzero()[0].tolist()
-            if not pieces:
-                continue
-            marker: dict[str, Any] = {"color": colour, "line": {"color": "white", "width": edge}}
-            if outcome != KEPT:
-                pattern = {"shape": _PATTERNS[outcome], "fgcolor": colour, "bgcolor": _LOST_COLOUR[category], "size": 6}
-                marker["pattern"] = {**pattern, "fillmode": "replace"}
-            figure.add_bar(
-                orientation="h",
-                y=layout.row[pieces].tolist(),
-                x=layout.duration_s[pieces].tolist(),
-                base=layout.start_s[pieces].tolist(),
-                name=category if outcome == KEPT else f"{category}: {ending}",
-                marker=marker,
-                hovertext=[
-                    f"<b>{escaped(layout.names[piece])}</b><br>{escaped(names[layout.row[piece]])}<br>"
-                    f"{layout.texts[piece]}"
-                    for piece in pieces
-                ],
-                hoverinfo="text",
-                text=[escaped(layout.names[piece]) for piece in pieces] if labelled and outcome == KEPT else None,
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"color": "white", "size": 10},
-                constraintext="none",
-                width=1 - ROW_GAP,
-            )
+def _rank(life: VmLife) -> bool:
+    return life.market != "spot"
 
 
-def _html_ends(figure: Any, layout: ReplayLayout) -> None:
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for stretch in layout.terminated:
-        x += [stretch.end_s, stretch.end_s, None]
-        y += [*_edges(layout, stretch.vm), None]
-    line = {"color": _END_COLOUR, "width": 3}
-    if x:
-        figure.add_scatter(x=x, y=y, mode="lines", name="VM terminated", line=line, hoverinfo="x+name")
+def _title(trace: Trace, history: History) -> str:
+    run, end = trace.run, trace.end
+    unfinished = len(end["unfinished"])
+    ends = f"makespan {end['makespan_s']:,} s" if not unfinished else f"{counted(unfinished, 'task')} unfinished"
+    day = f"day {run['day']} ({shortened(run['timeline']['name'], 40)})"
+    return f"{shortened(history.instance.name, 60)}, {run['policy']}, {day}: ${end['cost_usd']:.4f}, {ends}"
 
 
-def _html_arrows(figure: Any, layout: ReplayLayout) -> None:
-    for steal, name in ((False, "migrated from, to"), (True, "stolen from, to")):
-        x: list[float | None] = []
-        y: list[float | None] = []
-        sizes: list[int] = []
-        for arrow in layout.arrows:
-            if arrow.steal != steal:
-                continue
-            steps = [step / 12 for step in range(13)]
-            x += [arrow.time_s + 4 * arrow.bend_s * s * (1 - s) for s in steps] + [None]
-            y += [arrow.from_row + (arrow.to_row - arrow.from_row) * s for s in steps] + [None]
-            sizes += [0] * 12 + [11, 0]
-        if x:
-            line = {"color": _ARROW_COLOUR, "width": 1.2, "dash": "dash" if steal else "solid"}
-            head = {"symbol": "arrow", "angleref": "previous", "size": sizes, "color": _ARROW_COLOUR}
-            figure.add_scatter(x=x, y=y, mode="lines+markers", name=name, line=line, marker=head, hoverinfo="skip")
+def _explained(panel: Panel) -> list[Look]:
+    """Looks that the legend explains: those that there are, but one for lost work of all kinds of VMs."""
+    found = {bar.look for bar in panel.bars} | {mark.look for mark in panel.marks} | {link.look for link in panel.links}
+    found |= {outcome for (_, outcome), look in _WASTED.items() if look in found}
+    order = (BOOTING, RENTED, HIBERNATED, *TASKS, LOST, UNFINISHED, TERMINATED, MIGRATED, STOLEN, *_SIGNS)
+    return [look for look in order if look in found]
 
 
-def _html_markers(figure: Any, layout: ReplayLayout) -> None:
-    for kind, markers in _by_kind(layout).items():
-        _, symbol, colour = _SIGNS[kind]
-        edge = "#333333" if kind == "start from a checkpoint" else "white"
-        figure.add_scatter(
-            x=[marker.time_s for marker in markers],
-            y=[marker.row for marker in markers],
-            mode="markers",
-            name=kind,
-            marker={"symbol": symbol, "color": colour, "size": 8, "line": {"color": edge, "width": 1}},
-            hovertext=["<br>".join(escaped(text) for text in marker.texts) for marker in markers],
-            hoverinfo="text",
-        )
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """What VMs and tasks went through, and the lanes and cores of the VMs."""
+
+    trace: Trace
+    history: History
+    lane: Mapping[str, int]
+    cores: Mapping[str, int]
+
+    # --------------------------------------------------------------------- VMs
+
+    def spans(self) -> Iterator[Bar]:
+        """What the VMs do: boot, wait for tasks, hibernate."""
+        for life in self.history.vms.values():
+            end_s = self.trace.end["t"] if life.end_s is None else life.end_s
+            ready_s = end_s if life.ready_s is None else life.ready_s
+            if life.ready_s != life.launch_s:
+                yield self._span(life, life.launch_s, ready_s, BOOTING)
+            if life.ready_s is not None:
+                for start, end in awake(life, ready_s, end_s):
+                    yield self._span(life, start, end, RENTED)
+            for start, end in life.hibernated:
+                if start < end:
+                    yield self._span(life, start, end, HIBERNATED)
+
+    def _span(self, life: VmLife, start: int, end: int, look: Look) -> Bar:
+        hover = (life.name, f"{start:,} to {end:,} s ({end - start:,} s)")
+        return Bar(self.lane[life.name], None, stretch(start, end), look, look.label, hover=hover)
+
+    def ends(self) -> Iterator[Mark]:
+        """Ends of VMs, over all their rows."""
+        for life in self.history.vms.values():
+            if life.end_s is not None:
+                yield Mark(self.lane[life.name], life.end_s, 0.08, self.cores[life.name] - 0.08, TERMINATED)
+
+    # ------------------------------------------------------------------- tasks
+
+    def pieces(self) -> Iterator[Bar]:
+        """Runs, cut where their VM hibernates and where the work begins that does not count."""
+        for run in self.history.runs:
+            offer = self.history.offer_of(run.vm)
+            task = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=run.baseline)
+            for start, end, outcome in self._cut(run):
+                look = task if outcome is None else _WASTED[task, outcome]
+                hover = (f"{run.vm}, core {run.core}", *_piece_lines(run, start, end, task, outcome))
+                yield Bar(self.lane[run.vm], run.core, stretch(start, end), look, run.task, hover=hover)
+
+    def _cut(self, run: Run) -> Iterator[tuple[int, int, Look | None]]:
+        """Pieces of a run: start, end, and how they are hatched; None if the work counts."""
+        awake_spans = awake(self.history.vms[run.vm], run.start_s, run.end_s)
+        if run.ending == "finished":
+            yield from ((start, end, None) for start, end in awake_spans)
+            return
+        left = round(self.history.retained_uptime_s(run))
+        for start, end in awake_spans:
+            border = min(start + left, end)
+            left -= border - start
+            if start < border:
+                yield start, border, None
+            if border < end:
+                yield border, end, LOST if run.ending == "migrated" else UNFINISHED
+
+    # ------------------------------------------------------------------- signs
+
+    def events(self) -> Iterator[Mark]:
+        """Hibernations, resumes and migration triggers of VMs."""
+        for event in self.trace.events:
+            look = _SIGN_OF.get(event["event"])
+            if look is not None:
+                vm = event["vm"]
+                # What comes from outside lies at the upper edge, what the policy does at the lower one, names between.
+                row = self.cores[vm] - _LOWER if look is TRIGGER else _UPPER
+                yield Mark(self.lane[vm], event["t"], row, row, look, (f"{vm}: {look.label} at {event['t']:,} s",))
+
+    def moves(self) -> Iterator[Mark]:
+        """Migrations and steals, one sign for all tasks that come to a core at one moment."""
+        texts: dict[tuple[Look, int, int, float], list[str]] = {}
+        for move in self.history.moves:
+            look = STEAL if move.kind == "steal" else MIGRATION
+            texts.setdefault((look, move.time_s, *self._goal(move)), []).append(_move_text(move))
+        for (look, time_s, lane, row), lines in texts.items():
+            yield Mark(lane, time_s, row, row, look, tuple(lines))
+
+    def recoveries(self) -> Iterator[Mark]:
+        """Starts from checkpoints."""
+        for run in self.history.runs:
+            if run.saved:
+                # Inside the bar: at its very start the sign of a migration may lie.
+                time_s = run.start_s + min(_INSET * self.trace.end["t"], (run.end_s - run.start_s) / 2)
+                row = run.core + 1 - _LOWER
+                text = f"{run.task} goes on from its checkpoint at {percent(run.saved)} ({run.start_s:,} s)"
+                yield Mark(self.lane[run.vm], time_s, row, row, RECOVERY, (text,))
+
+    def links(self) -> Iterator[Link]:
+        """One arrow for all tasks that move at one moment between the same VMs, to the first row they go to."""
+        goals: dict[tuple[int, Look, str, str], tuple[int, float]] = {}
+        for move in self.history.moves:
+            key = (move.time_s, STOLEN if move.kind == "steal" else MIGRATED, move.source, move.target)
+            goals[key] = min(goals.get(key, self._goal(move)), self._goal(move))
+        before = dict(zip(self.lane.values(), accumulate(self.cores.values(), initial=0), strict=False))
+        arrows = []
+        for (time_s, look, source, _), goal in goals.items():
+            origin = (self.lane[source], self.cores[source] / 2)
+            rows = abs(before[goal[0]] + goal[1] - before[origin[0]] - origin[1])
+            arrows.append((time_s, rows, origin, goal, look))
+        # The longer arrow bends more: arrows of one moment lie side by side and do not cross.
+        number: Counter[int] = Counter()
+        for time_s, _, origin, goal, look in sorted(arrows, key=lambda arrow: arrow[:2]):
+            number[time_s] += 1
+            yield Link(time_s, origin, goal, look, self.trace.end["t"] * min(0.006 + 0.006 * number[time_s], 0.06))
+
+    def _goal(self, move: Move) -> tuple[int, float]:
+        """Where a task comes to: the core that it will run on, or the first one of the VM if it never does."""
+        core = 0 if move.next_run is None else self.history.runs[move.next_run].core
+        return self.lane[move.target], core + 1 - _LOWER
+
+
+def _piece_lines(run: Run, start: int, end: int, task: Look, outcome: Look | None) -> Iterator[str]:
+    yield f"{start:,} to {end:,} s ({end - start:,} s), {task.label}"
+    if (start, end) != (run.start_s, run.end_s):
+        yield f"piece of a run from {run.start_s:,} to {run.end_s:,} s"
+    if run.saved:
+        yield f"went on from a checkpoint at {percent(run.saved)}"
+    if outcome is not None:
+        yield outcome.label
+    elif run.ending == "migrated":
+        yield f"saved by checkpoints: {percent(run.saved_after)} of the task"
+
+
+def _move_text(move: Move) -> str:
+    what = "stolen" if move.kind == "steal" else f"migrated to {move.kind} VM"
+    notes = [f"saved {percent(move.saved)}"] if move.saved else []
+    notes += ["can no longer meet the deadline"] if move.late else []
+    text = f"{move.task} {what}: {move.source} to {move.target} at {move.time_s:,} s"
+    return ", ".join([text, *notes])

@@ -1,4 +1,4 @@
-"""Colours and labels of the bars in pictures of hybrid platforms: what tells neighbours apart, and what fits."""
+"""Colours and short labels of jobs in pictures of hybrid platforms: what tells neighbours apart."""
 
 from __future__ import annotations
 
@@ -7,42 +7,38 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from ...core.wording import cut_in_the_middle
-from .layout import PlatformBar, PlatformPanel, PlatformPicture
-
-_SHORTEST_CUT = 6
-"""Characters below which a label that is cut says nothing."""
+from ...traces.platforms.history import JobSpan
 
 
-def job_colours(picture: PlatformPicture, n_colours: int) -> list[int]:
+def job_colours(panels: Sequence[Sequence[JobSpan]], n_jobs: int, n_colours: int) -> list[int]:
     """Return the number of the colour of each job, the same in all panels: in turns, but other than its neighbours'.
 
     Neighbours follow each other in a row, or lie in rows next to each other at the same time. Where they have all
     colours already, one is given twice.
     """
     neighbours: dict[int, set[int]] = defaultdict(set)
-    for panel in picture.panels:
+    for panel in panels:
         for one, other in _neighbours(panel):
             neighbours[one].add(other)
             neighbours[other].add(one)
     colours: list[int] = []
-    for job in range(len(picture.jobs)):
+    for job in range(n_jobs):
         taken = {colours[other] for other in neighbours[job] if other < job}
         turn = [(job + step) % n_colours for step in range(n_colours)]
         colours.append(next((colour for colour in turn if colour not in taken), turn[0]))
     return colours
 
 
-def _neighbours(panel: PlatformPanel) -> Iterator[tuple[int, int]]:
-    rows: dict[tuple[int, int], list[PlatformBar]] = defaultdict(list)
-    for bar in panel.bars:
-        rows[bar.lane, bar.row].append(bar)
-    for (lane, row), bars in rows.items():
+def _neighbours(spans: Sequence[JobSpan]) -> Iterator[tuple[int, int]]:
+    rows: dict[tuple[int, int], list[JobSpan]] = defaultdict(list)
+    for span in spans:
+        rows[span.resource, span.row].append(span)
+    for (resource, row), bars in rows.items():
         beside = [(one, other) for one, other in pairwise(bars)]
         above = [
             (one, other)
             for one in bars
-            for other in rows.get((lane, row - 1), ())
+            for other in rows.get((resource, row - 1), ())
             if one.start_s < other.end_s and other.start_s < one.end_s
         ]
         yield from ((one.job, other.job) for one, other in (*beside, *above) if one.job != other.job)
@@ -66,11 +62,3 @@ def short_labels(names: Sequence[str]) -> list[str]:
 def _without_ends(name: str, beginning: int, end: int) -> str:
     stated = name[beginning : len(name) - end]
     return f"{'…' if beginning else ''}{stated}{'…' if end else ''}" if stated else name
-
-
-def label_with_room(name: str, short: str, room: int) -> str:
-    """Return as much of a name as there is room for, or what is left of its short form; empty if that says nothing."""
-    for label in (name, short):
-        if len(label) <= room:
-            return label
-    return cut_in_the_middle(short, room) if room >= _SHORTEST_CUT else ""

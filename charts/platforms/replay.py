@@ -1,43 +1,64 @@
-"""Gantt charts of replays on hybrid platforms, one above the other: PNG, SVG and PDF by matplotlib."""
+"""Gantt charts of replays on hybrid platforms, one above the other: PNG, SVG and PDF."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...core.errors import SpotbagError
 from ...core.text_files import write_bytes
-from ...core.wording import cut_in_the_middle
+from ...core.wording import counted, cut_in_the_middle, shortened
+from ...instances.platforms.entries import SLOT_S, AllocatedCluster
+from ...instances.platforms.platform import Platform
+from ...traces.platforms.history import JobSpan, PlatformHistory, ResourceHistory, read_platform_history
 from ...traces.trace import Trace
-from ..chart import IDLE_COLOUR, JOB_COLOURS
-from ..matplotlib_renderer import BAR_HALF, WIDTH_IN, figure_of_height
-from ..picture_files import figure_bytes, still_format
-from .bar_labels import job_colours, label_with_room, short_labels
-from .layout import Lane, PlatformBar, PlatformPanel, PlatformPicture, platform_picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..chart import (
+    DARK_COLOUR,
+    IDLE_COLOUR,
+    JOB_COLOURS,
+    Bar,
+    Chart,
+    Lane,
+    Link,
+    Look,
+    Mark,
+    Panel,
+    job_look,
+    late_look,
+    stretch,
+)
+from ..matplotlib_renderer import draw
+from ..picture_files import plotting_libraries, still_format
+from .bar_labels import job_colours, short_labels
 
 PICTURE = "a hybrid platform"
 """What is drawn, in messages about the format of the file."""
 
-_LATE_COLOUR = "#111111"
-_END_COLOUR = "#222222"
+MOST_LANES = 24
+MOST_MACHINES = 160
+MOST_JOBS = 300
+"""Of each, in all panels together: what can still be told apart on a page."""
+
+IDLE_CLUSTER = Look("idle processors of a cluster", IDLE_COLOUR, layer=0.5)
+IDLE_MACHINE = Look("idle machine, paid for", "#FFFFFF", "#A9B1BC", hatch="....", layer=0.5)
+HOUR_END = Look("end of a paid hour", DARK_COLOUR, sign="|", size=81, width=2.2, layer=3)
+LATE = late_look("job that ends late")
+ARRIVAL = Look("arrival", DARK_COLOUR, line="-", width=1.3)
+PUSHED_OUT = Look(
+    "job pushed out of a queue, and where it goes", DARK_COLOUR, sign="D", size=12, line="-", width=1.3, layer=5
+)
+
 _DARK_WORDS_ON = frozenset({"#E69F00", "#CC79A7", "#56B4E9", "#B8A800"})
-_CLUSTER_IN = 0.62
+_CLUSTER_IN = 0.74
 _MACHINE_IN = 0.19
 _CLOUDS_IN = 9.0
 """Height of all machines together; where there are many, rows become narrower."""
-_LANE_GAP_IN = 0.24
-_ARRIVALS_IN = 0.16
-_PANEL_MARGIN_IN = 0.75
-_FIGURE_MARGIN_IN = 1.3
-_AXIS_IN = WIDTH_IN - 1.9
-_CHARACTER_IN = 0.062
-_LINE_IN = 0.1
+_LANE_GAP_IN = 0.13
+_ARRIVALS_IN = 0.17
 _LONGEST_LABEL = 22
+_EDGE = 0.08
 _HOUR_S = 3600
 
 
@@ -60,199 +81,177 @@ def save_platform_gantt(traces: Trace | Sequence[Trace], path: str | os.PathLike
         there is more in them than can be read, the file cannot be written or matplotlib is missing.
     """
     kind = still_format(path, PICTURE)
-    picture = platform_picture([traces] if isinstance(traces, Trace) else traces)
-    try:
-        data = _picture(picture, kind)
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
+    chart = platform_chart([traces] if isinstance(traces, Trace) else traces)
+    with plotting_libraries():
+        data = draw(chart, kind)
     write_bytes(path, data)
 
 
-def _picture(picture: PlatformPicture, kind: str) -> bytes:
-    n_rows = sum(panel.machine_rows for panel in picture.panels)
-    row_in = min(_MACHINE_IN, _CLOUDS_IN / max(n_rows, 1))
-    edges = [_edges_in(panel.lanes, row_in) for panel in picture.panels]
-    heights = [panel_edges[-1] for panel_edges in edges]
-    looks = _Looks(picture)
-    figure = figure_of_height(sum(heights) + _PANEL_MARGIN_IN * len(heights) + _FIGURE_MARGIN_IN)
-    all_axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, panel, panel_edges in zip(all_axes, picture.panels, edges, strict=True):
-        places = [_Place(axes, lane, top, row_in) for lane, top in zip(panel.lanes, panel_edges, strict=False)]
-        for place in places:
-            _draw_lane(place, picture.end_s)
-        _draw_bars(axes, places, panel, looks)
-        _draw_moves(places, panel, looks)
-        _draw_arrivals(axes, picture, looks)
-        axes.set_ylim(panel_edges[-1], 0)
-        labels = ["arrivals", *(f"{cut_in_the_middle(lane.id, _LONGEST_LABEL)}\n{lane.what}" for lane in panel.lanes)]
-        centres = [_ARRIVALS_IN / 2, *(place.centre for place in places)]
-        axes.set_yticks(centres, labels, fontsize=8, parse_math=False)
-        axes.set_title(panel.title, fontsize=11, fontweight="bold", loc="left", parse_math=False)
-        axes.tick_params(labelbottom=True)
-    start_h, span_h = picture.start_s / _HOUR_S, (picture.end_s - picture.start_s) / _HOUR_S
-    all_axes[0].set_xlim(start_h - 0.003 * span_h, start_h + 1.01 * span_h)  # what arrives at once is to be seen
-    all_axes[0].ticklabel_format(axis="x", useOffset=False)
-    all_axes[-1].set_xlabel("time of the clock (h), from the first arrival on")
-    figure.suptitle(picture.title, fontsize=12, parse_math=False)
-    figure.legend(handles=_legend(picture), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    return figure_bytes(figure, kind)
+def platform_chart(traces: Sequence[Trace]) -> Chart:
+    """Lay out the Gantt charts of replays on a hybrid platform.
 
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Replays of the same jobs; a panel each.
 
-class _Looks:
-    """How jobs look: colours and labels, and how long a second is."""
-
-    def __init__(self, picture: PlatformPicture) -> None:
-        self._names = picture.jobs
-        self._short = short_labels(picture.jobs)
-        self._colours = [JOB_COLOURS[number] for number in job_colours(picture, len(JOB_COLOURS))]
-        self.second_in = _AXIS_IN / (picture.end_s - picture.start_s)
-
-    def colour(self, job: int) -> str:
-        """Of a job."""
-        return self._colours[job]
-
-    def label(self, job: int, length_in: float) -> str:
-        """Of a job, with room in a length; empty if there is too little."""
-        return label_with_room(self._names[job], self._short[job], int(length_in / _CHARACTER_IN))
-
-
-def _edges_in(lanes: Sequence[Lane], row_in: float) -> list[float]:
-    """Tops of the lanes, and the bottom of the last one."""
-    heights = [(max(lane.rows * row_in, _MACHINE_IN) if lane.cloud else _CLUSTER_IN) + _LANE_GAP_IN for lane in lanes]
-    return list(accumulate(heights, initial=_ARRIVALS_IN + _LANE_GAP_IN / 2))
-
-
-class _Place:
-    """Where a lane is drawn."""
-
-    def __init__(self, axes: Axes, lane: Lane, top_in: float, row_in: float) -> None:
-        self.axes = axes
-        self.lane = lane
-        self.top = top_in
-        self.height = row_in if lane.cloud else _CLUSTER_IN
-        self.bottom = top_in + (lane.rows * row_in if lane.cloud else _CLUSTER_IN)
-
-    @property
-    def centre(self) -> float:
-        """Middle of the lane."""
-        return (self.top + self.bottom) / 2
-
-    def corners(self, profile: Sequence[tuple[float, float]], row: int = 0) -> list[tuple[float, float]]:
-        """Outline of something that stands on the ground of a row, with a height that changes over time."""
-        gap = (0.5 - BAR_HALF) * self.height if self.lane.cloud else 0.0
-        ground = self.top + (row + 1) * self.height - gap
-        full = self.height - 2 * gap
-        top = [
-            (time_s / _HOUR_S, ground - height * full)
-            for (start_s, height), (end_s, _) in pairwise(profile)
-            for time_s in (start_s, end_s)
-        ]
-        return [(top[0][0], ground), *top, (top[-1][0], ground)]
-
-
-def _draw_lane(place: _Place, end_s: float) -> None:
-    """Draw what there is: processors of a cluster, machines of a cloud with the ends of their hours."""
-    from matplotlib.collections import LineCollection, PolyCollection
-
-    if not place.lane.cloud:
-        profile = [*(step for step in place.lane.profile if step[0] < end_s), (end_s, 0.0)]
-        place.axes.add_collection(PolyCollection([place.corners(profile)], facecolor=IDLE_COLOUR, zorder=0.5))
-        return
-    machines = place.lane.machines
-    spans = [place.corners([(vm.launched_s, 1.0), (vm.terminated_s, 0.0)], vm.row) for vm in machines]
-    style: dict[str, Any] = {"facecolor": "white", "edgecolor": "#A9B1BC", "hatch": "....", "linewidth": 0.5}
-    place.axes.add_collection(PolyCollection(spans, zorder=0.5, **style))
-    ticks = [
-        [
-            (time_s / _HOUR_S, place.top + (vm.row + 0.55) * place.height),
-            (time_s / _HOUR_S, place.top + (vm.row + 1) * place.height),
-        ]
-        for vm in machines
-        for time_s in vm.hour_ends_s
+    Raises
+    ------
+    SpotbagError
+        If there is no trace, one is not of a platform, they are of different platforms or jobs, one contradicts
+        itself, or there is more than can be told apart in a picture.
+    """
+    if not traces:
+        raise SpotbagError("no trace to draw: a picture shows at least one replay")
+    for trace in traces:
+        if not trace.of_platform:
+            name = shortened(str(trace.instance.get("name")), 60)
+            other = "a stream; spotbag.charts.streams.replay" if trace.of_stream else "a plan; write_replay_gantt"
+            raise SpotbagError(f"the trace of {name!r} is not one on a hybrid platform, but of {other} draws it")
+        if trace.instance != traces[0].instance:
+            raise SpotbagError("the traces are of different platforms or jobs; a picture shows replays of the same")
+    platform = Platform.from_document(traces[0].instance, "platform of the trace")
+    _refuse_what_is_too_much(len(platform.resources) * len(traces), MOST_LANES, "lanes of resources", "policies")
+    _refuse_what_is_too_much(len(platform.jobs) * len(traces), MOST_JOBS, "jobs", "jobs or policies")
+    histories = [read_platform_history(platform, trace) for trace in traces]
+    rows: Counter[str] = Counter()
+    for trace, history in zip(traces, histories, strict=True):
+        rows[trace.run["policy"]] += history.machine_rows
+    _refuse_too_many_rows(rows)
+    jobs = platform.jobs_by_arrival
+    looks = _JobLooks([job.id for job in jobs], [history.spans for history in histories])
+    arrivals = [Mark(0, job.arrival_s, 0, 1, replace(ARRIVAL, colour=looks.colours[n])) for n, job in enumerate(jobs)]
+    # What is shown begins with the minute of the first arrival, also if the clock began long before.
+    start_s, end_s = jobs[0].arrival_s // SLOT_S * SLOT_S, max(history.end_s for history in histories)
+    row_in = min(_MACHINE_IN, _CLOUDS_IN / max(rows.total(), 1))
+    seeds = ", ".join(dict.fromkeys(f"{trace.run['seed']}" for trace in traces))
+    panels = [
+        Panel(
+            _title(trace),
+            [Lane("arrivals", 1, _ARRIVALS_IN), *(_lane(entry, row_in) for entry in history.resources)],
+            [*_grounds(history, end_s), *looks.bars(history.spans)],
+            [*arrivals, *_hour_ends(history), *_origins(history, looks)],
+            list(_links(history, looks)),
+            gap_in=_LANE_GAP_IN,
+        )
+        for trace, history in zip(traces, histories, strict=True)
     ]
-    place.axes.add_collection(LineCollection(ticks, colors=_END_COLOUR, linewidth=2.2, zorder=3))
-
-
-def _draw_bars(axes: Axes, places: Sequence[_Place], panel: PlatformPanel, looks: _Looks) -> None:
-    from matplotlib.collections import PolyCollection
-
-    in_time: dict[str, Any] = {"linewidth": 0.5, "edgecolor": "white", "zorder": 1}
-    too_late: dict[str, Any] = {"linewidth": 1.1, "edgecolor": _LATE_COLOUR, "hatch": "////", "zorder": 2}
-    for late, style in ((False, in_time), (True, too_late)):
-        for colour in JOB_COLOURS:
-            bars = [bar for bar in panel.bars if bar.late is late and looks.colour(bar.job) == colour]
-            outlines = [places[bar.lane].corners(bar.profile, bar.row) for bar in bars]
-            axes.add_collection(PolyCollection(outlines, facecolor=colour, **style))
-    for bar in panel.bars:
-        _name_bar(places[bar.lane], bar, looks)
-
-
-def _name_bar(place: _Place, bar: PlatformBar, looks: _Looks) -> None:
-    """Write the id of a job into its bar, along or across, whichever tells more of it."""
-    width_in = (bar.end_s - bar.start_s) * looks.second_in
-    height_in = place.height * min(height for _, height in bar.profile[:-1])
-    along = looks.label(bar.job, width_in) if height_in > _LINE_IN else ""
-    across = looks.label(bar.job, height_in) if width_in > _LINE_IN else ""
-    if not along and not across:
-        return
-    rotation, name = (0, along) if len(along) >= len(across) else (90, across)
-    ground = place.top + (bar.row + 1) * place.height
-    words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "rotation": rotation, "parse_math": False}
-    colour = looks.colour(bar.job)
-    place.axes.text(
-        (bar.start_s + bar.end_s) / 2 / _HOUR_S,
-        ground - height_in / 2,
-        name,
-        color=_END_COLOUR if colour in _DARK_WORDS_ON else "white",
-        bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.5} if bar.late else None,
-        zorder=4,
-        **words,
+    return Chart(
+        f"{shortened(platform.name, 80)} seed {seeds}: {counted(len(jobs), 'job')}",
+        panels,
+        _legend(panels),
+        start_s - 0.003 * (end_s - start_s),  # what arrives at once is to be seen
+        start_s + 1.01 * (end_s - start_s),
+        "time of the clock (h), from the first arrival on",
+        unit_s=_HOUR_S,
     )
 
 
-def _draw_moves(places: Sequence[_Place], panel: PlatformPanel, looks: _Looks) -> None:
-    """Draw where jobs that were pushed out of a queue went, from lane to lane."""
-    for move in panel.moves:
-        origin, goal = places[move.origin], places[move.goal]
-        down = origin.top < goal.top
-        begin, end = (origin.bottom, goal.top) if down else (origin.top, goal.bottom)
-        at_h = move.time_s / _HOUR_S
-        arrow: dict[str, Any] = {
-            "arrowstyle": "-|>",
-            "color": looks.colour(move.job),
-            "linewidth": 1.3,
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 8,
-        }
-        origin.axes.annotate("", xy=(at_h, end), xytext=(at_h, begin), arrowprops=arrow, zorder=5)
-        origin.axes.plot([at_h], [begin], marker="D", markersize=3.5, color=looks.colour(move.job), zorder=5)
+def _refuse_what_is_too_much(number: int, most: int, what: str, fewer: str) -> None:
+    if number > most:
+        raise SpotbagError(f"a picture of {number:,} {what} cannot be read: {most} at most; draw one of fewer {fewer}")
 
 
-def _draw_arrivals(axes: Axes, picture: PlatformPicture, looks: _Looks) -> None:
-    from matplotlib.collections import LineCollection
+def _refuse_too_many_rows(rows: Mapping[str, int]) -> None:
+    """Refuse more rows of machines than can be read, and name the policies without which there are few enough."""
+    number = sum(rows.values())
+    if number <= MOST_MACHINES:
+        return
+    left_out: list[str] = []
+    for policy in sorted(rows, key=lambda policy: -rows[policy]):
+        left_out.append(policy)
+        if sum(rows[other] for other in rows if other not in left_out) <= MOST_MACHINES:
+            break
+    if len(left_out) == len(rows):
+        way_out = "draw one of fewer jobs"
+    else:
+        named = ", ".join(f"{policy} (which has {rows[policy]:,})" for policy in left_out)
+        way_out = f"leave out {named}, or draw one of fewer jobs"
+    raise SpotbagError(
+        f"a picture of {number:,} rows of cloud machines cannot be read: {MOST_MACHINES} at most; {way_out}"
+    )
 
-    ticks = [[(time_s / _HOUR_S, 0), (time_s / _HOUR_S, _ARRIVALS_IN)] for time_s in picture.arrivals_s]
-    colours = [looks.colour(job) for job in range(len(picture.jobs))]
-    axes.add_collection(LineCollection(ticks, colors=colours, linewidth=1.3))
+
+def _title(trace: Trace) -> str:
+    end, n_jobs = trace.end, len(trace.instance["jobs"])
+    late = f"{end['late_jobs']:,} of {counted(n_jobs, 'job')} late"
+    if end["late_jobs"]:
+        late += f" ({end['delay_s'] / _HOUR_S:,.2f} h in all)"
+    last_s = max((event["t"] for event in trace.events if event["event"] == "finish"), default=0)
+    policy = shortened(trace.run["policy"], 60)
+    return f"policy {policy}: cost {end['cost']:,.0f}, {late}, all done by {last_s / _HOUR_S:,.2f} h"
 
 
-def _legend(picture: PlatformPicture) -> list[Any]:
+# ------------------------------------------------------------------ resources
+
+
+def _lane(entry: ResourceHistory, row_in: float) -> Lane:
+    """Lane of a resource, named by what it is."""
+    most = entry.most_processors
+    if entry.cloud:
+        machines = counted(len(entry.machines), "machine")
+        what = f"{machines} of {most:,}" if entry.machines else "no machines"
+    else:
+        varies = isinstance(entry.resource, AllocatedCluster) and len(entry.resource.availability) > 1
+        what = f"{'up to ' * varies}{counted(most, 'processor')}"
+    label = f"{cut_in_the_middle(entry.resource.id, _LONGEST_LABEL)}\n{what}"
+    return Lane(label, entry.rows, row_in if entry.cloud else _CLUSTER_IN)
+
+
+def _grounds(history: PlatformHistory, end_s: float) -> Iterator[Bar]:
+    """What there is: processors of clusters, machines of clouds."""
+    for lane, entry in enumerate(history.resources, 1):
+        for vm in entry.machines:
+            yield Bar(lane, vm.row, stretch(vm.launched_s, vm.terminated_s), IDLE_MACHINE)
+        if not entry.cloud:
+            yield Bar(lane, 0, (*(step for step in entry.profile if step[0] < end_s), (end_s, 0.0)), IDLE_CLUSTER)
+
+
+def _hour_ends(history: PlatformHistory) -> Iterator[Mark]:
+    for lane, entry in enumerate(history.resources, 1):
+        for vm in entry.machines:
+            yield from (Mark(lane, time_s, vm.row + 0.55, vm.row + 1, HOUR_END) for time_s in vm.hour_ends_s)
+
+
+# ----------------------------------------------------------------------- jobs
+
+
+class _JobLooks:
+    """How jobs look, the same in all panels."""
+
+    def __init__(self, names: Sequence[str], panels: Sequence[Sequence[JobSpan]]) -> None:
+        self.names = names
+        self.shorts = short_labels(names)
+        self.colours = [JOB_COLOURS[number] for number in job_colours(panels, len(names), len(JOB_COLOURS))]
+
+    def bars(self, spans: Sequence[JobSpan]) -> Iterator[Bar]:
+        """Bars of jobs."""
+        for span in spans:
+            colour = self.colours[span.job]
+            text = DARK_COLOUR if colour in _DARK_WORDS_ON else "white"
+            look = job_look(colour, late=span.late, text=text)
+            name, short = self.names[span.job], self.shorts[span.job]
+            yield Bar(span.resource + 1, span.row, tuple(span.profile), look, name, short)
+
+
+def _links(history: PlatformHistory, looks: _JobLooks) -> Iterator[Link]:
+    """Where jobs that were pushed out of a queue went, from the edge of a lane to that of another."""
+    for move in history.moves:
+        ends = ((move.origin, move.origin < move.goal), (move.goal, move.origin > move.goal))
+        origin, goal = ((place + 1, history.resources[place].rows - _EDGE if below else _EDGE) for place, below in ends)
+        yield Link(move.time_s, origin, goal, replace(PUSHED_OUT, colour=looks.colours[move.job]))
+
+
+def _origins(history: PlatformHistory, looks: _JobLooks) -> Iterator[Mark]:
+    for link in _links(history, looks):
+        yield Mark(link.origin[0], link.time_s, link.origin[1], link.origin[1], link.look)
+
+
+def _legend(panels: Sequence[Panel]) -> list[Look]:
     """Entries of the legend: what there is to see."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    lanes = [lane for panel in picture.panels for lane in panel.lanes]
-    entries: list[Any] = [Patch(facecolor=JOB_COLOURS[0], label="job (nine colours, in the order of arrival)")]
-    if any(bar.late for panel in picture.panels for bar in panel.bars):
-        entries.append(Patch(facecolor="#DDDDDD", edgecolor=_LATE_COLOUR, hatch="////", label="job that ends late"))
-    if any(panel.moves for panel in picture.panels):
-        diamond: dict[str, Any] = {"marker": "D", "markersize": 3.5, "color": _END_COLOUR, "linewidth": 1.3}
-        entries.append(Line2D([], [], label="job pushed out of a queue, and where it goes", **diamond))
-    if any(not lane.cloud for lane in lanes):
-        entries.append(Patch(facecolor=IDLE_COLOUR, label="idle processors of a cluster"))
-    if any(lane.machines for lane in lanes):
-        tick: dict[str, Any] = {"linestyle": "", "marker": "|", "color": _END_COLOUR, "markersize": 9}
-        entries.append(Patch(facecolor="white", edgecolor="#A9B1BC", hatch="....", label="idle machine, paid for"))
-        entries.append(Line2D([], [], label="end of a paid hour", markeredgewidth=2.2, **tick))
-    return entries
+    found = {bar.look for panel in panels for bar in panel.bars}
+    entries = [job_look(JOB_COLOURS[0], late=False, label="job (nine colours, in the order of arrival)")]
+    entries += [LATE] * any(look.hatch == LATE.hatch for look in found)
+    entries += [PUSHED_OUT] * any(panel.links for panel in panels)
+    entries += [IDLE_CLUSTER] * (IDLE_CLUSTER in found)
+    return entries + [IDLE_MACHINE, HOUR_END] * (IDLE_MACHINE in found)

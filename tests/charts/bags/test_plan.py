@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.charts.bags.plan import write_gantt
-from spotbag.charts.bags.plan_layout import gantt_layout
+from spotbag.charts.bags.bag_chart import RENTED, TASKS
+from spotbag.charts.bags.plan import plan_chart, write_gantt
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
@@ -24,16 +24,39 @@ def plan() -> Schedule:
     return schedule
 
 
-def test_the_layout_has_a_row_for_each_core_and_spot_vms_first(plan: Schedule) -> None:
-    layout = gantt_layout(plan, "greedy")
-    assert layout.n_rows == plan.vm_vcpus.sum()
-    markets = ["on-demand" in label for label in layout.vm_labels]
+def test_the_chart_has_a_row_for_each_core_and_spot_vms_first(plan: Schedule) -> None:
+    chart = plan_chart(plan, "greedy")
+    [panel] = chart.panels
+    assert sum(lane.rows for lane in panel.lanes) == plan.vm_vcpus.sum()
+    markets = ["on-demand" in lane.label for lane in panel.lanes]
     assert markets == sorted(markets)
-    for task in range(200):
-        vm = layout.vm_labels.index(plan.vm_ids[plan.task_vm[task]])
-        assert layout.row[task] == layout.vm_first_row[vm] + plan.task_core[task]
-    assert f"${plan.cost_usd:.4f}" in layout.title
-    assert f"{plan.makespan_s:,} s" in layout.title
+    bars = {bar.name: bar for bar in panel.bars if bar.look in TASKS}
+    assert len(bars) == 200
+    for task, name in enumerate(plan.instance.task_ids):
+        bar = bars[name]
+        assert panel.lanes[bar.lane].label == plan.vm_ids[plan.task_vm[task]]
+        assert bar.row == plan.task_core[task]
+        assert (bar.start_s, bar.end_s) == (plan.task_start_s[task], plan.task_end_s[task])
+    assert f"${plan.cost_usd:.4f}" in chart.title
+    assert f"{plan.makespan_s:,} s" in chart.title
+
+
+def test_vms_boot_and_are_rented_until_their_ends(plan: Schedule) -> None:
+    [panel] = plan_chart(plan).panels
+    spans = [bar for bar in panel.bars if bar.row is None]
+    assert {(bar.start_s, bar.end_s) for bar in spans if bar.look.label == "booting (60 s)"} == {(0, 60)}
+    ends = {panel.lanes[bar.lane].label: bar.end_s for bar in spans if bar.look == RENTED}
+    assert ends == {plan.vm_ids[vm]: plan.vm_end_s[vm] for vm in set(plan.task_vm.tolist())}
+
+
+def test_a_limit_far_behind_the_plan_is_only_named(plan: Schedule) -> None:
+    late = plan.instance.replace(deadline_s=20 * plan.makespan_s)
+    chart = plan_chart(
+        Schedule(late, plan.vm_offer, plan.task_vm, plan.task_core, plan.task_start_s, plan.task_baseline)
+    )
+    assert chart.end_s < 1.1 * plan.makespan_s
+    assert chart.legend[-1].label == f"deadline ({20 * plan.makespan_s:,} s, not shown)"
+    assert chart.legend[-2].label == f"D_spot ({late.d_spot_s:,} s)"
 
 
 def test_svg_has_title_axes_legend_tasks_and_limits(plan: Schedule, tmp_path: Path) -> None:

@@ -10,34 +10,48 @@ import pytest
 from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
 
 from spotbag.audits.auditor import audit
-from spotbag.charts.bags.replay import MAX_ARROWS, write_replay_gantt
-from spotbag.charts.bags.replay_layout import KEPT, LOST, UNFINISHED, ReplayLayout, Stretch, replay_layout
-from spotbag.charts.chart import CATEGORIES
+from spotbag.charts.bags.bag_chart import BOOTING, RENTED, TASKS
+from spotbag.charts.bags.replay import (
+    HIBERNATED,
+    LOST,
+    MAX_ARROWS,
+    STOLEN,
+    TERMINATED,
+    UNFINISHED,
+    day_chart,
+    write_replay_gantt,
+)
+from spotbag.charts.chart import Look, Panel
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.trace import Trace
 from spotbag.traces.vm_history import read_history
 
+COUNTS = ""
+"""Hatching of work that counts."""
+
+
+def panel_of(trace: Trace) -> Panel:
+    """Panel of a day."""
+    [panel] = day_chart(trace).panels
+    return panel
+
 
 @pytest.fixture(scope="module")
-def layout() -> ReplayLayout:
-    return replay_layout(bad_day())
+def panel() -> Panel:
+    return panel_of(bad_day())
 
 
-def _pieces(layout: ReplayLayout, task: str) -> list[tuple[str, int, int, int, int]]:
-    """VM, core, start, end and outcome of each piece of a task."""
-    found = []
-    for piece, name in enumerate(layout.names):
-        if name == task:
-            row = int(layout.row[piece])
-            vm = max(vm for vm, first in enumerate(layout.vm_first_row) if first <= row)
-            start, end = int(layout.start_s[piece]), int(layout.start_s[piece] + layout.duration_s[piece])
-            core = row - int(layout.vm_first_row[vm])
-            found.append((layout.vm_labels[vm], core, start, end, int(layout.outcome[piece])))
-    return found
+def _pieces(panel: Panel, task: str) -> list[tuple[str, int | None, float, float, str]]:
+    """VM, core, start, end and hatching of each piece of a task."""
+    return [
+        (panel.lanes[bar.lane].label, bar.row, bar.start_s, bar.end_s, bar.look.hatch)
+        for bar in panel.bars
+        if bar.name == task
+    ]
 
 
-def _stretches(layout: ReplayLayout, stretches: list[Stretch], vm: str) -> list[tuple[int, int]]:
-    return [(part.start_s, part.end_s) for part in stretches if layout.vm_labels[part.vm] == vm]
+def _spans(panel: Panel, look: Look, vm: str) -> list[tuple[float, float]]:
+    return [(bar.start_s, bar.end_s) for bar in panel.bars if bar.look == look and panel.lanes[bar.lane].label == vm]
 
 
 @pytest.mark.parametrize("trace", [bad_day(), quiet_day()], ids=["bad", "quiet"])
@@ -45,26 +59,27 @@ def test_the_hand_made_days_are_possible(trace: Trace) -> None:
     assert audit(trace).findings == ()
 
 
-def test_vms_stand_in_order_the_plan_first(layout: ReplayLayout) -> None:
-    assert layout.vm_labels == ["a-1", "a-2", "b-1", "b-2", "c-1", "o-1", "p-1"]
-    assert layout.n_rows == 14
-    assert (layout.deadline_s, layout.d_spot_s, layout.makespan_s) == (DEADLINE_S, D_SPOT_S, 2530)
+def test_vms_stand_in_order_the_plan_first(panel: Panel) -> None:
+    assert [lane.label for lane in panel.lanes] == ["a-1", "a-2", "b-1", "b-2", "c-1", "o-1", "p-1"]
+    assert [lane.rows for lane in panel.lanes] == [2] * 7
+    assert [limit.time_s for limit in panel.limits] == [D_SPOT_S, DEADLINE_S]
+    assert day_chart(bad_day()).end_s == pytest.approx(1.03 * 2530)
 
 
-def test_a_run_that_goes_on_after_a_resume_is_in_two_pieces_both_kept(layout: ReplayLayout) -> None:
+def test_a_run_that_goes_on_after_a_resume_is_in_two_pieces_that_both_count(panel: Panel) -> None:
     # 220 s until the hibernation at 250 s, 210 s from the resume at 350 s: 430 s with checkpoints
-    assert _pieces(layout, "t#1") == [("a-1", 0, 30, 250, KEPT), ("a-1", 0, 350, 560, KEPT)]
+    assert _pieces(panel, "t#1") == [("a-1", 0, 30, 250, COUNTS), ("a-1", 0, 350, 560, COUNTS)]
 
 
-def test_work_after_the_last_checkpoint_is_lost(layout: ReplayLayout) -> None:
+def test_work_after_the_last_checkpoint_is_lost(panel: Panel) -> None:
     # 140 s of the run: one checkpoint after 100 s of work and 10 s of dump, 30 s are lost; goes on with 300 s of work
-    lost = [("a-1", 0, 560, 670, KEPT), ("a-1", 0, 670, 700, LOST)]
-    assert _pieces(layout, "t#3") == [*lost, ("b-2", 1, 1000, 1320, KEPT)]
-    assert _pieces(layout, "t#6")[-1] == ("p-1", 0, 1030, 2530, KEPT)
+    lost = [("a-1", 0, 560, 670, COUNTS), ("a-1", 0, 670, 700, LOST.hatch)]
+    assert _pieces(panel, "t#3") == [*lost, ("b-2", 1, 1000, 1320, COUNTS)]
+    assert _pieces(panel, "t#6")[-1] == ("p-1", 0, 1030, 2530, COUNTS)
 
 
-def test_a_task_that_never_finishes_shows_what_it_did(layout: ReplayLayout) -> None:
-    assert _pieces(layout, "t#16") == [("c-1", 0, 30, 100, UNFINISHED)]
+def test_a_task_that_never_finishes_shows_what_it_did(panel: Panel) -> None:
+    assert _pieces(panel, "t#16") == [("c-1", 0, 30, 100, UNFINISHED.hatch)]
 
 
 def test_a_task_of_two_hibernations_loses_only_what_no_checkpoint_holds() -> None:
@@ -80,33 +95,35 @@ def test_a_task_of_two_hibernations_loses_only_what_no_checkpoint_holds() -> Non
         | {"saved": 0.5, "recovered": True},
     ]
     launches = [event for event in trace.events if event["event"] in ("launch", "ready") and event["t"] <= 30]
-    layout = replay_layout(Trace(trace.instance, trace.run, launches + own + more, trace.end))
-    b_1 = [("b-1", 0, 30, 160, KEPT), ("b-1", 0, 200, 290, KEPT), ("b-1", 0, 290, 300, LOST)]
-    assert _pieces(layout, "t#9") == b_1
+    panel = panel_of(Trace(trace.instance, trace.run, launches + own + more, trace.end))
+    b_1 = [("b-1", 0, 30, 160, COUNTS), ("b-1", 0, 200, 290, COUNTS), ("b-1", 0, 290, 300, LOST.hatch)]
+    assert _pieces(panel, "t#9") == b_1
 
 
-def test_what_vms_do(layout: ReplayLayout) -> None:
-    assert _stretches(layout, layout.booting, "a-1") == [(0, 30)]
-    assert _stretches(layout, layout.booting, "o-1") == [(1000, 1030)]
-    assert _stretches(layout, layout.hibernated, "a-1") == [(250, 350), (700, 1100)]
-    assert _stretches(layout, layout.hibernated, "c-1") == [(100, 2530)]
-    assert _stretches(layout, layout.rented, "a-1") == [(30, 250), (350, 700), (1100, 1430)]
-    assert _stretches(layout, layout.terminated, "b-1") == [(930, 930)]
+def test_what_vms_do(panel: Panel) -> None:
+    assert _spans(panel, BOOTING, "a-1") == [(0, 30)]
+    assert _spans(panel, BOOTING, "o-1") == [(1000, 1030)]
+    assert _spans(panel, HIBERNATED, "a-1") == [(250, 350), (700, 1100)]
+    assert _spans(panel, HIBERNATED, "c-1") == [(100, 2530)]
+    assert _spans(panel, RENTED, "a-1") == [(30, 250), (350, 700), (1100, 1430)]
+    ends = {panel.lanes[mark.lane].label: mark.time_s for mark in panel.marks if mark.look == TERMINATED}
+    assert (ends["b-1"], ends["p-1"]) == (930, 2530)
 
 
-def test_the_rented_stretches_come_to_the_bill(layout: ReplayLayout) -> None:
+def test_the_rented_stretches_come_to_the_bill(panel: Panel) -> None:
     trace = bad_day()
     history = read_history(trace)
     cost = sum(
-        (part.end_s - part.start_s) * history.offer_of(layout.vm_labels[part.vm]).price_usd_per_s
-        for part in layout.rented
+        (bar.end_s - bar.start_s) * history.offer_of(panel.lanes[bar.lane].label).price_usd_per_s
+        for bar in panel.bars
+        if bar.look == RENTED
     )
     assert cost == pytest.approx(trace.end["cost_usd"])
 
 
-def test_signs(layout: ReplayLayout) -> None:
+def test_signs(panel: Panel) -> None:
     def moments(kind: str) -> list[float]:
-        return sorted(marker.time_s for marker in layout.markers if marker.kind == kind)
+        return sorted(mark.time_s for mark in panel.marks if mark.look.label == kind)
 
     assert moments("hibernation") == [100, 250, 250, 700, 700]
     assert moments("resume") == [350, 350, 1100, 1100]
@@ -114,23 +131,30 @@ def test_signs(layout: ReplayLayout) -> None:
     assert moments("migration") == [1000] * 4
     assert moments("steal") == [560]
     assert [int(time) // 10 for time in moments("start from a checkpoint")] == [102, 105, 105]
-    texts = [text for marker in layout.markers for text in marker.texts]
+    texts = [text for mark in panel.marks for text in mark.hover]
     assert "t#6 migrated to new VM: a-2 to p-1 at 1,000 s, saved 25 %, can no longer meet the deadline" in texts
 
 
-def test_moves_have_an_arrow_for_each_pair_of_vms(layout: ReplayLayout) -> None:
-    arrows = sorted((arrow.time_s, arrow.from_row, arrow.to_row, arrow.steal) for arrow in layout.arrows)
+def test_moves_have_an_arrow_for_each_pair_of_vms(panel: Panel) -> None:
+    names = [lane.label for lane in panel.lanes]
+    arrows = sorted(
+        (link.time_s, names[link.origin[0]], names[link.goal[0]], link.goal[1], link.look == STOLEN)
+        for link in panel.links
+    )
     assert arrows == [
-        (560, 0.5, 2.3, True),  # t#6 from a-1 to a-2
-        (1000, 0.5, 7.3, False),  # t#3 to the second core of b-2
-        (1000, 0.5, 10.3, False),  # t#4 and t#5 to o-1
-        (1000, 2.5, 12.3, False),  # t#6 from a-2 to p-1
+        (560, "a-1", "a-2", 0.8, True),  # t#6
+        (1000, "a-1", "b-2", 1.8, False),  # t#3 to the second core
+        (1000, "a-1", "o-1", 0.8, False),  # t#4 and t#5
+        (1000, "a-2", "p-1", 0.8, False),  # t#6
     ]
-    assert len({arrow.bend_s for arrow in layout.arrows if arrow.time_s == 1000}) == 3
+    assert all(link.origin[1] == 1 for link in panel.links)  # the middle of two cores
+    bends = sorted((link.bend_s, abs(link.goal[0] - link.origin[0])) for link in panel.links if link.time_s == 1000)
+    assert [lanes for _, lanes in bends] == [3, 5, 5]  # the longer ones bend more
+    assert len(dict(bends)) == 3
 
 
-def test_categories(layout: ReplayLayout) -> None:
-    kinds = {name: list(CATEGORIES)[layout.category[piece]] for piece, name in enumerate(layout.names)}
+def test_categories(panel: Panel) -> None:
+    kinds = {bar.name: bar.look.label for bar in panel.bars if bar.look in TASKS}
     assert (kinds["t#1"], kinds["t#5"], kinds["t#6"]) == ("spot", "on-demand", "burstable, baseline")
 
 

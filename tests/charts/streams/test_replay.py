@@ -11,56 +11,95 @@ import pytest
 from bad_day import bad_day
 from hand_made_stream_traces import fixed_fleet, given_up, job, sampled
 
-from spotbag.charts.streams.layout import StreamBar, StreamPanel, stream_picture
-from spotbag.charts.streams.replay import save_stream_gantt
+from spotbag.charts.chart import JOB_COLOURS, Bar, Panel
+from spotbag.charts.streams.replay import (
+    BLOCK_END,
+    IDLE,
+    LATE,
+    LAUNCHING,
+    SUSPENDED,
+    UNUSED,
+    save_stream_gantt,
+    stream_chart,
+)
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.traces.trace import Trace
 
 
-def panel_of(trace: Trace) -> StreamPanel:
+def panel_of(trace: Trace) -> Panel:
     """Panel of a single trace."""
-    [panel] = stream_picture([trace]).panels
+    [panel] = stream_chart([trace]).panels
     return panel
 
 
+def tasks_of(panel: Panel) -> list[Bar]:
+    """Bars of tasks, in the order of their starts."""
+    return [bar for bar in panel.bars if bar.name]
+
+
+def late(bar: Bar) -> bool:
+    """Whether a bar is hatched as one that ends late."""
+    return bar.look.hatch == LATE.hatch
+
+
+def spans_of(panel: Panel, vm: str) -> list[tuple[str, float, float]]:
+    """What a VM does, and when."""
+    lane = [lane.label for lane in panel.lanes].index(vm)
+    return [(bar.look.label, bar.start_s, bar.end_s) for bar in panel.bars if bar.lane == lane and not bar.name]
+
+
+def block_ends_of(panel: Panel, vm: str) -> list[float]:
+    """Ends of the blocks of a VM that are paid."""
+    lane = [lane.label for lane in panel.lanes].index(vm)
+    return [mark.time_s for mark in panel.marks if mark.lane == lane and mark.look == BLOCK_END]
+
+
 def test_bars_lie_on_their_vms_and_belong_to_their_jobs() -> None:
-    bars = panel_of(sampled()).bars
-    assert bars == [
-        StreamBar("a#1", 0, 0, 15, 135),
-        StreamBar("a#2", 0, 0, 135, 150, suspended=True),
-        StreamBar("b#1", 1, 0, 150, 200),
-        StreamBar("b#2", 1, 1, 165, 195),
-        StreamBar("a#3", 0, 1, 195, 260),
-        StreamBar("a#2", 0, 0, 200, 305),
-        StreamBar("c", 2, 0, 400, 520, late=True),
+    panel = panel_of(sampled())
+    bars = [
+        (bar.name, JOB_COLOURS.index(bar.look.colour), panel.lanes[bar.lane].label, bar.start_s, bar.end_s, late(bar))
+        for bar in tasks_of(panel)
     ]
+    assert bars == [
+        ("a#1", 0, "v1", 15, 135, False),
+        ("a#2", 0, "v1", 135, 150, False),
+        ("b#1", 1, "v1", 150, 200, False),
+        ("b#2", 1, "v2", 165, 195, False),
+        ("a#3", 0, "v2", 195, 260, False),
+        ("a#2", 0, "v1", 200, 305, False),
+        ("c", 2, "v1", 400, 520, True),
+    ]
+    assert [(mark.lane, mark.time_s) for mark in panel.marks if mark.look == SUSPENDED] == [(0, 150)]
 
 
 def test_a_task_is_late_only_after_the_deadline_of_its_own_job() -> None:
     trace = sampled()
-    for deadline_s, late in ((520, False), (519, True)):
+    for deadline_s, is_late in ((520, False), (519, True)):
         trace.run["jobs"][2]["deadline_s"] = deadline_s
-        assert panel_of(trace).bars[-1].late is late
+        assert late(tasks_of(panel_of(trace))[-1]) is is_late
     trace.run["jobs"][0]["deadline_s"] = 150  # a#2 is suspended then, and ends later; a#1 is in time
-    assert [bar.start_s for bar in panel_of(trace).bars if bar.late and bar.job == 0] == [195, 200]
+    colour = JOB_COLOURS[0]
+    assert [bar.start_s for bar in tasks_of(panel_of(trace)) if late(bar) and bar.look.colour == colour] == [195, 200]
 
 
 def test_vms_from_request_to_end_with_the_blocks_that_are_paid() -> None:
-    small, large = panel_of(sampled()).rows
-    assert (small.name, small.requested_s, small.ready_s, small.end_s) == ("v1", 0, 15, 520)
-    assert small.block_ends_s == (100, 200, 300, 400, 500, 600)
-    assert (large.name, large.requested_s, large.ready_s, large.end_s) == ("v2", 150, 165, 350)
-    assert large.block_ends_s == (250, 350)
-    assert panel_of(sampled()).end_s == 600  # what is paid for is longer than what is used
+    panel = panel_of(sampled())
+    assert [lane.label for lane in panel.lanes] == ["v1", "v2"]
+    assert spans_of(panel, "v1") == [(LAUNCHING.label, 0, 15), (IDLE.label, 15, 520), (UNUSED.label, 520, 600)]
+    assert block_ends_of(panel, "v1") == [100, 200, 300, 400, 500, 600]
+    assert spans_of(panel, "v2") == [(LAUNCHING.label, 150, 165), (IDLE.label, 165, 350)]
+    assert block_ends_of(panel, "v2") == [250, 350]
+    assert stream_chart([sampled()]).end_s == 1.01 * 600  # what is paid for is longer than what is used
 
 
 def test_billing_by_the_second_or_from_ready_on() -> None:
-    assert [row.block_ends_s for row in panel_of(fixed_fleet()).rows] == [(), ()]
+    panel = panel_of(fixed_fleet())
+    assert [block_ends_of(panel, vm) for vm in ("v1", "v2")] == [[], []]
     trace = fixed_fleet()
     trace.run["billing"]["block_s"] = 100
-    assert panel_of(trace).rows[0].block_ends_s == (115, 215, 315)
+    assert block_ends_of(panel_of(trace), "v1") == [115, 215, 315]
 
 
 def test_as_many_ticks_as_blocks_are_billed() -> None:
@@ -68,32 +107,45 @@ def test_as_many_ticks_as_blocks_are_billed() -> None:
     for policy in ("known", "unknown", "xlarge.2"):
         outcome, trace = replay_stream_once(stream, policy, seed=3)
         panel = panel_of(trace)
+        types = {event["vm"]: event["type"] for event in trace.events if event["event"] == "launch"}
         for vm_type, blocks in outcome.blocks.items():
-            assert sum(len(row.block_ends_s) for row in panel.rows if row.vm_type == vm_type) == blocks
-        assert sum(bar.late for bar in panel.bars) == outcome.late_tasks
-        assert sum(bar.suspended for bar in panel.bars) == outcome.suspensions
-        assert sum(bar.end_s - bar.start_s for bar in panel.bars) == outcome.busy_s
+            of_type = [vm for vm, its_type in types.items() if its_type == vm_type]
+            assert sum(len(block_ends_of(panel, vm)) for vm in of_type) == blocks
+        bars = tasks_of(panel)
+        assert sum(late(bar) for bar in bars) == outcome.late_tasks
+        assert sum(mark.look == SUSPENDED for mark in panel.marks) == outcome.suspensions
+        assert sum(bar.end_s - bar.start_s for bar in bars) == outcome.busy_s
 
 
 def test_vms_are_grouped_by_type_in_the_order_of_their_requests() -> None:
     _, trace = replay_stream_once(library_stream("thai/table2"), "known")
-    rows = panel_of(trace).rows
+    requests = {event["vm"]: (event["type"], event["t"]) for event in trace.events if event["event"] == "launch"}
+    panel = panel_of(trace)
+    shown = [requests[lane.label] for lane in panel.lanes]
     types = ["m3.medium", "m3.large", "m3.xlarge"]
-    assert [row.vm_type for row in rows] == sorted((row.vm_type for row in rows), key=types.index)
-    for vm_type in types:
-        requests = [row.requested_s for row in rows if row.vm_type == vm_type]
-        assert requests == sorted(requests)
+    assert shown == sorted(shown, key=lambda request: (types.index(request[0]), request[1]))
+    found = list(dict.fromkeys(vm_type for vm_type, _ in shown))
+    assert len(found) > 1
+    assert [lane.shaded for lane in panel.lanes] == [found.index(vm_type) % 2 == 1 for vm_type, _ in shown]
 
 
 def test_what_never_ends_and_who_was_never_ready() -> None:
     trace = given_up()
     assert "1 unfinished" in panel_of(trace).title
-    cut = Trace(trace.instance, trace.run, trace.events[:5], trace.end | {"t": 60})
-    [bar] = panel_of(cut).bars
-    assert (bar.end_s, bar.late, bar.suspended) == (60, False, False)
-    asked = Trace(trace.instance, trace.run, trace.events[:3], trace.end | {"t": 7})
-    [row] = panel_of(asked).rows
-    assert (row.ready_s, row.end_s, row.block_ends_s) == (7, 7, (100,))
+    cut = panel_of(Trace(trace.instance, trace.run, trace.events[:5], trace.end | {"t": 60}))
+    [bar] = tasks_of(cut)
+    assert (bar.end_s, late(bar)) == (60, False)
+    assert not any(mark.look == SUSPENDED for mark in cut.marks)
+    asked = panel_of(Trace(trace.instance, trace.run, trace.events[:3], trace.end | {"t": 7}))
+    assert spans_of(asked, "v1") == [(LAUNCHING.label, 0, 7), (UNUSED.label, 7, 100)]
+    assert block_ends_of(asked, "v1") == [100]
+
+
+def test_a_task_of_no_job_is_refused() -> None:
+    trace = sampled()
+    trace.run["jobs"].pop()
+    with pytest.raises(SpotbagError, match="'c' of the trace is a task of no job"):
+        stream_chart([trace])
 
 
 def test_svg_says_what_is_seen(tmp_path: Path) -> None:
@@ -179,12 +231,12 @@ def _changed(event: dict[str, Any]) -> Trace:
         ({"event": "start", "vm": "v1", "core": 0, "task": "t", "duration_s": 9}, "'t'"),
         ({"event": "finish", "vm": "v1", "core": 0, "task": "a#1"}, "'a#1'"),
         ({"event": "suspend", "vm": "v1", "core": 0, "task": "a#1"}, "'a#1'"),
-        ({"event": "launch", "vm": "z", "type": "huge", "market": "on-demand"}, "'huge'"),
+        ({"event": "launch", "vm": "z", "type": "huge", "market": "on-demand"}, "'huge on-demand'"),
     ],
 )
 def test_a_trace_that_contradicts_itself_is_refused(event: dict[str, Any], says: str) -> None:
     with pytest.raises(SpotbagError, match=f"event 7 of the trace .* at 15 s.*{says}.*audit"):
-        stream_picture([_changed(event)])
+        stream_chart([_changed(event)])
 
 
 def test_what_is_no_picture_of_a_stream_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hand_made_platform_traces import moved, rented, stuck
 
 from spotbag.charts.bags.replay import write_replay_gantt
-from spotbag.charts.streams.layout import stream_picture
+from spotbag.charts.streams.replay import stream_chart
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
 
@@ -102,5 +102,5 @@ def test_pictures_of_plans_and_streams_do_not_show_platforms(make: object, tmp_p
     with pytest.raises(SpotbagError, match="'by-hand' is one on a hybrid platform; this picture shows replays of plan"):
         write_replay_gantt(make(), tmp_path / "platform.png")
     with pytest.raises(SpotbagError, match="by hand' is one on a hybrid platform, not of a stream"):
-        stream_picture([make()])
+        stream_chart([make()])
     assert list(tmp_path.iterdir()) == []

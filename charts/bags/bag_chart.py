@@ -1,0 +1,88 @@
+"""What charts of plans and of their replays share: bars of tasks, limits, the axis of time, the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...core.text_files import write_bytes
+from ..chart import BOOT_COLOUR, IDLE_COLOUR, Chart, Lane, Limit, Look, Panel, row_height_in
+from ..matplotlib_renderer import draw
+from ..picture_files import plotting_libraries
+from ..plotly_renderer import page
+
+SPOT, ON_DEMAND, BURST, BASELINE = TASKS = tuple(
+    Look(label, colour, "white", text="white")
+    for label, colour in (
+        ("spot", "#4C8EDA"),
+        ("on-demand", "#E8A33D"),
+        ("burstable, full speed", "#3FA66B"),
+        ("burstable, baseline", "#9C6FC4"),
+    )
+)
+"""Tasks by the market of their VM, or by the mode of a burstable one."""
+
+BOOTING = Look("booting", BOOT_COLOUR, layer=0.5)
+RENTED = Look("rented, idle", IDLE_COLOUR, layer=0.5)
+DEADLINE = Look("deadline", "#C8372D", line="-", width=1.6, layer=2)
+D_SPOT = Look("D_spot", "#7A4FBF", line="--", width=1.6, layer=2)
+
+_MOST_TIMES_LONGER = 4
+"""A limit that lies farther behind the end is not shown: it would squeeze the plan to nothing."""
+
+
+def task_look(*, spot: bool, burstable: bool, baseline: bool) -> Look:
+    """Look of a task."""
+    if burstable:
+        return BASELINE if baseline else BURST
+    return SPOT if spot else ON_DEMAND
+
+
+def vm_lanes(vms: Sequence[tuple[str, int]]) -> list[Lane]:
+    """Lanes of VMs, given with their numbers of cores: a row for each core, every other VM shaded."""
+    height_in = row_height_in(sum(cores for _, cores in vms))
+    return [Lane(name, cores, height_in, index % 2 == 0) for index, (name, cores) in enumerate(vms)]
+
+
+def bag_chart(
+    title: str, panel: Panel, explained: Sequence[Look], deadline_s: int, d_spot_s: int | None, end_s: int
+) -> Chart:
+    """Add the deadline and D_spot to a panel, and make a chart of it.
+
+    Parameters
+    ----------
+    title : str
+        Text above the chart.
+    panel : Panel
+        The plan or the replay; the limits are added.
+    explained : sequence of Look
+        What the legend explains, in order, before the limits.
+    deadline_s, d_spot_s : int
+        The limits; D_spot is None if there are no spot VMs.
+    end_s : int
+        When the last thing shown ends.
+    """
+    moments = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
+    limits = []
+    legend = list(explained)
+    axis_s = 1.03 * max([end_s, *(s for s in (deadline_s, d_spot_s or 0) if s <= _MOST_TIMES_LONGER * end_s)])
+    for moment_s, look in (*moments, (deadline_s, DEADLINE)):
+        limits.append(Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)")))
+        away = "" if moment_s <= axis_s else ", not shown"
+        legend.append(replace(look, label=f"{look.label} ({moment_s:,} s{away})"))
+    panels = [replace(panel, limits=limits)]
+    return Chart(title, panels, legend, 0, axis_s, "time since the start (s)", "VM (one row for each core)")
+
+
+def write_bag_chart(chart: Chart, path: str | os.PathLike[str], kind: str) -> None:
+    """Write a chart to a file of a format.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written or a plotting library is missing.
+    """
+    with plotting_libraries():
+        data = page(chart) if kind == "html" else draw(chart, kind)
+    write_bytes(path, data)
