@@ -14,6 +14,7 @@ _DASHES = {"": "solid", "-": "solid", "--": "dash", ":": "dot"}
 _ROW_PX = 22
 _LEGEND_ROW_PX = 19
 _MARGIN_PX = 160
+_LEGEND_MARGIN_PX = 230
 _LEAST_PX = 420
 _HIGHEST_PX = 6000
 
@@ -37,10 +38,10 @@ def page(chart: Chart) -> bytes:
     tops = panel.tops_in()
     figure = graph_objects.Figure()
     _add_bars(figure, panel, tops)
-    for look, marks in marks_by_look(panel.marks).items():
-        _add_marks(figure, panel, tops, look, marks)
     for look in dict.fromkeys(link.look for link in panel.links):
         _add_links(figure, panel, tops, look, [link for link in panel.links if link.look == look])
+    for look, marks in marks_by_look(panel.marks).items():
+        _add_marks(figure, panel, tops, look, marks)
     for limit in panel.limits:
         line = {"color": limit.look.colour, "dash": _DASHES[limit.look.line], "width": 2}
         ends = {"x": [limit.time_s] * 2, "y": [0, tops[-1]]}
@@ -52,7 +53,7 @@ def page(chart: Chart) -> bytes:
         title={"text": f"<b>{html.escape(chart.title)}</b><br><sub>{html.escape(panel.title)}</sub>"},
         barmode="overlay",
         template="plotly_white",
-        height=max(_LEAST_PX, _MARGIN_PX + _LEGEND_ROW_PX * len(figure.data), rows_px),
+        height=max(_LEAST_PX, _LEGEND_MARGIN_PX + _LEGEND_ROW_PX * len(figure.data), rows_px),
         shapes=_stripes(panel, tops),
         legend={"orientation": "v", "yanchor": "top", "y": 1, "xanchor": "left", "x": 1.01},
         hoverlabel={"align": "left"},
@@ -102,7 +103,6 @@ def _add_bars(figure: Any, panel: Panel, tops: list[float]) -> None:
             insidetextanchor="middle",
             textangle=0,
             textfont={"color": look.text or "white", "size": 10},
-            constraintext="none",
         )
 
 

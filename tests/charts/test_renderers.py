@@ -106,7 +106,7 @@ def test_a_page_has_all_there_is() -> None:
     marks = [Mark(0, 30, 0.5, 0.5, STEAL, ("stolen & gone",)), Mark(2, 60, 0, 1, END)]
     links = [Link(30, (0, 1), (1, 1), ARROW, 2)]
     traces = traces_of(chart(bars=bars, marks=marks, links=links, limits=[Limit(90, DUE)]))
-    assert list(traces) == ["work", "lost work", "steal", "end", "from, to", "due"]
+    assert list(traces) == ["work", "lost work", "from, to", "steal", "end", "due"]
     work, lost = traces["work"], traces["lost work"]
     assert (work["base"], work["x"], work["text"]) == ([10], [40], ["t&lt;1&gt;"])
     assert work["y"] == pytest.approx([0.12])

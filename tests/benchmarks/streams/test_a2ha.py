@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import same_color
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.benchmarks.paper_pictures import PRINTED, prepare_pictures, write_pictures
 from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
 from spotbag.benchmarks.streams.a2ha.docs import BEGIN, END, section
 from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
@@ -548,8 +551,18 @@ def test_pictures_of_a_single_ordering_have_no_lines(
         else row
         for row in result.rows
     ]
-    for picture in PICTURES.values():
+    for name, picture in PICTURES.items():
         picture(rows).canvas.draw()
+        if name != "a2ha-not-knowing":  # which shows intervals, not deviations
+            assert max(deviations(picture(result.rows))) > 0, name
+            assert set(deviations(picture(rows))) == {0}, name
+
+
+def deviations(figure: Figure) -> list[float]:
+    """Lengths of the lines through the points of a figure, but for those that are printed."""
+    bars = [bar for axes in figure.axes for bar in axes.containers if isinstance(bar, ErrorbarContainer)]
+    lines = [line for bar in bars for line in bar.lines[2] if not same_color(line.get_color(), PRINTED)]
+    return [float(high[1] - low[1]) for line in lines for low, high in line.get_segments()]
 
 
 def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResult) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.paper_pictures import prepare_pictures, write_pictures
+from spotbag.benchmarks.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag.benchmarks.paper_tables import with_section
 from spotbag.benchmarks.streams.thai.claims import thai_claims
 from spotbag.benchmarks.streams.thai.docs import BEGIN, END, section
@@ -381,8 +381,18 @@ def test_pictures_name_approaches_units_and_what_is_printed(result: PublishedCom
 def test_a_picture_is_drawn_where_nothing_is_late(result: PublishedComparisonResult) -> None:
     nothing = dataclasses.replace(result.rows[0].ours, mean=0.0, half_width=0.0)
     rows = [dataclasses.replace(row, ours=nothing) if row.policy == KNOWN else row for row in result.rows]
-    for picture in PICTURES.values():
-        picture(rows).canvas.draw()
+    figures = {name: picture(rows) for name, picture in PICTURES.items()}
+    for name, figure in figures.items():
+        figure.canvas.draw()
+        for axes in figure.axes:
+            low, high = axes.get_ylim()
+            assert -float("inf") < low < high < float("inf"), name
+            assert low > 0 or axes.get_yscale() == "linear", name
+    late = figures["thai-fig-2-cost-and-late-tasks"].axes[1]
+    heights = dict(zip([row.policy for row in rows_of(rows, "Table 3", "late_tasks")], late.patches, strict=True))
+    assert late.get_yscale() == "log"
+    assert [policy for policy, bar in heights.items() if bar.get_height() == 0] == [KNOWN]
+    assert {text.get_text() for text in late.texts} >= {"0.0"}
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,7 @@ def test_thousands_of_tasks_and_awkward_names_are_drawn(tmp_path: Path) -> None:
     assert schedule is not None
     for name in ("many.png", "many.html"):
         write_gantt(schedule, tmp_path / name)
+    assert (tmp_path / "many.png").read_bytes().startswith(b"\x89PNG")
     assert "<title>a $b$ &lt;c&gt; &amp; _d_" in (tmp_path / "many.html").read_text(encoding="utf-8")
 
 
