@@ -20,6 +20,9 @@ JOB_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
 ROW_IN = 0.24
 """Height of a row where there are few."""
 
+_MOST_TIMES_LONGER = 4
+"""A limit that lies farther behind the end is not shown: it would squeeze all else to nothing."""
+
 _LEAST_ROW_IN = 0.02
 _ROWS_IN = 18.0
 _INSET = 0.08
@@ -274,6 +277,11 @@ class Chart:
     time_label: str
     lane_label: str = ""
     unit_s: int = 1
+
+
+def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:
+    """Return what the axis of time must reach: the end of all bars and the limits, but for those far behind it."""
+    return max([end_s, *(limit_s for limit_s in limits_s if limit_s <= _MOST_TIMES_LONGER * end_s)])
 
 
 def stretch(start_s: float, end_s: float) -> Profile:

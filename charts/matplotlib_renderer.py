@@ -252,7 +252,7 @@ def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
     figure = axes.get_figure()
     assert figure is not None
     free_from_in = float("-inf")
-    for limit in limits:
+    for limit in [limit for limit in limits if limit.time_s <= chart.end_s]:
         height, aside = (0, 0.0) if limit.tier is None else _TIERS[limit.tier]
         half_in = len(limit.name) * _LIMIT_CHARACTER_IN / 2
         at_in = (limit.time_s - chart.start_s) / (chart.end_s - chart.start_s) * _AXIS_IN
@@ -263,7 +263,7 @@ def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
             place |= {"xytext": (0, height), "textcoords": "offset points", "ha": "center", "va": "center"}
             style: dict[str, Any] = {"fontsize": 8, "color": limit.look.colour, "fontweight": "bold"}
             axes.annotate(limit.name, **place, **style, parse_math=False)
-        if (named or len(limits) <= MAX_LINES) and limit.time_s <= chart.end_s:
+        if named or len(limits) <= MAX_LINES:
             look = limit.look
             line = axes.axvline(limit.time_s / chart.unit_s, color=look.colour, linestyle=look.line, zorder=look.layer)
             line.set_linewidth(look.width)

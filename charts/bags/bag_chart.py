@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.text_files import write_bytes
-from ..chart import BOOT_COLOUR, IDLE_COLOUR, Chart, Lane, Limit, Look, Panel, row_height_in
+from ..chart import BOOT_COLOUR, IDLE_COLOUR, Chart, Lane, Limit, Look, Panel, last_shown_s, row_height_in
 from ..matplotlib_renderer import draw
 from ..picture_files import plotting_libraries
 from ..plotly_renderer import page
@@ -27,9 +27,6 @@ BOOTING = Look("booting", BOOT_COLOUR, layer=0.5)
 RENTED = Look("rented, idle", IDLE_COLOUR, layer=0.5)
 DEADLINE = Look("deadline", "#C8372D", line="-", width=1.6, layer=2)
 D_SPOT = Look("D_spot", "#7A4FBF", line="--", width=1.6, layer=2)
-
-_MOST_TIMES_LONGER = 4
-"""A limit that lies farther behind the end is not shown: it would squeeze the plan to nothing."""
 
 
 def task_look(*, spot: bool, burstable: bool, baseline: bool) -> Look:
@@ -66,7 +63,7 @@ def bag_chart(
     moments = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
     limits = []
     legend = list(explained)
-    axis_s = 1.03 * max([end_s, *(s for s in (deadline_s, d_spot_s or 0) if s <= _MOST_TIMES_LONGER * end_s)])
+    axis_s = 1.03 * last_shown_s(end_s, (deadline_s, d_spot_s or 0))
     for moment_s, look in (*moments, (deadline_s, DEADLINE)):
         limits.append(Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)")))
         away = "" if moment_s <= axis_s else ", not shown"

@@ -26,6 +26,7 @@ from ..chart import (
     Mark,
     Panel,
     job_look,
+    last_shown_s,
     late_look,
     row_height_in,
     stretch,
@@ -109,12 +110,13 @@ def stream_chart(traces: Sequence[Trace]) -> Chart:
     names = list(dict.fromkeys(_run_name(trace) for trace in traces))
     n_tasks = sum(job["n_tasks"] for job in jobs)
     ends = [bar.end_s for panel in panels for bar in panel.bars] + [trace.end["t"] for trace in traces]
+    axis_s = 1.01 * last_shown_s(max(ends), [limit.time_s for limit in limits])
     return Chart(
         f"{shortened(', '.join(names), 80)}: {counted(len(jobs), 'job')}, {counted(n_tasks, 'task')}",
         panels,
-        _legend(jobs, panels),
+        _legend(jobs, panels, sum(job["deadline_s"] > axis_s for job in jobs)),
         0,
-        1.01 * max(ends + [job["deadline_s"] for job in jobs]),
+        axis_s,
         "time since the start of the stream (s)",
         "VM",
     )
@@ -207,7 +209,7 @@ def _label(names: Sequence[str]) -> str:
     return text if len(text) <= _LONGEST_LABEL else cut_in_the_middle(names[0], _LONGEST_LABEL - len(more)) + more
 
 
-def _legend(jobs: Sequence[Mapping[str, Any]], panels: Sequence[Panel]) -> list[Look]:
+def _legend(jobs: Sequence[Mapping[str, Any]], panels: Sequence[Panel], n_due_later: int) -> list[Look]:
     """Entries of the legend: the jobs, then what else there is to see."""
     colours = [jobs[place :: len(JOB_COLOURS)] for place in range(len(JOB_COLOURS))]
     entries = [
@@ -219,7 +221,8 @@ def _legend(jobs: Sequence[Mapping[str, Any]], panels: Sequence[Panel]) -> list[
         entries.append(LATE)
     if any(mark.look == SUSPENDED for panel in panels for mark in panel.marks):
         entries.append(SUSPENDED)
-    return [*entries, SUBMITTED, DUE, LAUNCHING, IDLE, UNUSED, BLOCK_END]
+    due = replace(DUE, label=f"{DUE.label} ({n_due_later:,} later than shown)") if n_due_later else DUE
+    return [*entries, SUBMITTED, due, LAUNCHING, IDLE, UNUSED, BLOCK_END]
 
 
 def _legend_label(jobs: Sequence[Mapping[str, Any]]) -> str:

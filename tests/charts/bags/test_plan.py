@@ -97,7 +97,7 @@ def test_the_page_stands_alone_and_tells_task_vm_and_times(plan: Schedule, tmp_p
     assert f"{start:,} to {end:,} s ({end - start:,} s)" in text
 
 
-def test_thousands_of_tasks_and_awkward_names_are_drawn(tmp_path: Path) -> None:
+def test_thousands_of_tasks_and_awkward_names_appear(tmp_path: Path) -> None:
     instance = generate_instance(3000, limit=20, name="a $b$ <c> & _d_")
     schedule = solve(instance, "greedy").schedule
     assert schedule is not None

@@ -224,7 +224,7 @@ def test_the_page_stands_alone_and_tells_pieces_and_moves(tmp_path: Path) -> Non
         assert any(form in text for form in (part, part.replace("<", "\\u003c"))), part
 
 
-def test_a_day_of_many_moves_is_drawn_without_arrows(tmp_path: Path) -> None:
+def test_a_day_of_many_moves_has_no_arrows(tmp_path: Path) -> None:
     trace = bad_day()
     start = [event for event in trace.events if event["t"] == 0]
     pairs = [("a-1", "b-1"), ("b-1", "a-1")]
@@ -241,7 +241,7 @@ def test_a_day_of_many_moves_is_drawn_without_arrows(tmp_path: Path) -> None:
         assert "steal" in text
 
 
-def test_awkward_names_are_drawn(tmp_path: Path) -> None:
+def test_awkward_names_appear(tmp_path: Path) -> None:
     trace = quiet_day()
     name = "a $b$ <c> & _d_"
     instance = trace.instance | {"name": name, "tasks": [trace.instance["tasks"][0] | {"id": name}]}

@@ -114,7 +114,7 @@ def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
-def test_awkward_names_are_drawn(tmp_path: Path) -> None:
+def test_awkward_names_appear(tmp_path: Path) -> None:
     trace = tiny()
     document = trace.instance | {"name": "_a $b$ <c>"}
     document["jobs"] = [document["jobs"][0] | {"id": "$x$ <y>"}, *document["jobs"][1:]]
@@ -224,7 +224,7 @@ def test_a_missing_plotting_library_is_named(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_single_trace_is_drawn_as_a_list_of_one(tmp_path: Path) -> None:
+def test_a_single_trace_counts_as_a_list_of_one(tmp_path: Path) -> None:
     save_platform_gantt(tiny(), tmp_path / "single.svg")
     save_platform_gantt([tiny()], tmp_path / "list.svg")
     assert "policy money-saving" in (tmp_path / "single.svg").read_text()

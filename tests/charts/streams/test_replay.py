@@ -94,6 +94,16 @@ def test_vms_from_request_to_end_with_the_blocks_that_are_paid() -> None:
     assert stream_chart([sampled()]).end_s == 1.01 * 600  # what is paid for is longer than what is used
 
 
+def test_a_deadline_far_behind_the_end_is_only_counted() -> None:
+    trace = sampled()
+    for deadline_s, end_s in ((4 * 600, 4 * 600), (4 * 600 + 1, 600)):
+        trace.run["jobs"][2]["deadline_s"] = deadline_s
+        chart = stream_chart([trace])
+        assert chart.end_s == 1.01 * end_s
+        labels = [look.label for look in chart.legend]
+        assert ("job due" in labels, "job due (1 later than shown)" in labels) == (end_s > 600, end_s == 600)
+
+
 def test_billing_by_the_second_or_from_ready_on() -> None:
     panel = panel_of(fixed_fleet())
     assert [block_ends_of(panel, vm) for vm in ("v1", "v2")] == [[], []]
@@ -185,7 +195,7 @@ def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
-def test_many_jobs_and_awkward_names_are_drawn(tmp_path: Path) -> None:
+def test_many_jobs_and_awkward_names_appear(tmp_path: Path) -> None:
     trace = sampled()
     trace.run["jobs"][0]["id"] = "_a $b$ <c>"
     later = [job(f"k{number}", 600 + number, 700 + number, 1) for number in range(60)]
