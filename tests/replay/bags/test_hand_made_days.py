@@ -335,6 +335,23 @@ def test_what_finishes_at_a_moment_frees_its_memory_before_anything_starts() -> 
     assert happened == [("finish", "s"), ("finish", "t"), ("start", "u")]
 
 
+def test_where_memory_never_binds_a_core_is_handed_on_at_once() -> None:
+    """At 100 s, core 0 is handed on before the finish of t, on core 1, at the same moment."""
+    instance = bag({"s": {"a": 100}, "t": {"a": 100}, "u": {"a": 100}}, [vm_type("a", vcpus=2)])
+    schedule = plan(instance, ["a spot"], {"s": (0, 0, 0), "t": (0, 1, 0), "u": (0, 0, 100)})
+    _, records = live(schedule, "static", day())
+    happened = [(record["event"], record["task"]) for record in records if record["t"] == 100 and "task" in record]
+    assert happened == [("finish", "s"), ("start", "u"), ("finish", "t")]
+
+
+def test_a_task_does_not_start_before_its_time_though_its_core_is_free() -> None:
+    """The plan leaves the core idle for the second from 100 to 101 s."""
+    instance = bag({"t": {"a": 100}, "u": {"a": 100}}, [vm_type("a")])
+    outcome, records = live(plan(instance, ["a spot"], {"t": (0, 0, 0), "u": (0, 0, 101)}), "static", day())
+    assert moments(records, "start") == [0, 101]
+    assert outcome.makespan_s == 201
+
+
 def test_a_task_without_checkpoints_has_nothing_saved() -> None:
     """Without checkpoint parameters the interval is infinite, and no number of intervals is saved."""
     instance = bag({"t": {"a": 100}}, [vm_type("a")])
