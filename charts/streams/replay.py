@@ -10,7 +10,6 @@ from typing import Any
 from ...core.errors import SpotbagError, show_value
 from ...core.text_files import write_bytes
 from ...core.wording import counted, cut_in_the_middle, shortened
-from ...traces.streams.story import seed_of
 from ...traces.trace import Trace
 from ...traces.vm_history import read_history
 from ..chart import (
@@ -124,7 +123,7 @@ def stream_chart(traces: Sequence[Trace]) -> Chart:
 
 def _run_name(trace: Trace) -> str:
     """Stream and seed; the instance has the seed in its name only if it depends on it."""
-    seed = f"seed {seed_of(trace)}"
+    seed = f"seed {trace.run['seed']}"
     return f"{str(trace.instance['name']).removesuffix(f' {seed}')} {seed}"
 
 

@@ -212,7 +212,7 @@ def _bound_full_vms(data: st.DataObject) -> None:
 
 
 def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
+    from spotbag.heuristics.bags.greedy import greedy
     from spotbag.solvers.bags import methods as registry
     from spotbag.solvers.bags.methods import METHODS
 
