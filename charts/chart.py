@@ -281,6 +281,7 @@ class Chart:
 
 def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:
     """Return what the axis of time must reach: the end of all bars and the limits, but for those far behind it."""
+    end_s = max(end_s, 1)  # also where nothing happens
     return max([end_s, *(limit_s for limit_s in limits_s if limit_s <= _MOST_TIMES_LONGER * end_s)])
 
 

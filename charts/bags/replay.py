@@ -127,7 +127,7 @@ def day_chart(trace: Trace) -> Chart:
         _explained(panel),
         instance.deadline_s,
         instance.d_spot_s if any(life.market == "spot" for life in lives) else None,
-        max(int(end["t"]), end["makespan_s"] or 0, 1),
+        max(int(end["t"]), end["makespan_s"] or 0),
     )
 
 

@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from spotbag.charts.chart import Bar, Chart, Lane, Limit, Link, Look, Mark, Panel, row_height_in, stretch
+from spotbag.charts.chart import (
+    Bar,
+    Chart,
+    Lane,
+    Limit,
+    Link,
+    Look,
+    Mark,
+    Panel,
+    last_shown_s,
+    row_height_in,
+    stretch,
+)
 from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, fitting_name
 from spotbag.charts.plotly_renderer import page
 
@@ -61,6 +73,12 @@ def test_rows_become_narrower_where_there_are_many() -> None:
     assert row_height_in(0) == row_height_in(10) == 0.24
     assert row_height_in(180) == pytest.approx(0.1)
     assert row_height_in(100_000) == 0.02
+
+
+def test_limits_are_shown_unless_they_lie_far_behind_the_end() -> None:
+    assert last_shown_s(100, [50]) == 100
+    assert last_shown_s(100, [400, 401]) == 400
+    assert last_shown_s(0, [0]) == 1  # an axis has a length
 
 
 def test_as_much_of_a_name_as_there_is_room_for() -> None:
