@@ -1,4 +1,4 @@
-"""The Lagrangian dual of the clairvoyant bound on one day; see `replay.clairvoyant` for what it is the dual of."""
+"""The Lagrangian dual of the clairvoyant bound on one day; see `clairvoyant_bound` for what it is the dual of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class dynamic programme as a method."""
+"""The method ``class-programme``: the class dynamic programme, for plans better than the one at hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.makespan_window import makespan_window
 from ...schedules.method import HeuristicOutcome, Run
-from .exact_method import exact_outcome, start_plan
+from .exact_method import begin_in_window, exact_outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,9 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     ModelRefusal
         If memory can bind, burstable VMs can be rented, or there are too many classes or tasks.
     """
-    begin = start_plan(instance, run)
-    start = begin.schedule
-    at_most = math.inf if start is None else start.objective
-    window = makespan_window(instance, at_most)
-    if window.empty or begin.interrupted:
-        proved = math.inf if window.empty else -math.inf
-        return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    start, at_most, window, outcome = begin_in_window(instance, run)
+    if outcome is not None:
+        return outcome
     plan = best_plan(
         instance, window, at_most, burstable=options.burstable, should_stop=run.out_of_time, target_gap=run.target_gap
     )

@@ -1,4 +1,4 @@
-"""The integer programme that picks columns."""
+"""The integer programme of the column method: it picks the best plan from columns that are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans by VM columns: branching on the makespan, column generation, enumeration of all columns within the gap.
+"""The method ``columns``: branching on the makespan, column generation, enumeration of all columns within the gap.
 
 For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over
 fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the

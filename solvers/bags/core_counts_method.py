@@ -1,17 +1,15 @@
-"""The core-count model as a method."""
+"""The method ``core-counts``: the core-count model, on CP-SAT or HiGHS, for plans better than the one at hand."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ...instances.instance import Instance
 from ...models.bags.core_counts import CoreCountModel
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.makespan_window import makespan_window
 from ...schedules.method import HeuristicOutcome, Run
 from ..program_solver import SolverName, solve_program
-from .exact_method import ModelTrace, exact_outcome, start_plan
+from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,10 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Heur
     ------
     ModelRefusal
         If memory can bind, burstable VMs can be rented, or the model would be too large.
-
     """
-    begin = start_plan(instance, run)
-    start = begin.schedule
-    window = makespan_window(instance, math.inf if start is None else start.objective)
-    if window.empty or begin.interrupted:
-        proved = math.inf if window.empty else -math.inf
-        return exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    start, _, window, outcome = begin_in_window(instance, run)
+    if outcome is not None:
+        return outcome
     model = CoreCountModel(instance, window, burstable=options.burstable)
     trace = ModelTrace(run, start)
     values = None if start is None else model.start(start)

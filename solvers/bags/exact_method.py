@@ -1,14 +1,16 @@
-"""From what an exact model found to the outcome of a method: plan, bound of the instance as given, explanation."""
+"""What methods of exact models share: the plan and window that they begin with, their trace, and their outcome."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from ...core.errors import SpotbagError
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.task_classes import usable_offers
 from ...schedules.method import HeuristicOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
@@ -90,13 +92,55 @@ def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
     return HeuristicOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)
 
 
+class Beginning(NamedTuple):
+    """What a model of a window of makespans begins with.
+
+    Attributes
+    ----------
+    start : Schedule or None
+        A plan that is known.
+    at_most : float
+        Its objective; infinite without one.
+    window : MakespanWindow
+        Makespans of better plans.
+    outcome : HeuristicOutcome or None
+        The outcome of the method where there is nothing to be modelled: no makespan, or the user has interrupted.
+    """
+
+    start: Schedule | None
+    at_most: float
+    window: MakespanWindow
+    outcome: HeuristicOutcome | None
+
+
+def begin_in_window(instance: Instance, run: Run) -> Beginning:
+    """Find a plan to begin with, and the makespans that better ones can have.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    run : Run
+        Time limit and initial plan.
+    """
+    begin = start_plan(instance, run)
+    start = begin.schedule
+    at_most = math.inf if start is None else start.objective
+    window = makespan_window(instance, at_most)
+    outcome = None
+    if window.empty or begin.interrupted:
+        proved = math.inf if window.empty else -math.inf
+        outcome = exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    return Beginning(start, at_most, window, outcome)
+
+
 class ModelTrace:
     """Notes and reports the plans and bounds of a solver.
 
     Parameters
     ----------
     run : Run
-        Who is told.
+        Receives the progress.
     start : Schedule or None
         The plan that it starts from.
     """

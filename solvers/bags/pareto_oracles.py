@@ -1,4 +1,4 @@
-"""Who is asked for the least cost of plans that end by a moment."""
+"""Where a front gets its points from: what finds the cheapest plan that ends by a moment, exactly or in general."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ...schedules.method import HeuristicOutcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from ..program_solver import SolverName, solve_program
-from .exact_method import ModelTrace, exact_outcome, start_plan
+from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
 _FIRST_LOOK_S = 30.0
 _SHARE_OF_FIRST_LOOK = 0.5
@@ -55,15 +55,11 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Heuristic
     ModelRefusal
         If memory can bind, or there are too many classes or patterns.
     """
-    begin = start_plan(instance, run)
-    best = begin.schedule
-    at_most = math.inf if best is None else best.objective
-    window = makespan_window(instance, at_most)
-    if window.empty or begin.interrupted:
-        proved = at_most if window.empty else -math.inf
-        return exact_outcome(instance, best, None, proved, begin.explanation, interrupted=begin.interrupted)
-    trace = ModelTrace(run, best)
-    first = _solve(instance, options, window, best, _first_look(trace.limits()))
+    start, _, window, outcome = begin_in_window(instance, run)
+    if outcome is not None:
+        return outcome
+    trace = ModelTrace(run, start)
+    first = _solve(instance, options, window, start, _first_look(trace.limits()))
     best, bound, answer = first.best, first.bound, first
     if not first.finished and not run.out_of_time():
         # A better plan leaves a smaller window, and a smaller model: it pays to start again.
@@ -75,7 +71,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Heuristic
         baseline = _solve(instance, options, window, best, trace.limits(), burstable="baseline")
         best, interrupted = baseline.best, baseline.interrupted
     explanation = "the solver found no plan until it was stopped"
-    return exact_outcome(instance, begin.schedule, best, bound, explanation, trace.points, interrupted)
+    return exact_outcome(instance, start, best, bound, explanation, trace.points, interrupted)
 
 
 @dataclass(frozen=True, slots=True)

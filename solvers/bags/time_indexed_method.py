@@ -1,4 +1,4 @@
-"""Plans by the time-indexed model of Burst-HADS and HiGHS: the reference for small instances."""
+"""The method ``time-indexed``: the integer programme of Burst-HADS, on HiGHS; the reference for small instances."""
 
 from __future__ import annotations
 
