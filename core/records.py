@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from .errors import InputError, Issue, input_error
-from .json_documents import NAMED_LISTS, Document
+from .json_documents import NAMED_LISTS, Document, check_format, format_json, parse_json
+from .text_files import read_text, source_name, write_text
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _ModelType
@@ -55,12 +58,79 @@ class WholeDocument(Record):
     ----------
     format : str
         Name and version, e.g. ``spotbag.instance/1``; narrowed to that by each class.
+    FORMAT, SCHEMA : str
+        That name, and the file of the JSON Schema, which lies beside the module of the class.
     most_entries : int
         Most entries of a list of the document.
     """
 
+    FORMAT: ClassVar[str]
+    SCHEMA: ClassVar[str]
     most_entries: ClassVar[int]
     format: str
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a JSON file, or standard input for ``-``.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        return cls.parse(read_text(path), source_name(path))
+
+    @classmethod
+    def parse(cls, text: str, source: str | None = None) -> Self:
+        """Read a JSON text.
+
+        Parameters
+        ----------
+        text : str
+            Of the format of the class.
+        source : str, optional
+            Name of the text in messages; that of the format if absent.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        if source is None:
+            source = cls.FORMAT.split("/")[0].removeprefix("spotbag.")
+        return cls.parse_document(parse_json(text, source), source)
+
+    @classmethod
+    def parse_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a record of a JSON document of any format; of another one, only that is said.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong in it.
+        """
+        check_format(document, cls.FORMAT, source)
+        return cls.from_document(document, source)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a JSON file; reading it gives the same record.
+
+        Raises
+        ------
+        SpotbagError
+            If the file cannot be written.
+        """
+        write_text(path, self.to_text())
+
+    def to_text(self) -> str:
+        """Return a JSON text; reading it gives the same record."""
+        return format_json(self.to_document())
+
+    @classmethod
+    def schema_text(cls) -> str:
+        """JSON Schema of the format, as shipped with the package."""
+        package = cls.__module__.rpartition(".")[0]
+        return resources.files(package).joinpath(cls.SCHEMA).read_text(encoding="utf-8")
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:

@@ -86,7 +86,10 @@ _NAMES_COMPARED = 1000
 def near_names(name: str, known: Iterable[str]) -> str:
     """Hint for a name that is not known: those that are close to it, else the first that are known."""
     names = list(known)
-    close = difflib.get_close_matches(name[:100], names[:_NAMES_COMPARED], n=3)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")
+    return close_names(name, names) or f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")
+
+
+def close_names(name: str, known: Sequence[str]) -> str:
+    """Hint for a name that is not known: those that are close to it; empty if there are none."""
+    close = difflib.get_close_matches(name[:100], known[:_NAMES_COMPARED], n=3)
+    return f"did you mean {' or '.join(close)}?" if close else ""

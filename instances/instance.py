@@ -82,6 +82,8 @@ class Instance(WholeDocument):
     row of its *group*, the entry of ``tasks`` it belongs to: ``instance.runtime_s[instance.task_group]``.
     """
 
+    FORMAT: ClassVar[str] = INSTANCE_FORMAT
+    SCHEMA: ClassVar[str] = "instance.schema.json"
     most_entries: ClassVar[int] = MAX_TASKS
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from ..core.errors import input_error
 from ..core.json_documents import WHO_TAKES
+from ..core.records import WholeDocument
+from ..core.wording import close_names, near_names
 from .instance import Instance
-from .instance_files import parse_instance
 
 _SUFFIX = ".json"
 _PLANS = "best_known"
 """Folder of the best plans known; see `spotbag.instances.bags.best_known`."""
+_ALL_INSTANCES = "'spotbag instance list' shows all"
 STREAMS = "streams"
-"""Folder of the streams of jobs; see `spotbag.instances.streams.stream_files`."""
 PLATFORMS = "platforms"
-"""Folder of the hybrid platforms; see `spotbag.instances.platforms.platform_files`."""
+
+Kind = TypeVar("Kind", bound=WholeDocument)
 
 
 def library_data() -> Traversable:
@@ -47,10 +49,45 @@ def platform_names() -> list[str]:
     return _names(library_data().joinpath(PLATFORMS).iterdir())
 
 
-def who_takes_name(name: str) -> str | None:
+_NAMES = {"spotbag.instance": library_names, "spotbag.jobs": stream_names, "spotbag.platform": platform_names}
+_FOLDERS = {"spotbag.instance": "", "spotbag.jobs": STREAMS, "spotbag.platform": PLATFORMS}
+"""Names, and the folder, of what the library has of each kind, by the name of its format."""
+
+
+def load(kind: type[Kind], name: str) -> Kind:
+    """Load what the library has of a kind by its name.
+
+    Parameters
+    ----------
+    kind : type
+        Instance, Stream or Platform.
+    name : str
+        What it is called there.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name; close names are suggested.
+    """
+    format_name = kind.FORMAT.split("/")[0]
+    names = _NAMES[format_name]()
+    if name not in names:
+        raise input_error(name, _who_takes(name) or _unknown(format_name, name, names))
+    entry = library_data().joinpath(_FOLDERS[format_name], *PurePosixPath(name + _SUFFIX).parts)
+    return kind.parse(entry.read_text(encoding="utf-8"), name)
+
+
+def _who_takes(name: str) -> str | None:
     """What to do with a name of the library that was given where one of another kind is wanted."""
-    kinds = {"spotbag.instance": library_names, "spotbag.jobs": stream_names, "spotbag.platform": platform_names}
-    return next((WHO_TAKES[kind] for kind, names in kinds.items() if name in names()), None)
+    return next((WHO_TAKES[kind] for kind, names in _NAMES.items() if name in names()), None)
+
+
+def _unknown(format_name: str, name: str, names: list[str]) -> str:
+    """Say that there is no such name, and which are close to it."""
+    if format_name == "spotbag.instance":  # there are many, so that a list of some would not help
+        return f"no library instance has this name ({close_names(name, names) or _ALL_INSTANCES})"
+    noun = {"spotbag.jobs": "stream", "spotbag.platform": "platform"}[format_name]
+    return f"no {noun} of the library has this name ({near_names(name, names)})"
 
 
 def _names(families: Iterable[Traversable]) -> list[str]:
@@ -71,10 +108,4 @@ def library_instance(name: str) -> Instance:
     InputError
         If there is none of that name; close names are suggested.
     """
-    names = library_names()
-    if name not in names:
-        close = difflib.get_close_matches(name, names, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "'spotbag instance list' shows all"
-        raise input_error(name, who_takes_name(name) or f"no library instance has this name ({hint})")
-    entry = library_data().joinpath(*PurePosixPath(name + _SUFFIX).parts)
-    return parse_instance(entry.read_text(encoding="utf-8"), name)
+    return load(Instance, name)

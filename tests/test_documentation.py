@@ -12,7 +12,8 @@ import pytest
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.instances.instance_files import parse_instance
+from spotbag.instances.instance import Instance
+from spotbag.instances.platforms.platform import Platform
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve
 
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_the_plan_in_formats_md_is_that_of_the_greedy_for_the_instance_in_it() -> None:
     instance_text, plan_text = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "formats.md").read_text(), re.DOTALL)
-    instance = parse_instance(instance_text)
+    instance = Instance.parse(instance_text)
     schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     assert format_schedule(schedule, "greedy") == plan_text
@@ -46,7 +47,6 @@ def test_links_to_sections_lead_to_a_heading() -> None:
 
 
 def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
-    from spotbag.instances.platforms.platform_files import platform_schema
 
     section = (ROOT / "docs" / "formats.md").read_text().partition("| number | from | to |")[2].partition("\n\n")[0]
     said: dict[str, set[tuple[float, float]]] = {}
@@ -55,7 +55,7 @@ def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> Non
             limits = tuple(float(limit.replace("10^", "1e").replace(",", "")) for limit in (low, high))
             said.setdefault(name, set()).add((limits[0], limits[1]))
     models: dict[str, set[tuple[float, float]]] = {}
-    for definition in json.loads(platform_schema())["$defs"].values():
+    for definition in json.loads(Platform.schema_text())["$defs"].values():
         for name, field in definition["properties"].items():
             for number in (field, *field.get("anyOf", ())):
                 if "minimum" in number:

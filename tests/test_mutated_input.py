@@ -17,12 +17,11 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
-from spotbag.instances.instance_files import format_instance, parse_instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.agent_trees import depth_of
-from spotbag.instances.platforms.platform_files import format_platform, parse_platform
+from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.streams.draws import draw_jobs
-from spotbag.instances.streams.stream_files import format_stream, parse_stream
+from spotbag.instances.streams.stream import Stream
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.bags.solve import solve
 
@@ -120,12 +119,12 @@ def test_thousands_of_broken_instances(data: st.DataObject) -> None:
 def _read_broken_instances(data: st.DataObject) -> None:
     text = data.draw(instance_documents(3).flatmap(broken))
     try:
-        instance = parse_instance(text, "broken.json")
+        instance = Instance.parse(text, "broken.json")
     except SpotbagError as error:
         assert str(error).startswith("broken.json: ")
         str(error).encode("utf-8", "backslashreplace")
         return
-    assert parse_instance(format_instance(instance)) == instance
+    assert Instance.parse(instance.to_text()) == instance
     if instance.n_tasks <= 100:
         try:
             result = solve(instance, "greedy")
@@ -149,12 +148,12 @@ def test_thousands_of_broken_streams(data: st.DataObject) -> None:
 def _read_broken_streams(data: st.DataObject) -> None:
     text = data.draw(stream_documents().flatmap(broken))
     try:
-        stream = parse_stream(text, "broken.json")
+        stream = Stream.parse(text, "broken.json")
     except SpotbagError as error:
         assert str(error).startswith("broken.json: ")
         str(error).encode("utf-8", "backslashreplace")
         return
-    assert parse_stream(format_stream(stream)) == stream
+    assert Stream.parse(stream.to_text()) == stream
     if stream.n_tasks <= 100:
         assert draw_jobs(stream, 0).instance.n_tasks == stream.n_tasks
 
@@ -173,12 +172,12 @@ def test_thousands_of_broken_platforms(data: st.DataObject) -> None:
 def _read_broken_platforms(data: st.DataObject) -> None:
     text = data.draw(platform_documents().flatmap(broken))
     try:
-        platform = parse_platform(text, "broken.json")
+        platform = Platform.parse(text, "broken.json")
     except SpotbagError as error:
         assert str(error).startswith("broken.json: ")
         str(error).encode("utf-8", "backslashreplace")
         return
-    assert parse_platform(format_platform(platform)) == platform
+    assert Platform.parse(platform.to_text()) == platform
     assert depth_of(platform) >= 1
 
 

@@ -82,10 +82,10 @@ def test_every_folder_with_modules_is_packaged() -> None:
 def test_data_files_are_found_where_the_package_is_installed() -> None:
     from spotbag.instances.bags.best_known import best_known, best_known_path, best_known_plan_path
     from spotbag.instances.bags.timeline import timeline_schema
-    from spotbag.instances.instance_files import instance_schema
+    from spotbag.instances.instance import Instance
     from spotbag.instances.library import library_names, platform_names, stream_names
-    from spotbag.instances.platforms.platform_files import platform_schema
-    from spotbag.instances.streams.stream_files import stream_schema
+    from spotbag.instances.platforms.platform import Platform
+    from spotbag.instances.streams.stream import Stream
     from spotbag.schedules.schedule_files import schedule_schema
 
     data = ROOT / "instances" / "data"
@@ -96,9 +96,10 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert found == {*library_names(), *streams, *platforms, "best_known"}
     assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
-    assert instance_schema() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
-    assert stream_schema() == (ROOT / "instances" / "streams" / "stream.schema.json").read_text(encoding="utf-8")
-    assert platform_schema() == (ROOT / "instances" / "platforms" / "platform.schema.json").read_text(encoding="utf-8")
+    assert Instance.schema_text() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
+    assert Stream.schema_text() == (ROOT / "instances" / "streams" / "stream.schema.json").read_text(encoding="utf-8")
+    platform_schema = ROOT / "instances" / "platforms" / "platform.schema.json"
+    assert Platform.schema_text() == platform_schema.read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()

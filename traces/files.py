@@ -15,7 +15,7 @@ from ..core.json_documents import check_format, parse_json
 from ..core.records import Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
-from ..instances.platforms.platform_files import platform_of_document
+from ..instances.platforms.platform import Platform
 from .bags.records import BAG_EVENT_RECORDS, BagEndRecord, BagRunRecord
 from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 from .streams.records import STREAM_EVENT_RECORDS, StreamEndRecord, StreamRunRecord
@@ -239,7 +239,7 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
         raise InputError(source, issues)
     document: dict[str, Any] = header["instance"]
     if document_of_platform(document):
-        platform = platform_of_document(document, f"{source}: platform of the header")
+        platform = Platform.parse_document(document, f"{source}: platform of the header")
         if not platform.jobs:
             raise InputError(source, [Issue("platform of the header", "is missing; a replay has jobs", "jobs")])
         return document

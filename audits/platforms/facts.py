@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from ...instances.platforms.platform_files import platform_of_document
+from ...instances.platforms.platform import Platform
 from ..facts import exact
 
 MINUTE_S = 60
@@ -83,7 +83,7 @@ class PlatformFacts:
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        platform_of_document(document, "platform of the trace")
+        Platform.parse_document(document, "platform of the trace")
         self.resources = {entry["id"]: _resource_facts(entry) for entry in document["resources"]}
         arriving = sorted(document.get("jobs", ()), key=lambda entry: int(entry.get("arrival_s", 0)))
         self.jobs = {entry["id"]: _job_facts(entry, place) for place, entry in enumerate(arriving)}

@@ -38,6 +38,8 @@ class Platform(WholeDocument):
         With everything that is wrong, each with place, value and rule.
     """
 
+    FORMAT: ClassVar[str] = PLATFORM_FORMAT
+    SCHEMA: ClassVar[str] = "platform.schema.json"
     most_entries: ClassVar[int] = MAX_PLATFORM_JOBS
     format: Literal["spotbag.platform/1"] = PLATFORM_FORMAT
     name: Name

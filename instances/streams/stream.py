@@ -47,6 +47,8 @@ class Stream(WholeDocument):
         With everything that is wrong, each with place, value and rule.
     """
 
+    FORMAT: ClassVar[str] = JOBS_FORMAT
+    SCHEMA: ClassVar[str] = "stream.schema.json"
     most_entries: ClassVar[int] = MAX_JOB_TASKS
     format: Literal["spotbag.jobs/1"] = JOBS_FORMAT
     name: _StreamName

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
-from importlib import resources
-from importlib.resources.abc import Traversable
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import MAX_SECONDS, is_name
-from ...core.text_files import read_text, source_name, write_text
-from ...core.wording import near_names
-from ..library import STREAMS, library_data, stream_names, who_takes_name
+from ...core.text_files import read_text, source_name
+from ..library import load
 from .entries import Application, Job, StreamVmType
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
-from .stream import JOBS_FORMAT, Stream
-
-_SUFFIX = ".json"
+from .stream import Stream
 
 
 def read_stream(path: str | os.PathLike[str]) -> Stream:
@@ -31,30 +23,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream:
     InputError
         With everything that is wrong in it.
     """
-    return parse_stream(read_text(path), source_name(path))
-
-
-def parse_stream(text: str, source: str = "jobs") -> Stream:
-    """Read a stream of jobs from a JSON text; ``source`` names it in messages.
-
-    Raises
-    ------
-    InputError
-        With everything that is wrong in it.
-    """
-    return stream_of_document(parse_json(text, source), source)
-
-
-def stream_of_document(document: Mapping[str, Any], source: str = "jobs") -> Stream:
-    """Make a stream of a parsed JSON document; ``source`` names it in messages.
-
-    Raises
-    ------
-    InputError
-        With everything that is wrong in it.
-    """
-    check_format(document, JOBS_FORMAT, source)
-    return Stream.from_document(document, source)
+    return Stream.read(path)
 
 
 def stream_of_run_times(
@@ -142,17 +111,7 @@ def write_stream(stream: Stream, path: str | os.PathLike[str]) -> None:
     SpotbagError
         If the file cannot be written.
     """
-    write_text(path, format_stream(stream))
-
-
-def format_stream(stream: Stream) -> str:
-    """Return a stream of jobs as a JSON text; reading it gives the same stream."""
-    return format_json(stream.to_document())
-
-
-def stream_schema() -> str:
-    """JSON Schema of ``spotbag.jobs/1``, as shipped with the package."""
-    return resources.files(__package__).joinpath("stream.schema.json").read_text(encoding="utf-8")
+    stream.write(path)
 
 
 def library_stream(name: str) -> Stream:
@@ -163,13 +122,4 @@ def library_stream(name: str) -> Stream:
     InputError
         If there is none of that name; close names are suggested.
     """
-    names = stream_names()
-    if name not in names:
-        unknown = f"no stream of the library has this name ({near_names(name, names)})"
-        raise input_error(name, who_takes_name(name) or unknown)
-    entry = _streams().joinpath(*PurePosixPath(name + _SUFFIX).parts)
-    return parse_stream(entry.read_text(encoding="utf-8"), name)
-
-
-def _streams() -> Traversable:
-    return library_data().joinpath(STREAMS)
+    return load(Stream, name)

@@ -12,7 +12,6 @@ import pytest
 from command_shell import Shell
 
 from spotbag.instances.bags.generator import generate_instance
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance, platform_names
 
 
@@ -50,7 +49,7 @@ def test_solve_check_show_go_together(shell: Shell) -> None:
 
 
 def test_an_instance_can_come_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = format_instance(library_instance("tiny/boot"))
+    text = library_instance("tiny/boot").to_text()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert shell.json("solve", "-")["instance"] == "tiny/boot"
 
@@ -203,7 +202,7 @@ def test_show_an_instance(shell: Shell) -> None:
 
 
 def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -> None:
-    (shell.folder / "mine.json").write_text(format_instance(generate_instance(20, name="mine")))
+    (shell.folder / "mine.json").write_text(generate_instance(20, name="mine").to_text())
     shell.run("solve", "mine.json", "-m", "greedy", "--out", "plan.json")
     assert "as the file says" in shell.run("show", "plan.json")
     assert shell.json("show", "plan.json")["instance"] == "mine"
@@ -297,7 +296,7 @@ def test_every_command_has_help_and_an_example(shell: Shell, words: list[str]) -
 def test_a_warning_about_rounding_goes_to_standard_error(shell: Shell) -> None:
     instance = library_instance("tiny/boot")
     tasks = [task.model_copy(update={"runtime_s": {"a": 1.5}}) for task in instance.tasks]
-    (shell.folder / "short.json").write_text(format_instance(instance.replace(tasks=tasks)))
+    (shell.folder / "short.json").write_text(instance.replace(tasks=tasks).to_text())
     shell.json("solve", "short.json", "-m", "greedy")
     assert "rounding them up adds 33.3 % to the work" in shell.err
 
@@ -335,7 +334,7 @@ def test_a_plan_made_with_other_weights_or_limits_keeps_what_it_claims(shell: Sh
 
 
 def test_an_output_never_overwrites_an_input_or_another_output(shell: Shell) -> None:
-    (shell.folder / "bag.json").write_text(format_instance(generate_instance(5, name="bag")))
+    (shell.folder / "bag.json").write_text(generate_instance(5, name="bag").to_text())
     before = (shell.folder / "bag.json").read_text()
     for words in (["--out", "bag.json"], ["--gantt", "./x.png", "--out", "x.png"], ["--out", "-"]):
         shell.run("solve", "bag.json", "-m", "greedy", *words, code=2)
@@ -372,7 +371,7 @@ def test_a_plan_with_nothing_wrong_but_its_claims_is_called_so(shell: Shell) -> 
 
 
 def test_output_that_the_terminal_cannot_encode_is_escaped() -> None:
-    text = format_instance(library_instance("tiny/boot").replace(name="日本"))
+    text = library_instance("tiny/boot").replace(name="日本").to_text()
     done = subprocess.run(
         [sys.executable, "-m", "spotbag", "solve", "-"],
         input=text.encode(),

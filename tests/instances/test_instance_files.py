@@ -19,10 +19,7 @@ from spotbag.core.errors import InputError
 from spotbag.instances.entries import Limits, Offer, Task
 from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import (
-    format_instance,
-    instance_schema,
     instance_warnings,
-    parse_instance,
     read_instance,
     write_instance,
 )
@@ -76,7 +73,7 @@ def errors(given_document: Any) -> str:
     """What is said about a faulty document."""
     text = given_document if isinstance(given_document, str) else json.dumps(given_document)
     with pytest.raises(InputError) as caught:
-        parse_instance(text, "demo.json")
+        Instance.parse(text, "demo.json")
     message = str(caught.value)
     assert message.startswith("demo.json: ")
     return message
@@ -259,10 +256,10 @@ def test_writing_and_reading_gives_the_same_thousands_of_instances(valid: dict[s
 
 def _write_and_read(valid: dict[str, Any]) -> None:
     instance = Instance.from_document(valid, "random")
-    text = format_instance(instance)
-    assert parse_instance(text) == instance
+    text = instance.to_text()
+    assert Instance.parse(text) == instance
     assert json.loads(text) == valid
-    assert format_instance(parse_instance(text)) == text
+    assert Instance.parse(text).to_text() == text
 
 
 def test_files_round_trip_and_are_written_whole(tmp_path: Path) -> None:
@@ -344,24 +341,24 @@ def test_rounding_up_of_run_times_is_warned_of_when_it_adds_more_than_one_percen
 
 
 def test_library_instances_obey_the_schema_and_foreign_keys_do_not() -> None:
-    schema = json.loads(instance_schema())
+    schema = json.loads(Instance.schema_text())
     validator = jsonschema.Draft202012Validator(schema)
     for name in library_names():
-        validator.validate(json.loads(format_instance(library_instance(name))))
+        validator.validate(json.loads(library_instance(name).to_text()))
     assert not validator.is_valid(document(extra=1))
     assert not validator.is_valid(document(deadline_s=0))
 
 
 def test_the_shipped_schema_is_that_of_the_model() -> None:
-    assert json.loads(instance_schema()) == Instance.model_json_schema()
+    assert json.loads(Instance.schema_text()) == Instance.model_json_schema()
 
 
 def test_whole_numbers_may_be_written_with_a_point() -> None:
     given = document(deadline_s=100.0)
-    instance = parse_instance(json.dumps(given))
+    instance = Instance.parse(json.dumps(given))
     assert instance.deadline_s == 100
     assert isinstance(instance.deadline_s, int)
-    assert json.loads(format_instance(instance)) == given
+    assert json.loads(instance.to_text()) == given
 
 
 @pytest.mark.parametrize("value", [1e-320, 1e-300])

@@ -14,10 +14,7 @@ from spotbag.instances.data import generate
 from spotbag.instances.data.generate_platforms import platforms
 from spotbag.instances.data.generate_streams import library_streams
 from spotbag.instances.instance import Instance
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance, library_names, platform_names, stream_names
-from spotbag.instances.platforms.platform_files import format_platform
-from spotbag.instances.streams.stream_files import format_stream
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
 PRINTED = {
@@ -63,17 +60,17 @@ def test_the_generator_makes_the_shipped_files() -> None:
     made = {instance.name: instance for instance in generate.library()}
     assert sorted(made) == library_names()
     for name, instance in made.items():
-        assert format_instance(instance) == (folder / f"{name}.json").read_text(encoding="utf-8")
+        assert instance.to_text() == (folder / f"{name}.json").read_text(encoding="utf-8")
     streams = {stream.name: stream for stream in library_streams()}
     assert sorted(streams) == stream_names()
     for name, stream in streams.items():
         text = (folder / "streams" / f"{name}.json").read_text(encoding="utf-8")
-        assert format_stream(stream) == text
+        assert stream.to_text() == text
     hybrid = {platform.name: platform for platform in platforms()}
     assert sorted(hybrid) == platform_names()
     for name, platform in hybrid.items():
         text = (folder / "platforms" / f"{name}.json").read_text(encoding="utf-8")
-        assert format_platform(platform) == text
+        assert platform.to_text() == text
 
 
 def test_streams_and_platforms_are_no_instances() -> None:

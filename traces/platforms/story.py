@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...core.errors import SpotbagError, show_value
 from ...core.wording import counted, listed, shortened
 from ...instances.platforms.entries import MalleableJob
-from ...instances.platforms.platform_files import platform_of_document
+from ...instances.platforms.platform import Platform
 from ..narrator import Event, Narrator, idle_text
 from ..trace import Trace
 
@@ -24,7 +24,7 @@ class PlatformNarrator(Narrator):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
-        self.platform = platform_of_document(trace.instance, "platform of the trace")
+        self.platform = Platform.parse_document(trace.instance, "platform of the trace")
         self.jobs = {job.id: job for job in self.platform.jobs}
         self.resources = {resource.id for resource in self.platform.resources}
         self.displaced_from: dict[str, str] = {}

@@ -220,9 +220,9 @@ def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
     """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
-    from ..instances.instance_files import instance_schema
-    from ..instances.platforms.platform_files import platform_schema
-    from ..instances.streams.stream_files import stream_schema
+    from ..instances.instance import Instance
+    from ..instances.platforms.platform import Platform
+    from ..instances.streams.stream import Stream
     from ..schedules.schedule_files import schedule_schema
 
     if of is Document.TIMELINE:
@@ -231,22 +231,20 @@ def schema_command(
         print(timeline_schema(), end="")
         return
     schemas = {
-        Document.INSTANCE: instance_schema,
+        Document.INSTANCE: Instance.schema_text,
         Document.SCHEDULE: schedule_schema,
-        Document.JOBS: stream_schema,
-        Document.PLATFORM: platform_schema,
+        Document.JOBS: Stream.schema_text,
+        Document.PLATFORM: Platform.schema_text,
     }
     print(schemas[of](), end="")
 
 
 def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:
     """Write an instance to a file and say so, or print it."""
-    from ..instances.instance_files import format_instance, write_instance
-
     if out is None:
-        print(format_instance(instance), end="")
+        print(instance.to_text(), end="")
         return
-    write_instance(instance, out)
+    instance.write(out)
     said: dict[str, Any] = {
         "instance": instance.name,
         "written": [out],

@@ -10,10 +10,9 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 
-LATE = format_instance(library_instance("burst-hads/ED200").replace(name="late", markets=["spot"]))
+LATE = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"]).to_text()
 
 
 def lines(out: str) -> dict[str, list[str]]:
@@ -50,7 +49,7 @@ def test_seeds_are_averaged_and_the_worst_is_shown(shell: Shell) -> None:
 def test_what_is_known_of_a_library_instance_measures_the_plans(shell: Shell) -> None:
     out = shell.run("compare", "hads/J60", "--methods", "greedy")
     assert lines(out)["="][2:] == ["by", "best", "known"]
-    (shell.folder / "mine.json").write_text(format_instance(library_instance("hads/J60").replace(deadline_s=2101)))
+    (shell.folder / "mine.json").write_text(library_instance("hads/J60").replace(deadline_s=2101).to_text())
     assert "best known" not in shell.run("compare", "mine.json", "--methods", "greedy")
 
 
@@ -94,7 +93,7 @@ def test_every_run_goes_to_a_file(shell: Shell) -> None:
 
 def test_instances_of_the_same_name_are_told_apart_by_their_files(shell: Shell) -> None:
     for file in ("a.json", "b.json"):
-        (shell.folder / file).write_text(format_instance(library_instance("tiny/boot").replace(name="mine")))
+        (shell.folder / file).write_text(library_instance("tiny/boot").replace(name="mine").to_text())
     found = shell.json("compare", "a.json", "b.json", "a.json", "--methods", "lpt")
     assert [row["instance"] for row in found["rows"]] == ["a.json", "b.json"]
 

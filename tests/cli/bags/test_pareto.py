@@ -11,7 +11,6 @@ import pytest
 from tiny_core_instances import few_classes_instance, hand_instance
 
 from spotbag.cli import main
-from spotbag.instances.instance_files import format_instance
 
 
 class Shell:
@@ -35,8 +34,8 @@ class Shell:
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     monkeypatch.chdir(tmp_path)
-    Path("bag.json").write_text(format_instance(few_classes_instance([3, 5, 4])))
-    Path("late.json").write_text(format_instance(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12)))
+    Path("bag.json").write_text(few_classes_instance([3, 5, 4]).to_text())
+    Path("late.json").write_text(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12).to_text())
     return Shell(capsys)
 
 

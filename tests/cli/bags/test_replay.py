@@ -7,7 +7,6 @@ import json
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 
 ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4")
@@ -117,7 +116,7 @@ def test_a_plan_that_no_cloud_can_carry_out_is_refused(shell: Shell) -> None:
 
 def test_no_plan_is_exit_code_1(shell: Shell) -> None:
     late = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"])
-    (shell.folder / "late.json").write_text(format_instance(late))
+    (shell.folder / "late.json").write_text(late.to_text())
     out = shell.run("replay", "late.json", "--method", "greedy", code=1)
     assert "no plan" in out
 
@@ -168,7 +167,7 @@ def test_days_that_happen_to_be_alike_are_not_taken_for_the_same(shell: Shell) -
 
 def test_no_plan_is_an_object_too(shell: Shell) -> None:
     late = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"])
-    (shell.folder / "late.json").write_text(format_instance(late))
+    (shell.folder / "late.json").write_text(late.to_text())
     found = shell.json("replay", "late.json", "--method", "greedy", code=1)
     assert found["status"] == "no-plan"
     assert "no plan" in found["message"]

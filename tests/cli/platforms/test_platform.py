@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
-from spotbag.instances.platforms.platform_files import format_platform, library_platform, read_platform
-from spotbag.instances.streams.stream_files import format_stream, library_stream
+from spotbag.instances.platforms.platform_files import library_platform, read_platform
+from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.platforms import runs as front_door
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
@@ -167,7 +166,7 @@ def test_the_first_run_is_drawn(shell: Shell) -> None:
 
 
 def test_platforms_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = format_platform(library_platform("tiny/hybrid"))
+    text = library_platform("tiny/hybrid").to_text()
     (shell.folder / "mine.json").write_text(text)
     from_file = shell.json("platform", "mine.json", "--once")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -238,16 +237,16 @@ def test_the_library_is_listed(shell: Shell) -> None:
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
     (shell.folder / "bad.json").write_text(json.dumps({"format": "spotbag.platform/1"}))
-    (shell.folder / "own.json").write_text(format_platform(library_platform("caron/hybrid")))
+    (shell.folder / "own.json").write_text(library_platform("caron/hybrid").to_text())
     shell.run("platform", *words, code=2)
     assert said in shell.err
     assert sorted(path.name for path in shell.folder.iterdir()) == ["bad.json", "own.json"]
 
 
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
-    (shell.folder / "platform.json").write_text(format_platform(library_platform("tiny/hybrid")))
-    (shell.folder / "jobs.json").write_text(format_stream(library_stream("tiny/two-jobs")))
-    (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
+    (shell.folder / "platform.json").write_text(library_platform("tiny/hybrid").to_text())
+    (shell.folder / "jobs.json").write_text(library_stream("tiny/two-jobs").to_text())
+    (shell.folder / "bag.json").write_text(library_instance("tiny/two-cores").to_text())
     for command in ("solve", "stream", "size"):
         shell.run(command, "platform.json", code=2)
         assert "this is a hybrid platform: use 'spotbag platform'" in shell.err

@@ -8,7 +8,7 @@ import sys
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.streams.stream_files import format_stream, library_stream
+from spotbag.instances.streams.stream_files import library_stream
 
 
 def test_every_job_has_a_table_and_all_a_total(shell: Shell) -> None:
@@ -89,7 +89,7 @@ def test_a_job_that_cannot_be_done_is_said_with_the_way_out_and_exit_code_1(shel
 
 
 def test_streams_come_from_files_too(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = format_stream(library_stream("tiny/two-jobs"))
+    text = library_stream("tiny/two-jobs").to_text()
     (shell.folder / "jobs.json").write_text(text)
     assert shell.run("size", "jobs.json") == shell.run("size", "tiny/two-jobs")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from command_shell import Shell
 
-from spotbag.instances.instance_files import format_instance
 from spotbag.instances.library import library_instance
-from spotbag.instances.platforms.platform_files import format_platform, library_platform
-from spotbag.instances.streams.stream_files import format_stream, library_stream, read_stream
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.instances.streams.stream_files import library_stream, read_stream
 from spotbag.replay.streams import runs as front_door
 from spotbag.replay.streams.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 from spotbag.replay.streams.policies.a2ha import A2haSettings
@@ -97,7 +96,7 @@ def test_the_first_run_is_drawn(shell: Shell) -> None:
 
 
 def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = format_stream(library_stream("tiny/two-jobs"))
+    text = library_stream("tiny/two-jobs").to_text()
     (shell.folder / "mine.json").write_text(text)
     from_file = shell.json("stream", "mine.json", "--once")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -184,9 +183,9 @@ def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...
 
 
 def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> None:
-    (shell.folder / "jobs.json").write_text(format_stream(library_stream("tiny/two-jobs")))
-    (shell.folder / "bag.json").write_text(format_instance(library_instance("tiny/two-cores")))
-    (shell.folder / "hybrid.json").write_text(format_platform(library_platform("tiny/hybrid")))
+    (shell.folder / "jobs.json").write_text(library_stream("tiny/two-jobs").to_text())
+    (shell.folder / "bag.json").write_text(library_instance("tiny/two-cores").to_text())
+    (shell.folder / "hybrid.json").write_text(library_platform("tiny/hybrid").to_text())
     shell.run("solve", "jobs.json", code=2)
     assert "not 'spotbag.instance/1'; this is a stream of jobs: use 'spotbag stream' or 'spotbag size'" in shell.err
     for command in ("stream", "size"):

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import Distribution, core_count, generate_instance, match_summary
-from spotbag.instances.instance_files import format_instance
 
 
 def test_same_seed_same_instance_and_another_seed_another() -> None:
-    texts = {seed: format_instance(generate_instance(50, seed=seed)) for seed in (1, 2)}
-    assert texts[1] == format_instance(generate_instance(50, seed=1))
+    texts = {seed: generate_instance(50, seed=seed).to_text() for seed in (1, 2)}
+    assert texts[1] == generate_instance(50, seed=1).to_text()
     assert texts[1] != texts[2]
 
 

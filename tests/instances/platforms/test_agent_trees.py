@@ -14,7 +14,7 @@ from random_platforms import random_platforms
 from spotbag.core.errors import InputError
 from spotbag.instances.platforms.agent_trees import depth_of, many_resources, platform_tree, regrouped
 from spotbag.instances.platforms.platform import Platform
-from spotbag.instances.platforms.platform_files import format_platform, library_platform, parse_platform
+from spotbag.instances.platforms.platform_files import library_platform
 
 
 @given(random_platforms())
@@ -61,7 +61,7 @@ def test_a_regrouped_platform_is_the_same_but_for_its_agents(platform: Platform,
     assert other.jobs == platform.jobs
     for resource, before in zip(other.resources, platform.resources, strict=True):
         assert resource.model_copy(update={"parent": before.parent}) == before
-    assert parse_platform(format_platform(other)) == other
+    assert Platform.parse(other.to_text()) == other
     assert regrouped(other, fan_out) == other
 
 

@@ -20,10 +20,7 @@ from spotbag.instances.platforms.agent_trees import many_resources
 from spotbag.instances.platforms.entries import Agent, AllocatedCluster, Cloud
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import (
-    format_platform,
     library_platform,
-    parse_platform,
-    platform_schema,
     read_platform,
     write_platform,
 )
@@ -64,7 +61,7 @@ def document(change: Change) -> dict[str, Any]:
 def errors(change: Change) -> str:
     """What is said about a document that a change has made faulty."""
     with pytest.raises(InputError) as caught:
-        parse_platform(json.dumps(document(change)), "demo.json")
+        Platform.parse(json.dumps(document(change)), "demo.json")
     message = str(caught.value)
     assert message.startswith("demo.json: ")
     return message
@@ -168,7 +165,7 @@ def test_each_fault_is_named_with_place_value_and_rule(change: Change, said: str
 
 
 def test_the_document_without_faults_is_read() -> None:
-    platform = parse_platform(json.dumps(BASE))
+    platform = Platform.parse(json.dumps(BASE))
     assert platform.root == "root"
     assert {name: list(below) for name, below in platform.children.items()} == {
         "root": ["site", "rented", "cloud"],
@@ -178,7 +175,7 @@ def test_the_document_without_faults_is_read() -> None:
     cloud = platform.resources[2]
     assert isinstance(cloud, Cloud)
     assert (cloud.processors_per_vm, cloud.cost_per_vm_hour) == (8, 960)
-    assert len(parse_platform(json.dumps(document(chain(64)))).agents) == 64
+    assert len(Platform.parse(json.dumps(document(chain(64)))).agents) == 64
 
 
 def test_all_faults_are_reported_at_once_also_between_the_valid_parts() -> None:
@@ -255,7 +252,7 @@ def test_many_faults_are_refused_in_time() -> None:
 
 def test_long_lists_of_several_kinds_are_read() -> None:
     platform = many_resources(3500, 3500, 3500)  # so many that a sample is looked at before all are
-    assert parse_platform(format_platform(platform)) == platform
+    assert Platform.parse(platform.to_text()) == platform
 
 
 def test_python_callers_get_the_same_errors() -> None:
@@ -284,10 +281,10 @@ def test_other_jobs_leave_the_rest_alone() -> None:
 @settings(max_examples=60, deadline=None)
 def test_writing_and_reading_gives_the_same_platform_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
     platform = Platform.from_document(valid, "random")
-    text = format_platform(platform)
-    assert parse_platform(text) == platform
+    text = platform.to_text()
+    assert Platform.parse(text) == platform
     assert json.loads(text) == valid
-    jsonschema.Draft202012Validator(json.loads(platform_schema())).validate(valid)
+    jsonschema.Draft202012Validator(json.loads(Platform.schema_text())).validate(valid)
     assert sorted(name for below in platform.children.values() for name in below) == sorted(
         node.id for node in (*platform.agents, *platform.resources) if node.id != platform.root
     )
@@ -302,7 +299,7 @@ def test_files_round_trip(tmp_path: Path) -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_refuses() -> None:
-    schema = json.loads(platform_schema())
+    schema = json.loads(Platform.schema_text())
     assert schema == Platform.model_json_schema()
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(BASE)
@@ -347,8 +344,8 @@ def test_the_platform_in_formats_md_is_read_and_its_example_runs(
 ) -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
     (text,) = re.findall(r"```json platform\n(.*?)```", page, re.DOTALL)
-    platform = parse_platform(text)
-    assert format_platform(platform) == text
+    platform = Platform.parse(text)
+    assert platform.to_text() == text
     assert (platform.root, len(platform.resources), len(platform.jobs)) == ("root", 3, 2)
     (code,) = re.findall(r"```python\n(from \S+ import draw_malleable_jobs.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)

@@ -24,12 +24,9 @@ from spotbag.instances.streams.entries import Application, Job
 from spotbag.instances.streams.run_times import SequenceRunTimes, UniformRunTimes
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import (
-    format_stream,
     library_stream,
-    parse_stream,
     read_stream,
     stream_of_run_times,
-    stream_schema,
     write_stream,
 )
 
@@ -77,7 +74,7 @@ def errors(faulty: Any) -> str:
     """What is said about a faulty document."""
     text = faulty if isinstance(faulty, str) else json.dumps(faulty)
     with pytest.raises(InputError) as caught:
-        parse_stream(text, "demo.json")
+        Stream.parse(text, "demo.json")
     message = str(caught.value)
     assert message.startswith("demo.json: ")
     return message
@@ -156,7 +153,7 @@ def test_each_fault_is_named_with_place_value_and_rule(faulty: Any, said: str) -
 
 
 def test_the_document_without_faults_is_read() -> None:
-    stream = parse_stream(json.dumps(document()))
+    stream = Stream.parse(json.dumps(document()))
     assert stream.type_names == ("small", "big")
     assert stream.n_tasks == 5
 
@@ -213,10 +210,10 @@ def test_python_callers_get_the_same_errors() -> None:
 @settings(max_examples=60, deadline=None)
 def test_writing_and_reading_gives_the_same_stream_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
     stream = Stream.from_document(valid, "random")
-    text = format_stream(stream)
-    assert parse_stream(text) == stream
+    text = stream.to_text()
+    assert Stream.parse(text) == stream
     assert json.loads(text) == valid
-    jsonschema.Draft202012Validator(json.loads(stream_schema())).validate(valid)
+    jsonschema.Draft202012Validator(json.loads(Stream.schema_text())).validate(valid)
 
 
 def test_files_round_trip(tmp_path: Path) -> None:
@@ -228,7 +225,7 @@ def test_files_round_trip(tmp_path: Path) -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_refuses() -> None:
-    schema = json.loads(stream_schema())
+    schema = json.loads(Stream.schema_text())
     assert schema == Stream.model_json_schema()
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(document())
@@ -355,7 +352,7 @@ def test_a_list_of_run_times_is_a_stream(tmp_path: Path) -> None:
     assert (stream.name, stream.block_s, stream.creation_overhead_s, stream.n_tasks) == ("measured", 3600, 300, 3)
     assert stream.jobs[0].deadline_s == 300 + 13 + 300 + 1
     assert [seconds for (seconds,) in by_job(draw_jobs(stream, 9))["job"]] == [13, 300, 1]
-    assert parse_stream(format_stream(stream)) == stream
+    assert Stream.parse(stream.to_text()) == stream
     stream = stream_of_run_times(
         path, name="x", block_s=60, creation_overhead_s=0, price_usd_per_block=0.5, deadline_s=7
     )
@@ -547,8 +544,8 @@ def test_an_unknown_stream_is_refused_with_close_ones() -> None:
 def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
     (text,) = re.findall(r"```json jobs\n(.*?)```", page, re.DOTALL)
-    stream = parse_stream(text)
-    assert format_stream(stream) == text
+    stream = Stream.parse(text)
+    assert stream.to_text() == text
     assert [stream.average_s("sort", "small"), stream.average_s("sort", "big")] == [40, 20]
     assert draw_jobs(stream, 0).instance.task_ids[:2] == ("first#1", "first#2")
     (code,) = re.findall(r"```python\n(from \S+ import draw_jobs.*?)```", page, re.DOTALL)

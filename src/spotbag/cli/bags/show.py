@@ -76,7 +76,8 @@ def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import parse_json
     from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
-    from ...instances.instance_files import instance_of_document, instance_warnings
+    from ...instances.instance import Instance
+    from ...instances.instance_files import instance_warnings
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import schedule_document_of
 
@@ -86,7 +87,7 @@ def _load(what: str) -> Instance | ScheduleDocument:
     document = parse_json(read_text(what), source)
     if document.get("format") == SCHEDULE_FORMAT:
         return schedule_document_of(document, source)
-    instance = instance_of_document(document, source)
+    instance = Instance.parse_document(document, source)
     warn(instance_warnings(instance))
     return instance
 
