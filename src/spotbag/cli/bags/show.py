@@ -112,38 +112,51 @@ def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> 
 def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
-    from ...core.errors import SpotbagError
-    from ...heuristics.bags.d_spot import with_d_spot
-
     counts = instance.group_size
     memory = np.repeat([task.memory_mb for task in instance.tasks], counts)
     runtimes = {}
     for index, vm_type in enumerate(instance.vm_types):
         column = instance.given_runtime_s[:, index]
         runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
-    try:
-        d_spot = with_d_spot(instance).d_spot_s
-    except SpotbagError:
-        d_spot = None
+    d_spot = _d_spot_s(instance)
     if as_json:
-        print_json(
-            {
-                "instance": instance.name,
-                "tasks": instance.n_tasks,
-                "entries": len(instance.tasks),
-                "deadline_s": instance.deadline_s,
-                "d_spot_s": d_spot,
-                "memory_mb": _summary(memory),
-                "runtime_s": {name: _summary(values) for name, values in runtimes.items()},
-                "cost_scale_usd": instance.cost_scale_usd,
-                "makespan_scale_s": instance.makespan_scale_s,
-                "memory_never_binds": {
-                    vm_type.name: bool(free)
-                    for vm_type, free in zip(instance.vm_types, instance.memory_never_binds, strict=True)
-                },
-            }
-        )
+        print_json(_instance_object(instance, d_spot, memory, runtimes))
         return
+    _print_instance(instance, d_spot, memory)
+    print_table(_offer_table(instance, runtimes))
+    _print_provenance(instance)
+
+
+def _d_spot_s(instance: Instance) -> int | None:
+    """D_spot as given, or as estimated where that is possible."""
+    from ...core.errors import SpotbagError
+    from ...heuristics.bags.d_spot import with_d_spot
+
+    try:
+        return with_d_spot(instance).d_spot_s
+    except SpotbagError:
+        return None
+
+
+def _instance_object(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "instance": instance.name,
+        "tasks": instance.n_tasks,
+        "entries": len(instance.tasks),
+        "deadline_s": instance.deadline_s,
+        "d_spot_s": d_spot,
+        "memory_mb": _summary(memory),
+        "runtime_s": {name: _summary(values) for name, values in runtimes.items()},
+        "cost_scale_usd": instance.cost_scale_usd,
+        "makespan_scale_s": instance.makespan_scale_s,
+        "memory_never_binds": {
+            vm_type.name: bool(free)
+            for vm_type, free in zip(instance.vm_types, instance.memory_never_binds, strict=True)
+        },
+    }
+
+
+def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
     if instance.description:
         print(f"  {instance.description}")
@@ -164,15 +177,19 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     low, mean, high = _summary(memory).values()
     print(f"  task memory    {low:g} / {mean:.2f} / {high:g} MB (least / mean / most)")
     print()
-    print_table(_offer_table(instance, runtimes))
-    if instance.provenance is not None:
-        print(f"source: {instance.provenance.source}")
-        if instance.provenance.notes:
-            print(instance.provenance.notes)
-        if instance.provenance.optimum is not None:
-            optimum = instance.provenance.optimum
-            print(f"optimum: objective {optimum.objective:g} ($ {optimum.cost_usd:g}, {optimum.makespan_s} s)")
-            print(optimum.derivation)
+
+
+def _print_provenance(instance: Instance) -> None:
+    provenance = instance.provenance
+    if provenance is None:
+        return
+    print(f"source: {provenance.source}")
+    if provenance.notes:
+        print(provenance.notes)
+    if provenance.optimum is not None:
+        optimum = provenance.optimum
+        print(f"optimum: objective {optimum.objective:g} ($ {optimum.cost_usd:g}, {optimum.makespan_s} s)")
+        print(optimum.derivation)
 
 
 def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Table:
