@@ -16,8 +16,11 @@ _COUNTED = {"finished": "tasks", "late_tasks": "tasks", "on_demand_started": "VM
 """Figures that are counts, and what they count."""
 
 _COUNTED_IN_BAGS = {
+    "finished": "tasks",
+    "late_tasks": "tasks",
     "hibernations": "events",
     "resumes": "events",
+    "on_demand_started": "VMs",
     "steal_attempts": "attempts",
     "steals": "attempts",
     "tasks_stolen": "tasks",
@@ -25,6 +28,7 @@ _COUNTED_IN_BAGS = {
     "recoveries": "tasks",
 }
 _COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
+"""What streams count besides."""
 
 
 @dataclass(slots=True)
@@ -70,8 +74,11 @@ def figure_findings(
     of_stream : bool
         Whether the replay is one of a stream, not of a bag; they have figures of their own.
     """
-    for name, unit in (_COUNTED | (_COUNTED_IN_STREAMS if of_stream else _COUNTED_IN_BAGS)).items():
+    for name, unit in (_COUNTED if of_stream else _COUNTED_IN_BAGS).items():
         yield from _off(name, end[name], getattr(figures, name), unit)
+    if not of_stream:
+        for kind in ("idle", "busy", "new"):
+            yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
     makespan = figures.last_finish_s if figures.finished == figures.n_tasks else None
     if makespan is None or end["makespan_s"] is None:
         if makespan != end["makespan_s"]:
@@ -83,12 +90,17 @@ def figure_findings(
     yield from _off("t", end["t"], last_s, "s")
     yield from _amount_off("cost_usd", end["cost_usd"], cost_usd, "USD")
     if of_stream:
-        for vm_type in sorted(end["blocks"].keys() | figures.blocks.keys()):
-            yield from _off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
+        yield from _stream_findings(figures, end)
     else:
-        for kind in ("idle", "busy", "new"):
-            yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
         yield from _amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
+
+
+def _stream_findings(figures: Figures, end: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare the figures that streams have, and bags have not."""
+    for name, unit in _COUNTED_IN_STREAMS.items():
+        yield from _off(name, end[name], getattr(figures, name), unit)
+    for vm_type in sorted(end["blocks"].keys() | figures.blocks.keys()):
+        yield from _off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
 
 
 def _amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
