@@ -77,7 +77,9 @@ class PolicyKind(Generic[P]):
     find: Callable[[str], Callable[..., P]]
     fault: Callable[[P], str] = lambda policy: ""
 
-    def several(self, policies: Sequence[Given[P]], number: int, workers: int = 1) -> list[PolicyMaker[P]]:
+    def several(
+        self, policies: Sequence[Given[P]], number: int, workers: int = 1, *, none: bool = False
+    ) -> list[PolicyMaker[P]]:
         """Return what makes each of several policies.
 
         Parameters
@@ -88,6 +90,8 @@ class PolicyKind(Generic[P]):
             Of the first run: each policy is made once for it, to see what it is.
         workers : int
             Processes to which they are sent, if there are several.
+        none : bool
+            Whether there may be none.
 
         Raises
         ------
@@ -99,7 +103,7 @@ class PolicyKind(Generic[P]):
             single += "()" if isinstance(policies, self.base) else ""
             raise InputError("replay", [Issue("", f"must be a list, also of a single policy: [{single}]", "policies")])
         given = list(policies)
-        if not given:
+        if not given and not none:
             raise InputError("replay", [Issue("", "must have at least one policy", "policies")])
         makers: list[PolicyMaker[P]] = []
         issues: list[Issue] = []

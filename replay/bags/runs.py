@@ -113,6 +113,11 @@ class Days(Runs[Outcome]):
     bounds_usd: tuple[float | None, ...]
     on_demand_usd: float | None
 
+    @property
+    def n_runs(self) -> int:
+        """Number of days, also where only their bounds were asked for."""
+        return len(self.bounds_usd)
+
     def summaries(self) -> list[PolicySummary]:
         """Summarise each policy; the on-demand baseline without regret, as it need not keep to the limits of the bound.
 
@@ -147,7 +152,8 @@ def replay_days(
     schedule : Schedule
         The plan.
     policies : sequence of str, Policy or callable
-        What answers to events, each as for `replay_day`; each day has a policy of its own.
+        What answers to events, each as for `replay_day`; each day has a policy of its own. There may be none if bounds
+        are asked for.
     scenario : Scenario
         Where the days come from; day k of a seed is the same however many there are.
     runs : int
@@ -176,7 +182,7 @@ def replay_days(
         If the plan cannot be carried out.
     """
     check_runs(runs, workers)
-    ready = [_Ready(schedule, make) for make in _KIND.several(policies, 0, workers)]
+    ready = [_Ready(schedule, make) for make in _KIND.several(policies, 0, workers, none=bounds)]
     work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
     done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(

@@ -205,6 +205,12 @@ def test_what_cannot_be_sent_to_other_processes_is_refused(system: System) -> No
         system.replay([system.known, locked], workers=2)
 
 
+def test_days_may_have_bounds_alone() -> None:
+    days = replay_days(SCHEDULE, [], find_scenario("hads/sc1"), 3)
+    assert (days.n_runs, days.policies, days.outcomes, days.summaries()) == (3, (), (), [])
+    assert all(bound is not None and bound > 0 for bound in days.bounds_usd)
+
+
 @each_system
 @pytest.mark.parametrize(("options", "rule"), [({"runs": 0}, "runs 0 must be 1"), ({"workers": 0}, "workers 0 must")])
 def test_numbers_out_of_range_are_refused(system: System, options: dict[str, int], rule: str) -> None:
