@@ -160,6 +160,7 @@ def anneal(
                     a = core
         if core_count[a] == 0:
             continue
+        # A core to take a task of it, and the task.
         state = (state * 48271) % 2147483647
         b = state % n_cores
         if a == b:
@@ -170,6 +171,7 @@ def anneal(
         va, vb, ka, kb = core_vm[a], core_vm[b], core_offer[a], core_offer[b]
         if durations[kb, i] > MAX_SECONDS:
             continue
+        # What stays as it is: the ends of the other cores of both VMs, and of all other VMs; and the value of both.
         rest_a, rest_b = 0, 0
         for core in range(vm_first[va], vm_first[va + 1]):
             if core not in (a, b) and load[core] > rest_a:
@@ -187,7 +189,7 @@ def anneal(
         old += penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
             old += vm_price[vb] * vm_end[vb] + penalty * max(0, vm_end[vb] - vm_limit[vb])
-        # The best partner among the tasks of b, or none (-1).
+        # The best partner among the tasks of b, or none (-1); at most so many of them, from a random one on.
         scanned = min(core_count[b], _SCANNED)
         offset = 0
         if core_count[b] > _SCANNED:
@@ -227,6 +229,7 @@ def anneal(
                 best_at = at_b
         if best_at == -2:
             continue
+        # Accept it, or not, by the temperature.
         gain = best_rank - balance * (float(load[a]) * load[a] + float(load[b]) * load[b])
         if gain > 0.0:
             state = (state * 48271) % 2147483647
@@ -246,6 +249,7 @@ def anneal(
             core_count[b] += 1
             core_count[a] -= 1
             core_tasks[a, at_a] = core_tasks[a, core_count[a]]
+        # The ends of both VMs, and the VM that ends last.
         end_a = max(rest_a, load[a])
         if va == vb:
             end_a = max(end_a, load[b])

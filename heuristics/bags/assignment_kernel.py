@@ -76,6 +76,7 @@ def anneal_assignments(
     factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
     for _ in range(cooling.moves):
         temperature *= factor
+        # A move: a task of one VM, another VM or the same one, and whether tasks are exchanged.
         state = (state * 48271) % 2147483647
         a = state % n_vms
         if vm_count[a] == 0:
@@ -90,6 +91,7 @@ def anneal_assignments(
         i = vm_tasks[a, at_a]
         if vms.durations[vms.offer[b], i] > MAX_SECONDS:
             continue
+        # The tasks of both VMs after it.
         count_a, count_b = vm_count[a], vm_count[b]
         for position in range(count_a):
             new_a[position] = vm_tasks[a, position]
@@ -126,6 +128,7 @@ def anneal_assignments(
                 new_a[position] = new_a[position + 1]
             count_a -= 1
             count_b += 1
+        # What changes by it.
         end_a = list_schedule_end(vms, a, new_a, count_a, work)
         end_b = end_a if a == b else list_schedule_end(vms, b, new_b, count_b, work)
         others = 0
@@ -138,10 +141,12 @@ def anneal_assignments(
         if a != b:
             change += vm_price[b] * (end_b - vm_end[b])
             change += penalty * (max(0, end_b - vm_limit[b]) - max(0, vm_end[b] - vm_limit[b]))
+        # Accept it, or not, by the temperature.
         if change > 0.0:
             state = (state * 48271) % 2147483647
             if change > 40.0 * temperature or state / 2147483647.0 >= np.exp(-change / temperature):
                 continue
+        # Carry it out.
         for position in range(count_a):
             vm_tasks[a, position] = new_a[position]
         if a != b:

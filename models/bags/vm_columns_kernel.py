@@ -128,6 +128,7 @@ def least_end(
     nodes = 0
     level = 0
     while level >= 0:
+        # Where the search stands: cores and memory in use, when the next task ends, and what is left to do.
         now = moment[level]
         busy = 0
         used = 0
@@ -149,6 +150,7 @@ def least_end(
                 work += seconds[task]
                 energy += seconds[task] * memory[task]
                 longest = max(longest, seconds[task])
+        # A whole plan, or a bound that leaves room for a better one: then deeper.
         deeper = False
         if waiting == 0:
             if latest < best:
@@ -183,6 +185,7 @@ def least_end(
                 untried[level] = 0
                 entered_by[level] = -1
                 deeper = True
+        # Back, where there is nothing left to try.
         if not deeper:
             if entered_by[level] >= 0:
                 started[entered_by[level]] = False
@@ -214,6 +217,63 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -
 
 
 @compiled
+def _next_class(
+    classes: Classes,
+    taken: IntArray,
+    following: int,
+    most_end: int,
+    work_left: int,
+    energy_left: int,
+    surplus_so_far: float,
+    threshold: float,
+) -> int:
+    """First class from one on of which a task can be added, and the column still get below the threshold; else -1."""
+    seconds, memory, size, _, surplus = classes
+    n_classes = len(seconds)
+    for index in range(following, n_classes):
+        if taken[index] >= size[index] or seconds[index] > most_end:
+            continue
+        left = work_left - seconds[index]
+        if left < 0 or energy_left < seconds[index] * memory[index]:
+            continue
+        # What can still be gained: the rest of the classes, the last one cut, as far as the cores reach.
+        least = surplus_so_far + surplus[index]
+        for later in range(index, n_classes):
+            if surplus[later] >= 0 or left <= 0 or least <= threshold:
+                break
+            more = min((size[later] - taken[later] - (1 if later == index else 0)) * seconds[later], left)
+            least += surplus[later] * more / seconds[later]
+            left -= more
+        if least <= threshold:
+            return index
+    return -1
+
+
+@compiled
+def _sort_tasks(
+    task_seconds: IntArray, task_memory: IntArray, n: int, by_length: IntArray, in_order: SortedTasks
+) -> None:
+    """Sort n tasks, longest first, identical ones side by side."""
+    for task in range(n):
+        place = task
+        while place > 0 and (
+            task_seconds[by_length[place - 1]] < task_seconds[task]
+            or (
+                task_seconds[by_length[place - 1]] == task_seconds[task]
+                and task_memory[by_length[place - 1]] < task_memory[task]
+            )
+        ):
+            by_length[place] = by_length[place - 1]
+            place -= 1
+        by_length[place] = task
+    seconds, memory, same = in_order
+    for place in range(n):
+        seconds[place] = task_seconds[by_length[place]]
+        memory[place] = task_memory[by_length[place]]
+        same[place] = place > 0 and seconds[place] == seconds[place - 1] and memory[place] == memory[place - 1]
+
+
+@compiled
 def find_columns(
     classes: Classes, machine: Machine, rate: float, fixed: float, threshold: float, limits: Limits, table: ColumnTable
 ) -> tuple[int, bool]:
@@ -237,7 +297,7 @@ def find_columns(
     (int, bool)
         How many, and whether the search was complete.
     """
-    seconds, memory, size, dual, surplus = classes
+    seconds, memory, _, dual, surplus = classes
     cores, room = machine
     most_end, most_tasks = limits.end, limits.tasks
     n_classes = len(seconds)
@@ -248,12 +308,11 @@ def find_columns(
     taken = np.zeros(n_classes, np.int64)
     task_seconds = np.zeros(most_tasks, np.int64)
     task_memory = np.zeros(most_tasks, np.int64)
-    same = np.zeros(most_tasks, np.bool_)
     starts = np.zeros(most_tasks, np.int64)
     by_length = np.zeros(most_tasks, np.int64)
-    sorted_seconds = np.zeros(most_tasks, np.int64)
-    sorted_memory = np.zeros(most_tasks, np.int64)
-    in_order = SortedTasks(sorted_seconds, sorted_memory, same)
+    in_order = SortedTasks(
+        np.zeros(most_tasks, np.int64), np.zeros(most_tasks, np.int64), np.zeros(most_tasks, np.bool_)
+    )
     n = 0
     work = 0
     energy = 0
@@ -264,24 +323,11 @@ def find_columns(
     while True:
         extended = -1
         if n < most_tasks:
-            for index in range(following, n_classes):
-                if taken[index] >= size[index] or seconds[index] > most_end:
-                    continue
-                left = cores * most_end - work - seconds[index]
-                if left < 0 or room * most_end - energy < seconds[index] * memory[index]:
-                    continue
-                # What can still be gained: the rest of the classes, the last one cut, as far as the cores reach.
-                least = total_surplus + surplus[index]
-                for later in range(index, n_classes):
-                    if surplus[later] >= 0 or left <= 0 or least <= threshold:
-                        break
-                    more = min((size[later] - taken[later] - (1 if later == index else 0)) * seconds[later], left)
-                    least += surplus[later] * more / seconds[later]
-                    left -= more
-                if least <= threshold:
-                    extended = index
-                    break
-        if extended < 0:
+            work_left, energy_left = cores * most_end - work, room * most_end - energy
+            extended = _next_class(
+                classes, taken, following, most_end, work_left, energy_left, total_surplus, threshold
+            )
+        if extended < 0:  # back: take the last task away
             if n == 0:
                 return found, True
             n -= 1
@@ -293,6 +339,7 @@ def find_columns(
             total_dual -= dual[index]
             following = index + 1
             continue
+        # On: add a task of the class.
         nodes += 1
         if nodes > limits.nodes:
             return found, False
@@ -307,6 +354,7 @@ def find_columns(
         total_surplus += surplus[index]
         total_dual += dual[index]
         following = index
+        # Is the column cheap enough, by a bound of its end, then by its least end?
         least = quick_bound(task_seconds, task_memory, n, machine)
         limit = most_end
         if rate > 0:
@@ -315,27 +363,7 @@ def find_columns(
                 limit = int(affordable)
         if least > limit:
             continue
-        # Longest first, identical tasks side by side.
-        for task in range(n):
-            place = task
-            while place > 0 and (
-                task_seconds[by_length[place - 1]] < task_seconds[task]
-                or (
-                    task_seconds[by_length[place - 1]] == task_seconds[task]
-                    and task_memory[by_length[place - 1]] < task_memory[task]
-                )
-            ):
-                by_length[place] = by_length[place - 1]
-                place -= 1
-            by_length[place] = task
-        for place in range(n):
-            sorted_seconds[place] = task_seconds[by_length[place]]
-            sorted_memory[place] = task_memory[by_length[place]]
-            same[place] = (
-                place > 0
-                and sorted_seconds[place] == sorted_seconds[place - 1]
-                and sorted_memory[place] == sorted_memory[place - 1]
-            )
+        _sort_tasks(task_seconds, task_memory, n, by_length, in_order)
         end, whole, more = least_end(in_order, n, machine, least, limit + 1, limits.trials, starts)
         nodes += more
         if end > limit:
@@ -343,6 +371,7 @@ def find_columns(
         cost = fixed + rate * end - total_dual
         if cost > threshold:
             continue
+        # Note it, in place of the worst one where the table is full.
         if found == most_columns:
             if not limits.narrowing:
                 return found, False
