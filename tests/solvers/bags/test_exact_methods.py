@@ -292,10 +292,10 @@ def test_the_window_holds_the_makespan_of_the_optimum() -> None:
 def test_an_interrupt_gives_the_best_plan_and_bound_so_far(method: str) -> None:
     code = (
         "from spotbag import library_instance, solve\n"
-        "def told(point, planned):\n"
+        "def on_progress(point, planned):\n"
         "    if point.best < float('inf'):\n"
         "        print('ready', flush=True)\n"
-        f"result = solve(library_instance('memory/m30'), {method!r}, time_limit_s=60, on_progress=told)\n"
+        f"result = solve(library_instance('memory/m30'), {method!r}, time_limit_s=60, on_progress=on_progress)\n"
         "print(result.interrupted, result.objective > 0, result.bound > 0)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -315,7 +315,7 @@ def test_exact_plans_pass_the_checker_on_library_instances(name: str) -> None:
     assert check(result.instance, result.schedule).feasible
 
 
-def test_progress_is_told_with_bound_and_best_plan() -> None:
+def test_progress_is_reported_with_bound_and_best_plan() -> None:
     described: list[Any] = []
     result = solve(library_instance("hads/J60"), on_progress=lambda point, planned: described.append(point))
     assert [point.iteration for point in described] == sorted(point.iteration for point in described)
