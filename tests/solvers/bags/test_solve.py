@@ -129,7 +129,7 @@ def claim_bound(monkeypatch: pytest.MonkeyPatch, factor: float) -> float:
     def claims(*_: object) -> HeuristicOutcome:
         return dataclasses.replace(outcome, bound=objective * factor)
 
-    monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", GreedyOptions, claims, False, ""))
+    monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", lambda: (GreedyOptions, claims), False, ""))
     return objective
 
 
