@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .arguments import warn
 
@@ -12,30 +12,11 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from ..core.statistics import Estimate
+    from ..replay.runs import Runs
 
     DataclassOutcome = TypeVar("DataclassOutcome", bound=DataclassInstance)
 
-Out_co = TypeVar("Out_co", covariant=True)
-
-
-class Runs(Protocol[Out_co]):
-    """Runs of several policies: an outcome for each policy and run."""
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """Names of the policies."""
-
-    @property
-    def outcomes(self) -> Sequence[Sequence[Out_co]]:
-        """Outcomes by policy and run."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether some runs are missing."""
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs that are there."""
+Out = TypeVar("Out")
 
 
 def mean_cell(estimate: Estimate, digits: int, *, signed: bool = False, unit: float = 1) -> str:
@@ -74,7 +55,7 @@ def runs_object(
 
 
 def by_policy(
-    runs: Runs[Out_co], number: int, as_object: Callable[[int, Out_co], Mapping[str, Any]]
+    runs: Runs[Out], number: int, as_object: Callable[[int, Out], Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
     """Return a run as a JSON object by policy; ``as_object`` takes the position of a policy and its outcome."""
     return {name: as_object(index, runs.outcomes[index][number]) for index, name in enumerate(runs.policies)}

@@ -24,6 +24,7 @@ from ..arguments import (
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting, progress
+from ..run_report import warn_of_missing
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
@@ -220,8 +221,7 @@ def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: 
             bounds=bounds,
             on_day=lambda done: count("", done),
         )
-    if days.interrupted:
-        warn([f"interrupted: {days.n_runs} of {wanted.n_days} days are here"])
+    warn_of_missing(days, wanted.n_days, "days")
     return days
 
 

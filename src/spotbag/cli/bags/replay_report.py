@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table
-from ..run_report import fields_except, mean_cell, means_object
+from ..run_report import by_policy, fields_except, mean_cell, means_object, runs_object
 from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
@@ -173,19 +173,17 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
     """Return all that is known of the days as one JSON object."""
     from ...replay.bags.runs import compare_days
 
-    summaries = days.summaries()
-    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]
-    return {
+    about = {
         "instance": schedule.instance.name,
         "plan": {"by": maker, "cost_usd": schedule.cost_usd, "makespan_s": schedule.makespan_s},
         "deadline_s": schedule.instance.deadline_s,
         "d_spot_s": schedule.instance.d_spot_s,
         "scenario": scenario,
-        "seed": seed,
-        "runs": days.n_runs,
-        "interrupted": days.interrupted,
-        "on_demand_usd": days.on_demand_usd,
-        "policies": [_summary_object(summary) for summary in summaries],
+    }
+    settings = {"on_demand_usd": days.on_demand_usd}
+    summaries = [_summary_object(summary) for summary in days.summaries()]
+    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]
+    return runs_object(about, days, seed, settings, summaries) | {
         "differences": [
             asdict(entry) | {"cost_usd": entry.cost_usd.to_dict(), "makespan_s": entry.makespan_s.to_dict()}
             for entry in differences
@@ -195,8 +193,8 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
 
 
 def _day_object(days: Days, number: int) -> dict[str, Any]:
-    outcomes = {name: _outcome_object(days.outcomes[index][number]) for index, name in enumerate(days.policies)}
-    return {"day": number, "bound_usd": days.bounds_usd[number], "policies": outcomes}
+    policies = by_policy(days, number, _outcome_object)
+    return {"day": number, "bound_usd": days.bounds_usd[number], "policies": policies}
 
 
 def _summary_object(summary: PolicySummary) -> dict[str, Any]:
@@ -213,5 +211,5 @@ def _summary_object(summary: PolicySummary) -> dict[str, Any]:
     }
 
 
-def _outcome_object(outcome: Outcome) -> Mapping[str, Any]:
+def _outcome_object(_: int, outcome: Outcome) -> Mapping[str, Any]:
     return fields_except(outcome, "policy", "bills", "events")
