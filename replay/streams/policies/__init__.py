@@ -63,8 +63,6 @@ def stream_policies(
     InputError
         With all that cannot be used.
     """
-    if isinstance(names, str):
-        raise InputError("policies", [Issue("", f"must be a list of names, such as [{names!r}]", value=names)])
     makers: list[Callable[[], StreamPolicy]] = []
     issues: list[Issue] = []
     for name in names:

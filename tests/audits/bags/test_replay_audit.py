@@ -251,7 +251,7 @@ def test_memory_and_cores() -> None:
     assert found(trace) == {"placement": 1}
 
 
-def test_a_task_that_finishes_now_leaves_its_memory_whatever_is_told_first() -> None:
+def test_a_task_that_finishes_now_leaves_its_memory_whatever_is_recorded_first() -> None:
     trace = bursting()
     for task in trace.instance["tasks"][1:]:
         task["memory_mb"] = 1500
