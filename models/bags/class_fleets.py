@@ -15,7 +15,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
 from .core_patterns import schedule_of_cores
-from .kelley import maximise_concave
+from .kelley import LinearRows, maximise_concave
 
 FIRST_SLACK = 2e-4
 """First slack that is searched, relative to the bound."""
@@ -121,7 +121,8 @@ class FleetSearch:
         """Prices with about the best bound of the cost of plans that end by a moment; None if there is no such plan."""
         rows = self._rows_by(latest_s)
         worst = self.worst_cost(latest_s)
-        nothing = np.zeros((0, len(self._most)))
+        worth = LinearRows(np.zeros(1), (self._signs * self._most).astype(float)[None, :])
+        unlimited = LinearRows(np.zeros(0), np.zeros((0, len(self._most))))
 
         def gains(multipliers: FloatArray) -> tuple[float, FloatArray]:
             prices, gradient = self._prices_of(multipliers, rows, pay=True)
@@ -129,16 +130,7 @@ class FleetSearch:
 
         box = 10.0 * latest_s
         while True:
-            found = maximise_concave(
-                gains,
-                np.zeros(1),
-                (self._signs * self._most).astype(float)[None, :],
-                nothing,
-                np.zeros(0),
-                box,
-                _MOST_CUTS,
-                _CUT_TOLERANCE,
-            )
+            found = maximise_concave(gains, worth, unlimited, box, _MOST_CUTS, _CUT_TOLERANCE)
             if found.value > worst * (1 + 1e-6):
                 return None
             if found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
@@ -163,16 +155,8 @@ class FleetSearch:
                 best[:] = [prices]
             return prices.bound - float(prices.of_counts @ self._most), gradient
 
-        maximise_concave(
-            gains,
-            np.zeros(1),
-            target,
-            target,
-            np.array([_WORTH_OF_TASKS]),
-            10 * _WORTH_OF_TASKS,
-            _MOST_CUTS,
-            _CUT_TOLERANCE,
-        )
+        worth, enough = LinearRows(np.zeros(1), target), LinearRows(np.array([-_WORTH_OF_TASKS]), target)
+        maximise_concave(gains, worth, enough, 10 * _WORTH_OF_TASKS, _MOST_CUTS, _CUT_TOLERANCE)
         if not best:  # the cutting planes failed: any prices do
             even = np.where(self._signs > 0, _WORTH_OF_TASKS / float(self.tables.classes.size.sum()), 0.0)
             best.append(self._prices_of(even, rows, pay=False)[0])

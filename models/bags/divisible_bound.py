@@ -30,7 +30,7 @@ from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
-from .kelley import Maximum, maximise_concave
+from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import usable_offers
 from .vm_limits import binding_market_limits, effective_cores, least_work_s
@@ -162,8 +162,8 @@ class _Dual:
             gradient[n_offers + len(self.markets) :] = (memory_seconds - core_seconds)[self.memory_bound]
         return value, gradient
 
-    def time_rows(self) -> tuple[FloatArray, FloatArray]:
-        """Constant and coefficients of the part with T, at the moments where it can be least."""
+    def time_rows(self) -> LinearRows:
+        """The part with T, at the moments where it can be least."""
         n_offers = len(self.offers)
         constants = np.array([self.time_weight * moment for moment in self.moments])
         rows = np.zeros((len(self.moments), self.size))
@@ -171,7 +171,7 @@ class _Dual:
             rows[index, :n_offers] = -self.vms * (np.minimum(moment, self.limits_s) - self.ready)
             for position, (_, cap) in enumerate(self.markets):
                 rows[index, n_offers + position] = -cap * (moment - self.ready)
-        return constants, rows
+        return LinearRows(constants, rows)
 
     def solve(self) -> DivisibleBound:
         """Maximise, and say what that proves."""
@@ -180,29 +180,27 @@ class _Dual:
 
     def maximum(self) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
-        constants, rows = self.time_rows()
         n_offers = len(self.offers)
         # The price for memory is part of the price of the VM second: total - memory >= 0.
         parts = np.zeros((len(self.memory_bound), self.size))
-        offsets = np.zeros(len(self.memory_bound))
+        totals = np.zeros(len(self.memory_bound))
         for row, k in enumerate(self.memory_bound):
             parts[row, k] = 1.0
             for position, (members, _) in enumerate(self.markets):
                 parts[row, n_offers + position] = members[k]
             parts[row, n_offers + len(self.markets) + row] = -1.0
-            offsets[row] = -self.price[k]
+            totals[row] = self.price[k]
+        second, limits = self.time_rows(), LinearRows(totals, parts)
         box = 10.0 * float(self.price.max() + self.time_weight)
         best: Maximum | None = None
         if len(self.counts) > _MANY_GROUPS:
             # The prices of a sample are nearly those of the bag; what is left to be done is little.
             near = self._prices_of_sample()
-            best = maximise_concave(
-                self.tasks, constants, rows, parts, offsets, 1e6 * box, _FEW_CUTS, _RELATIVE_TOLERANCE, near
-            )
+            best = maximise_concave(self.tasks, second, limits, 1e6 * box, _FEW_CUTS, _RELATIVE_TOLERANCE, near)
             if best.value <= self.worst:
                 return best
         while True:
-            found = maximise_concave(self.tasks, constants, rows, parts, offsets, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
+            found = maximise_concave(self.tasks, second, limits, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
             best = found if best is None or found.value > best.value else best
             infeasible = best.value > self.worst
             if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + self.worst):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,26 +34,31 @@ class Maximum:
     row_weights: FloatArray
 
 
+class LinearRows(NamedTuple):
+    """Linear functions of n variables: ``constants`` of shape (n_rows,), and ``rows`` of shape (n_rows, n)."""
+
+    constants: FloatArray
+    rows: FloatArray
+
+
 def maximise_concave(
     tasks: Callable[[FloatArray], tuple[float, FloatArray]],
-    constants: FloatArray,
-    rows: FloatArray,
-    parts: FloatArray,
-    offsets: FloatArray,
+    second: LinearRows,
+    limits: LinearRows,
     box: float,
     max_cuts: int,
     relative_tolerance: float,
     around: FloatArray | None = None,
 ) -> Maximum:
-    """Maximise ``tasks(theta) + min(constants + rows @ theta)``, for theta in a box and ``parts @ theta >= offsets``.
+    """Maximise ``tasks(theta) + min(second(theta))``, for theta in a box where all ``limits(theta) >= 0``.
 
     Parameters
     ----------
     tasks : callable
         Concave function that returns its value and a supergradient.
-    constants, rows : array
+    second : LinearRows
         The second, piecewise linear part.
-    parts, offsets : array
+    limits : LinearRows
         Linear constraints.
     box : float
         Upper limit of all variables; the lower one is 0.
@@ -70,6 +76,7 @@ def maximise_concave(
     """
     import highspy
 
+    constants, rows = second
     size = rows.shape[1]
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
@@ -88,8 +95,8 @@ def maximise_concave(
         solver.changeColCost(index, -1.0 if index >= size else 0.0)
     for constant, row in zip(constants, rows, strict=True):  # second part - row theta <= constant
         solver.addRow(-infinity, float(constant), size + 2, columns, np.concatenate([-row, [0.0, 1.0]]))
-    for part, offset in zip(parts, offsets, strict=True):
-        solver.addRow(float(offset), infinity, size + 2, columns, np.concatenate([part, [0.0, 0.0]]))
+    for constant, part in zip(limits.constants, limits.rows, strict=True):
+        solver.addRow(-float(constant), infinity, size + 2, columns, np.concatenate([part, [0.0, 0.0]]))
     best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
     weights = np.zeros(0)
     theta = np.zeros(size) if around is None else around

@@ -21,7 +21,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.bags.divisible_bound import divisible_bound
-from spotbag.models.bags.kelley import maximise_concave
+from spotbag.models.bags.kelley import LinearRows, maximise_concave
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import HeuristicOutcome
 from spotbag.solvers.bags.solve import solve
@@ -165,14 +165,13 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
         gap = theta - np.array([1.0, 2.0])
         return 3 - float(np.abs(gap).sum()), -np.sign(gap)
 
-    none = np.zeros((0, 2))
-    found = maximise_concave(peak, np.array([1.0]), np.zeros((1, 2)), none, np.zeros(0), 10.0, 100, 1e-12)
+    unlimited = LinearRows(np.zeros(0), np.zeros((0, 2)))
+    found = maximise_concave(peak, LinearRows(np.array([1.0]), np.zeros((1, 2))), unlimited, 10.0, 100, 1e-12)
     assert found.value == pytest.approx(4.0)
     assert found.theta == pytest.approx([1.0, 2.0])
     # And with the constraint x >= 3.
-    bounded = maximise_concave(
-        peak, np.array([0.0]), np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.array([3.0]), 10.0, 100, 1e-12
-    )
+    at_least_3 = LinearRows(np.array([-3.0]), np.array([[1.0, 0.0]]))
+    bounded = maximise_concave(peak, LinearRows(np.array([0.0]), np.zeros((1, 2))), at_least_3, 10.0, 100, 1e-12)
     assert bounded.value <= 1.0 + 1e-9 or bounded.theta[0] < 3
 
 
