@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ..core.statistics import Estimate
 
@@ -18,8 +18,6 @@ class Claim:
 
     Attributes
     ----------
-    paper : str
-        Which paper.
     statement : str
         What it says, in our words.
     verdict : {"holds", "does not hold", "not decided"}
@@ -30,15 +28,10 @@ class Claim:
         Why it does not hold, or is not decided.
     """
 
-    paper: str
     statement: str
     verdict: Verdict
     ours: str
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
 
 
 def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
@@ -98,12 +91,12 @@ def show(estimate: Estimate, digits: int) -> str:
     return mean if estimate.half_width is None else f"{mean} ± {estimate.half_width:,.{digits}f}"
 
 
-def judged(paper: str, statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_not: str = "") -> Claim:
+def judged(statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_not: str = "") -> Claim:
     """Make a claim that several comparisons decide; those that do not bear it out are named.
 
     Parameters
     ----------
-    paper, statement, ours : str
+    statement, ours : str
         Of the `Claim`.
     found : sequence of (str, str)
         Each comparison in words, and its verdict.
@@ -119,7 +112,7 @@ def judged(paper: str, statement: str, found: Sequence[tuple[str, Verdict]], our
         reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
     if reasons and why_not:
         reasons.append(why_not)
-    return Claim(paper, statement, all_hold(verdict for _, verdict in found), ours, "; ".join(reasons))
+    return Claim(statement, all_hold(verdict for _, verdict in found), ours, "; ".join(reasons))
 
 
 def _some(texts: Sequence[str], most: int = 4) -> str:

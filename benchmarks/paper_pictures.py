@@ -10,15 +10,18 @@ from ..charts.matplotlib_renderer import figure_bytes
 from ..core.errors import SpotbagError
 from ..core.statistics import Estimate
 from ..core.text_files import write_bytes
-from .paper import ComparisonRow
+from .paper_result import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Rows: TypeAlias = Sequence[ComparisonRow]
-Pictures: TypeAlias = Mapping[str, Callable[[Rows], "Figure"]]
-"""What is drawn of the rows of a comparison, by the name of the file without its ending."""
+Picture: TypeAlias = Callable[[Rows], "Figure"]
+"""Draws a figure of the rows of a comparison."""
+
+Pictures: TypeAlias = Mapping[str, Picture]
+"""Figures by the name of the file without its ending."""
 
 PRINTED = "#C8442E"
 ERROR: dict[str, Any] = {"ecolor": "#333333", "elinewidth": 1.0, "capsize": 3}

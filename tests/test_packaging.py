@@ -57,7 +57,7 @@ def test_every_data_file_is_packaged() -> None:
     assert packaged == set(data.rglob("*.json"))
 
 
-def test_the_printed_numbers_of_the_papers_are_packaged() -> None:
+def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:
     packaged = {
         path
         for package, patterns in SETUPTOOLS["package-data"].items()
@@ -65,7 +65,8 @@ def test_the_printed_numbers_of_the_papers_are_packaged() -> None:
         for pattern in patterns
         for path in folder_of(package).glob(pattern)
     }
-    assert packaged == set((ROOT / "benchmarks").rglob("*.json"))
+    benchmarks = ROOT / "benchmarks"
+    assert packaged == {*benchmarks.rglob("*.json"), *benchmarks.rglob("*.md.j2")}
 
 
 def test_every_folder_with_modules_is_packaged() -> None:

@@ -19,7 +19,8 @@ from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ...traces.bags.lateness import CAUSES, missed_because
 from ..claims import Verdict
-from ..paper import OnDays, PlanUsed
+from ..paper import OnRuns, PaperOptions
+from ..paper_result import PlanUsed, PublishedComparisonResult
 from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
@@ -30,32 +31,19 @@ FROM_PRINTED_MAKESPAN = "printed makespan"
 
 
 @dataclass(frozen=True, slots=True)
-class DayOptions:
+class DayOptions(PaperOptions):
     """What days are replayed.
 
     Attributes
     ----------
-    runs : int
-        Days of each cell.
-    seed : int
-        Of the days, and of methods that use random numbers.
-    workers : int
-        Processes.
     rate_scale : float
         Multiplies the rates of all scenarios.
     d_spot : {"printed", "estimated"}
         Where D_spot comes from; see `with_paper_d_spot`.
     """
 
-    runs: int = 200
-    seed: int = 0
-    workers: int = 1
     rate_scale: float = 1.0
     d_spot: DSpotRule = "printed"
-
-    def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them; the number of processes changes nothing."""
-        return {"runs": self.runs, "seed": self.seed, "rate_scale": self.rate_scale, "d_spot": self.d_spot}
 
 
 @dataclass(frozen=True)
@@ -157,7 +145,7 @@ def replay_cell(
     schedule: Schedule,
     policies: Sequence[str],
     options: DayOptions,
-    on_days: OnDays,
+    on_days: OnRuns,
 ) -> list[Cell]:
     """Replay a plan in a scenario; one cell for each policy.
 
@@ -247,3 +235,14 @@ def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
     late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
     found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
     return Misses(sum(len(cell.runs) for cell in cells), tuple(late), found)
+
+
+def n_late_days(result: PublishedComparisonResult, table: str, job: str = "", policy: str = "") -> int:
+    """Count the late days of all cells of a table, or of those of a job or a policy."""
+    return sum(
+        round((row.ours.mean or 0.0) / 100 * row.ours.n)
+        for row in result.rows
+        if (row.table, row.quantity) == (table, "late_days_percent")
+        and job in ("", row.job)
+        and policy in ("", row.policy)
+    )

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from ...core.records import INTEGRAL, Record
-from ..paper import Relation, read_figures
+from ..paper import read_figures
+from ..paper_result import Relation
 
 Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]
 

@@ -9,8 +9,6 @@ from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, sho
 from ..paper_days import cost_usd, makespan_s
 from .runs import BurstHadsDays
 
-PAPER = "Burst-HADS"
-
 BURST_CHEAPER = ("sc2", "sc5")
 HADS_CHEAPER = ("sc1", "sc3", "sc4")
 
@@ -35,7 +33,6 @@ def _shorter(days: BurstHadsDays) -> Claim:
         less = pair.burst.less(pair.hads, makespan_s)
         found.append((f"{job} {scenario} {show(less, 0)} s", is_below(less)))
     return judged(
-        PAPER,
         f"Burst-HADS ends before HADS in every cell ({len(found)} of {len(found)})",
         found,
         f"in {sum(verdict == 'holds' for _, verdict in found)} of {len(found)} cells",
@@ -52,7 +49,6 @@ def _cheaper(days: BurstHadsDays) -> Iterator[Claim]:
                 found.append((f"{job} {scenario} $ {show(less, 3)}", verdict))
         wide = "the search's plans rent several times as many VMs as the greedy's, and burstable VMs to the end"
         yield judged(
-            PAPER,
             f"Burst-HADS is {word} than HADS for every job in {', '.join(scenarios)}",
             found,
             f"in {sum(verdict == 'holds' for _, verdict in found)} of {len(found)} cells",
@@ -70,7 +66,6 @@ def _hads_close(days: BurstHadsDays) -> Claim:
             means.append(mean.mean or 0.0)
             found.append((f"{job} {scenario} {show(mean, 0)} s", is_above(mean, CLOSE_TO_DEADLINE_S - 1)))
     return judged(
-        PAPER,
         f"HADS ends close to the deadline once VMs hibernate ({CLOSE_TO_DEADLINE_S:,} to 2,690 s of 2,700 s)",
         found,
         _range(means),
@@ -85,7 +80,6 @@ def _burst_not_close(days: BurstHadsDays) -> Claim:
         means.append(mean.mean or 0.0)
         found.append((f"{job} {scenario} {show(mean, 0)} s", is_below(mean, CLOSE_TO_DEADLINE_S)))
     return judged(
-        PAPER,
         f"Burst-HADS does not (below {CLOSE_TO_DEADLINE_S:,} s; 6 of the 20 printed cells are above it)",
         found,
         _range(means),
@@ -103,7 +97,6 @@ def _cheaper_than_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
             less = mean_of([cost - price for cost in cell.values(cost_usd)]).estimate
             found.append((f"{job} {scenario} $ {show(less, 3)}", is_below(less)))
         yield judged(
-            PAPER,
             f"{name} is cheaper than the search's plan on on-demand VMs in every cell",
             found,
             f"in {sum(verdict == 'holds' for _, verdict in found)} of {len(found)} cells",
@@ -115,14 +108,12 @@ def _averages(days: BurstHadsDays) -> Iterator[Claim]:
     means = days.averages()
     shorter = means["makespan_reduction_percent"].estimate
     yield judged(
-        PAPER,
         "Burst-HADS shortens the makespan by more than 25 % on average (25.87 %)",
         [(f"{show(shorter, 1)} %", is_above(shorter, 25.0))],
         f"{show(shorter, 1)} %",
     )
     dearer = means["cost_increase_percent"].estimate
     yield judged(
-        PAPER,
         "at an average increase of the cost of only 1.92 % (1.87 % by the printed costs; here: less than 5 %)",
         [(f"{show(dearer, 1)} %", is_below(dearer, 5.0))],
         f"{show(dearer, 1)} %",
@@ -134,7 +125,6 @@ def _averages(days: BurstHadsDays) -> Iterator[Claim]:
     ):
         saving = means[quantity].estimate
         yield judged(
-            PAPER,
             f"{name} saves {text:g} % against on-demand VMs on average ({table:g} % by its costs; here: 35 to 45 %)",
             [(f"{show(saving, 1)} %", is_within(saving, 35.0, 45.0))],
             f"{show(saving, 1)} %",
@@ -144,7 +134,7 @@ def _averages(days: BurstHadsDays) -> Iterator[Claim]:
 
 def _no_miss(days: BurstHadsDays) -> Iterator[Claim]:
     for policy, misses in days.misses.items():
-        yield Claim(PAPER, f"no run of {policy} misses the deadline", misses.verdict, str(misses), misses.why())
+        yield Claim(f"no run of {policy} misses the deadline", misses.verdict, str(misses), misses.why())
 
 
 def _range(means: list[float]) -> str:

@@ -6,61 +6,22 @@ from collections.abc import Iterator
 
 from ....core.statistics import Estimate
 from ....replay.bags.outcome import Outcome
-from ...paper import ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from ..paper_days import FROM_ALGORITHM_1, Cell, DayOptions, cost_usd, makespan_s
+from ...paper_result import ComparisonRow, exactly
+from ..paper_days import Cell, cost_usd, makespan_s
 from ..printed import BurstHadsFigures, burst_hads_figures
-from .claims import burst_hads_claims
-from .runs import SCENARIOS, BurstHadsDays, Scales, burst_hads_days
-
-BOTH = "burst-hads against hads"
-"""Policy of rows that compare the two."""
+from .runs import BOTH, BurstHadsDays
 
 
-def n_burst_hads_days(options: DayOptions) -> int:
-    """How many days `bench_burst_hads` replays."""
-    return options.runs * len(burst_hads_figures().quiet) * len(SCENARIOS) * 2
+def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
+    """Tables IV and VI, and the averages of the text.
 
-
-def bench_burst_hads(
-    options: DayOptions, scales: Scales = "paper", on_days: OnDays = lambda days, label: None
-) -> PublishedComparisonResult:
-    """Make the tables of the Burst-HADS paper.
-
-    Parameters
-    ----------
-    options : DayOptions
-        What days are replayed.
-    scales : {"paper", "instance"}
-        By what the iterated local search divides cost and makespan: the cost of its initial plan and D_spot, as the
-        paper says, or what objectives are measured by elsewhere here.
-    on_days : callable, optional
-        Told how many days have just been done, and of what.
-
-    Returns
-    -------
-    PublishedComparisonResult
-        Rows, claims, notes.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user ended it.
-
-    Notes
-    -----
-    Tables IV and VI of Teylo et al., Burst-HADS, 2020. Each scheduler has the plan of its own paper: the iterated local
-    search with a weight of 0.5, and the greedy. Both meet the same days.
+    Each scheduler has the plan of its own paper: the iterated local search with a weight of 0.5, and the greedy. Both
+    meet the same days.
     """
     figures = burst_hads_figures()
-    days = burst_hads_days(figures, options, scales, on_days)
-    return PublishedComparisonResult(
-        paper="Burst-HADS",
-        about=options.about() | {"scales": scales},
-        plans=tuple(plan for rivals in days.rivals.values() for plan in rivals.plans),
-        rows=(*_table_4(figures, days), *_table_6(figures, days), *_averages(figures, days)),
-        claims=tuple(burst_hads_claims(days)),
-        notes=tuple(_notes(days)),
-    )
+    yield from _table_4(figures, days)
+    yield from _table_6(figures, days)
+    yield from _averages(figures, days)
 
 
 def _table_4(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
@@ -115,32 +76,3 @@ def _averages(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compar
         estimate = ours[entry.quantity].estimate
         yield ComparisonRow("averages, text", "all", "", BOTH, entry.quantity, entry.printed, estimate)
         yield ComparisonRow("averages, Table VI", "all", "", BOTH, entry.quantity, entry.recomputed, estimate)
-
-
-def _notes(days: BurstHadsDays) -> Iterator[str]:
-    """Why our figures are not the printed ones."""
-    plans = [plan for rivals in days.rivals.values() for plan in rivals.plans]
-    sizes = ", ".join(
-        f"{job} {len(rivals.burst_plan.vm_ids)} and {len(rivals.hads_plan.vm_ids)}"
-        for job, rivals in days.rivals.items()
-    )
-    yield (
-        "Run times are generated: the paper prints none by VM type. The search, then the greedy, rent so many VMs: "
-        f"{sizes}. Both schedulers rent an idle VM to the end of its allocation cycle, which weighs on wide plans."
-    )
-    given = dict.fromkeys((plan.job, plan.d_spot_s) for plan in plans if plan.d_spot_source != FROM_ALGORITHM_1)
-    if given:
-        listed = ", ".join(f"{job} {d_spot} s" for job, d_spot in given)
-        yield (
-            "D_spot, for both schedulers: the printed plans of HADS end later than Algorithm 1 allows (Table IV), so "
-            f"theirs must have been larger; here, the second after the printed makespan ({listed}). --d-spot estimated "
-            "keeps to Algorithm 1."
-        )
-    yield (
-        "The paper prints one number of hibernations for both schedulers; they have different VMs for different times, "
-        "so ours are two. VMs that are idle hibernate as well, and again if they resume."
-    )
-    yield (
-        "A burstable VM runs what it is planned, or steals, at the baseline: five times as long. Its longest task sets "
-        "the makespan of the search's plans, and it is rented until no spot VM is busy or hibernated."
-    )

@@ -11,7 +11,8 @@ from ....instances.instance import Instance
 from ....replay.bags.outcome import Outcome
 from ....replay.bags.runs import replay_day
 from ....schedules.schedule import Schedule
-from ...paper import OnDays, PlanUsed
+from ...paper import OnRuns
+from ...paper_result import PlanUsed
 from ..paper_days import (
     Cell,
     DayOptions,
@@ -26,12 +27,29 @@ from ..paper_days import (
     plan_used,
     replay_cell,
 )
-from ..printed import BurstHadsFigures
+from ..printed import burst_hads_figures
 
 FAMILY = "burst-hads"
 SCENARIOS = ("sc1", "sc2", "sc3", "sc4", "sc5")
 
 Scales: TypeAlias = Literal["paper", "instance"]
+
+BOTH = "burst-hads against hads"
+"""Policy of rows that compare the two."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurstHadsOptions(DayOptions):
+    """What days are replayed.
+
+    Attributes
+    ----------
+    scales : {"paper", "instance"}
+        By what the iterated local search divides cost and makespan: the cost of its initial plan and D_spot, as the
+        paper says, or what objectives are measured by elsewhere here.
+    """
+
+    scales: Scales = "paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +131,14 @@ class BurstHadsDays:
         }
 
 
-def burst_hads_days(figures: BurstHadsFigures, options: DayOptions, scales: Scales, on_days: OnDays) -> BurstHadsDays:
+def n_burst_hads_days(options: BurstHadsOptions) -> int:
+    """How many days `burst_hads_days` replays."""
+    return options.runs * len(burst_hads_figures().quiet) * len(SCENARIOS) * 2
+
+
+def burst_hads_days(options: BurstHadsOptions, on_days: OnRuns) -> BurstHadsDays:
     """Replay all days of the paper."""
+    figures = burst_hads_figures()
     rivals: dict[str, Rivals] = {}
     pairs: dict[tuple[str, str], Pair] = {}
     cells: dict[str, list[Cell]] = {"burst-hads": [], "hads": []}
@@ -122,7 +146,7 @@ def burst_hads_days(figures: BurstHadsFigures, options: DayOptions, scales: Scal
     for printed in figures.quiet:
         job = printed.job
         instance, source = library_job(FAMILY, job, printed.hads_makespan_s, options.d_spot)
-        rivals[job] = _rivals(job, instance, source, options.seed, scales)
+        rivals[job] = _rivals(job, instance, source, options)
         plans = {"burst-hads": rivals[job].burst_plan, "hads": rivals[job].hads_plan}
         for scenario in SCENARIOS:
             days_from = paper_scenario(FAMILY, scenario, options)
@@ -135,10 +159,10 @@ def burst_hads_days(figures: BurstHadsFigures, options: DayOptions, scales: Scal
     )
 
 
-def _rivals(job: str, instance: Instance, source: str, seed: int, scales: Scales) -> Rivals:
+def _rivals(job: str, instance: Instance, source: str, options: BurstHadsOptions) -> Rivals:
     """Plan a job for both schedulers."""
-    burst = make_plan(instance, "ils", seed, {"scales": scales})
-    regular = make_plan(instance, "ils", seed, {"scales": scales, "burst_rate": 0.0})
+    burst = make_plan(instance, "ils", options.seed, {"scales": options.scales})
+    regular = make_plan(instance, "ils", options.seed, {"scales": options.scales, "burst_rate": 0.0})
     hads = make_plan(instance, "greedy")
     return Rivals(
         burst,

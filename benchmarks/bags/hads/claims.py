@@ -8,10 +8,8 @@ from ....core.statistics import Estimate, Statistic
 from ....replay.bags.outcome import Outcome
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from ..paper_days import cost_usd
-from ..printed import HadsFigures
+from ..printed import HadsFigures, hads_figures
 from .runs import BIG_JOB, SCENARIOS, SWEEP_K_R, HadsDays, hibernation_duration_s, share_percent, steal_success_percent
-
-PAPER = "HADS"
 
 ABOUT_POINTS = 5.0
 """What 'about' means for a share in percent: so many points up or down."""
@@ -29,8 +27,9 @@ _NO_THIEVES = (
 _OTHER_PLANS = "our jobs have generated run times and other plans (Table 9)"
 
 
-def hads_claims(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
+def hads_claims(days: HadsDays) -> Iterator[Claim]:
     """Judge the statements of sections 5.2 and 5.3, in their order."""
+    figures = hads_figures()
     yield _fewer_hibernations(days)
     yield _extreme(days, "sc2", "dearest")
     yield _extreme(days, "sc3", "cheapest")
@@ -63,7 +62,6 @@ def _extreme(days: HadsDays, scenario: str, word: str) -> Claim:
                 found.append((f"{job} {scenario} - {other} = $ {show(less, 4)}", decide(less)))
     next_best = "sc4" if word == "dearest" else "sc1"
     return judged(
-        PAPER,
         f"{scenario} is the {word} scenario for every job (cost, each scenario against it day by day)",
         found,
         _costs(days, (scenario, next_best)),
@@ -77,7 +75,7 @@ def _resuming_saves(days: HadsDays) -> Claim:
         more = (days.saving_percent(job, "sc4") - days.saving_percent(job, "sc2")).estimate
         found.append((f"{job} {show(more, 1)} points", is_above(more)))
         ours.append(f"{job} +{show(more, 1)}")
-    return judged(PAPER, "the saving is larger in sc4 than in sc2, for every job", found, f"points: {'; '.join(ours)}")
+    return judged("the saving is larger in sc4 than in sc2, for every job", found, f"points: {'; '.join(ours)}")
 
 
 def _hibernations(day: Outcome) -> float:
@@ -94,7 +92,6 @@ def _fewer_hibernations(days: HadsDays) -> Claim:
         means = [cell.statistic(_hibernations).value for cell in (mine, other)]
         ours.append(f"{job} {means[0]:.2f} against {means[1]:.2f}")
     return judged(
-        PAPER,
         "fewer hibernations in sc4 than in sc2, for every job (Table 10)",
         found,
         "; ".join(ours),
@@ -107,7 +104,6 @@ def _always_cheaper(days: HadsDays) -> Claim:
     found = [(f"{job} {scenario} {show(saving, 1)} %", is_above(saving)) for (job, scenario), saving in savings.items()]
     means = [saving.mean for saving in savings.values() if saving.mean is not None]
     return judged(
-        PAPER,
         "HADS is cheaper than on-demand VMs for every job in every scenario (by 19.79 to 72.92 %)",
         found,
         f"savings {min(means):.1f} to {max(means):.1f} %",
@@ -118,7 +114,7 @@ def _always_cheaper(days: HadsDays) -> Claim:
 def _no_miss(days: HadsDays) -> Claim:
     misses = days.misses
     reason = f"{misses.why()}; the paper made three runs of each cell" if misses.late_s else ""
-    return Claim(PAPER, "no run misses the deadline", misses.verdict, str(misses), reason)
+    return Claim("no run misses the deadline", misses.verdict, str(misses), reason)
 
 
 def _shares(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
@@ -142,7 +138,7 @@ def _shares(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         ours = "%: " + "; ".join(text for text, _ in found)
         why = _shorter_hibernations(figures, days, scenario) if share == "resumed" else ""
         statement = f"{scenario}: {bound} of the hibernations {words[share]}, {_listed(jobs)}"
-        yield judged(PAPER, statement, found, ours, why)
+        yield judged(statement, found, ours, why)
 
 
 def _shorter_hibernations(figures: HadsFigures, days: HadsDays, scenario: str) -> str:
@@ -172,7 +168,7 @@ def _order_of_steals(days: HadsDays) -> Claim:
         f"{scenario} {show(rate.estimate, 1)}" for scenario, rate in rates.items() if rate is not None
     )
     return judged(
-        PAPER, f"{BIG_JOB}: attempts to steal succeed most often in sc2, then sc5, then sc1", found, ours, _NO_THIEVES
+        f"{BIG_JOB}: attempts to steal succeed most often in sc2, then sc5, then sc1", found, ours, _NO_THIEVES
     )
 
 
@@ -184,7 +180,6 @@ def _above_baseline(days: HadsDays) -> Claim:
     price = days.on_demand_usd(BIG_JOB)
     above = days.sweep[7, 0].mean(lambda day: 100 * (day.cost_usd / price - 1))
     return judged(
-        PAPER,
         f"{BIG_JOB}, k_h = 7, k_r = 0: dearer than on-demand VMs",
         [(f"{show(above, 1)} %", is_above(above))],
         f"{show(above, 1)} % above",
@@ -203,7 +198,6 @@ def _all_same_at_six(days: HadsDays) -> Claim:
         verdict = is_within(relative, -ABOUT_PERCENT, ABOUT_PERCENT)
         found.append((f"k_r = {k_r} against {first}: {show(relative, 1)} %", verdict))
     return judged(
-        PAPER,
         f"{BIG_JOB}, k_h = 6: about the same cost for k_r = 0, 3 and 7 (within {ABOUT_PERCENT:g} %)",
         found,
         "; ".join(f"k_r = {k_r} $ {show(cost.estimate, 3)}" for k_r, cost in costs.items()),

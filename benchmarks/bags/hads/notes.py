@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ....instances.library import library_instance
 from ..paper_days import FROM_ALGORITHM_1
-from ..printed import HadsFigures
-from .runs import HadsDays
+from ..printed import HadsFigures, hads_figures
+from .runs import FAMILY, HadsDays
 
 
-def hads_notes(figures: HadsFigures, days: HadsDays) -> Iterator[str]:
+def hads_notes(days: HadsDays) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
-    factors = price_factors(figures, days)
+    figures = hads_figures()
+    factors = price_factors({job: days.on_demand_usd(job) for job in days.jobs})
     excess = ", ".join(f"{job} {theirs:.2f} ({ours:.2f})" for job, (theirs, ours) in factors.items())
     yield (
         "Run times are generated: the paper prints their minimum, mean and maximum only. Its on-demand baseline costs "
@@ -48,15 +50,16 @@ def hads_notes(figures: HadsFigures, days: HadsDays) -> Iterator[str]:
     )
 
 
-def price_factors(figures: HadsFigures, days: HadsDays) -> dict[str, tuple[float, float]]:
+def price_factors(on_demand_usd: Mapping[str, float]) -> dict[str, tuple[float, float]]:
     """By job, the on-demand baseline over the least price of the printed mean work: as printed, and ours."""
+    figures = hads_figures()
     work_s = {job.job: job.tasks * job.mean_runtime_s for job in figures.jobs}
     factors = {}
     for printed in figures.baselines:
-        instance = days.baselines[printed.job].schedule.instance
-        rates = [offer.price_usd_per_s / offer.vcpus for offer in instance.offers if offer.market == "on-demand"]
-        least_usd = work_s[printed.job] * min(rates)
-        factors[printed.job] = (printed.on_demand_usd / least_usd, days.on_demand_usd(printed.job) / least_usd)
+        offers = library_instance(f"{FAMILY}/{printed.job}").offers
+        rate = min(offer.price_usd_per_s / offer.vcpus for offer in offers if offer.market == "on-demand")
+        least_usd = work_s[printed.job] * rate
+        factors[printed.job] = (printed.on_demand_usd / least_usd, on_demand_usd[printed.job] / least_usd)
     return factors
 
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ....core.statistics import Estimate, Statistic, estimate
+from ....core.statistics import Estimate, estimate
 from ....replay.bags.outcome import Outcome
-from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from ..paper_days import Cell, DayOptions, cost_usd, makespan_s
+from ...paper_result import ComparisonRow, estimate_of, exactly
+from ..paper_days import Cell, cost_usd, makespan_s
 from ..printed import HadsFigures, PublishedHadsResult, hads_figures
-from .claims import hads_claims
-from .notes import hads_notes
 from .runs import (
     BIG_JOB,
     POLICY,
     SCENARIOS,
     SHARES,
-    SWEEP_K_H,
-    SWEEP_K_R,
     HadsDays,
-    hads_days,
     hibernation_duration_s,
     share_percent,
     steal_success_percent,
@@ -27,61 +22,16 @@ from .runs import (
 )
 
 
-def n_hads_days(options: DayOptions) -> int:
-    """How many days `bench_hads` replays."""
-    jobs = len(hads_figures().baselines)
-    return options.runs * (jobs * len(SCENARIOS) + len(SWEEP_K_H) * len(SWEEP_K_R))
-
-
-def bench_hads(options: DayOptions, on_days: OnDays = lambda days, label: None) -> PublishedComparisonResult:
-    """Make the tables and figures of the HADS paper.
-
-    Parameters
-    ----------
-    options : DayOptions
-        What days are replayed.
-    on_days : callable, optional
-        Told how many days have just been done, and of what.
-
-    Returns
-    -------
-    PublishedComparisonResult
-        Rows, claims, notes.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user ended it.
-
-    Notes
-    -----
-    Tables 9 to 11 and Figs 8 to 12 of Teylo et al., HADS, Cluster Computing 2020. Of Figs 9 to 12 only what the text
-    says is known.
-    """
+def hads_rows(days: HadsDays) -> Iterator[ComparisonRow]:
+    """Tables 9 to 11 and Figs 8 to 12; of Figs 9 to 12 only what the text says is known."""
     figures = hads_figures()
-    days = hads_days(figures, options, on_days)
-    rows = [
-        *_table_9(figures, days),
-        *_table_10(figures, days),
-        *_table_11(figures, days),
-        *_fig_8(figures, days),
-        *_figs_9_and_10(figures, days),
-        *_fig_11(days),
-        *_fig_12(figures, days),
-    ]
-    return PublishedComparisonResult(
-        paper="HADS",
-        about=options.about(),
-        plans=tuple(baseline.plan for baseline in days.baselines.values()),
-        rows=tuple(rows),
-        claims=tuple(hads_claims(figures, days)),
-        notes=tuple(hads_notes(figures, days)),
-    )
-
-
-def maybe(statistic: Statistic | None) -> Estimate:
-    """The estimate of a statistic; of nothing if there is none."""
-    return NOTHING if statistic is None else statistic.estimate
+    yield from _table_9(figures, days)
+    yield from _table_10(figures, days)
+    yield from _table_11(figures, days)
+    yield from _fig_8(figures, days)
+    yield from _figs_9_and_10(figures, days)
+    yield from _fig_11(days)
+    yield from _fig_12(figures, days)
 
 
 def _table_9(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
@@ -149,7 +99,7 @@ def _table_11(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
 def _fig_8(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
     """Mean duration of a hibernation."""
     for scenario, printed in figures.hibernation_duration_s.items():
-        ours = maybe(hibernation_duration_s(days, scenario))
+        ours = estimate_of(hibernation_duration_s(days, scenario))
         yield ComparisonRow("Fig. 8", "all", scenario, POLICY, "hibernation_duration_s", printed, ours)
 
 
@@ -166,7 +116,7 @@ def _figs_9_and_10(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonR
                 POLICY,
                 f"share_{share}_percent",
                 None if stated is None else stated.percent,
-                maybe(share_percent(cell, share)),
+                estimate_of(share_percent(cell, share)),
                 "=" if stated is None else stated.relation,
             )
 
@@ -195,4 +145,4 @@ def _fig_12(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
     for scenario in SCENARIOS:
         cell = days.cells[BIG_JOB, scenario]
         printed = figures.steal_success_percent.get(scenario)
-        yield _cell_row("Fig. 12", cell, "steal_success_percent", printed, maybe(steal_success_percent(cell)))
+        yield _cell_row("Fig. 12", cell, "steal_success_percent", printed, estimate_of(steal_success_percent(cell)))

@@ -10,7 +10,8 @@ from ....instances.bags.scenarios import find_scenario
 from ....replay.bags.outcome import Outcome
 from ....replay.bags.runs import replay_day
 from ....schedules.schedule import Schedule
-from ...paper import OnDays, PlanUsed
+from ...paper import OnRuns
+from ...paper_result import PlanUsed
 from ..paper_days import (
     Cell,
     DayOptions,
@@ -23,7 +24,7 @@ from ..paper_days import (
     plan_used,
     replay_cell,
 )
-from ..printed import HadsFigures, Share
+from ..printed import Share, hads_figures
 
 FAMILY = "hads"
 POLICY = "hads"
@@ -95,8 +96,14 @@ class HadsDays:
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
 
-def hads_days(figures: HadsFigures, options: DayOptions, on_days: OnDays) -> HadsDays:
+def n_hads_days(options: DayOptions) -> int:
+    """How many days `hads_days` replays."""
+    return options.runs * (len(hads_figures().baselines) * len(SCENARIOS) + len(SWEEP_K_H) * len(SWEEP_K_R))
+
+
+def hads_days(options: DayOptions, on_days: OnRuns) -> HadsDays:
     """Replay all days of the paper."""
+    figures = hads_figures()
     baselines = {printed.job: _baseline(printed.job, printed.makespan_s, options) for printed in figures.baselines}
     cells: dict[tuple[str, str], Cell] = {}
     causes: Counter[str] = Counter()

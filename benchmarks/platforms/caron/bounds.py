@@ -10,8 +10,8 @@ from ....instances.platforms.job_draws import JobSetKind
 from ....instances.platforms.platform import Platform
 from ....replay.platforms.outcome import PlatformOutcome
 from ....solvers.platforms.bound import frontier, platform_bound
-from ...paper import OnDays
-from .runs import (
+from ...paper import OnRuns
+from .settings import (
     MONEY,
     POLICIES,
     ROUND_ROBIN,
@@ -73,7 +73,7 @@ def _numbers(options: CaronOptions) -> list[int]:
     return sorted(options.numbers)[-_LARGEST:]
 
 
-def caron_bounds(options: CaronOptions, on_runs: OnDays) -> CaronBounds:
+def caron_bounds(options: CaronOptions, on_runs: OnRuns) -> CaronBounds:
     """Find the bounds."""
     seeds = range(options.seed, options.seed + bound_draws(options))
     settings = [Setting(kind, number) for kind in SETS for number in _numbers(options)]

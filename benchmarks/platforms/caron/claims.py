@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ....instances.platforms.job_draws import JobSetKind
 from ...claims import Claim, Verdict, is_below, judged, show
-from .runs import METRICS, MONEY, PAPER, PATIENT, ROUND_ROBIN, SETS, THEIRS, TIME, CaronRuns, Cell, Cells
+from .runs import CaronRuns, Cell, Cells
+from .settings import METRICS, MONEY, PATIENT, ROUND_ROBIN, SETS, THEIRS, TIME
 from .trees import TreeRuns
 
 FIGURES: Mapping[tuple[JobSetKind, str], str] = {
@@ -75,7 +76,7 @@ def grid_statements() -> Iterator[Lower]:
         yield Lower((kind,), "delay_h", TIME, MONEY)
 
 
-def caron_claims(runs: CaronRuns, trees: Sequence[TreeRuns]) -> Iterator[Claim]:
+def caron_claims(runs: CaronRuns) -> Iterator[Claim]:
     """Judge the statements of sections V and VI, in the order of the figures."""
     for metric in METRICS:
         yield _below_round_robin(runs, "mixed", metric)
@@ -86,9 +87,9 @@ def caron_claims(runs: CaronRuns, trees: Sequence[TreeRuns]) -> Iterator[Claim]:
         yield _below_round_robin(runs, "big", metric)
     yield _against_one_another(runs, Lower(SETS, "cost", MONEY, TIME), "policy A spends less than policy B")
     yield _against_one_another(runs, Lower(SETS, "delay_h", TIME, MONEY), "policy B has less delay than policy A")
-    yield _one_agent(trees)
-    yield _messages(trees)
-    yield _one_after_another(trees)
+    yield _one_agent(runs.trees)
+    yield _messages(runs.trees)
+    yield _one_after_another(runs.trees)
 
 
 _WHY_OVERLOADED = (
@@ -103,7 +104,7 @@ _WHY = {"cost": _WHY_OVERLOADED, "execution_time_h": _WHY_WAITING, "delay_h": _W
 
 def _judged(statement: str, found: Sequence[_Found], ours: str, why_not: str) -> Claim:
     """Judge a comparison of policies, of which there is nothing to say if they are alike in every draw."""
-    claim = judged(PAPER, statement, found, ours, why_not)
+    claim = judged(statement, found, ours, why_not)
     return claim if found else replace(claim, reason=f"equal in every draw; {why_not}")
 
 
@@ -209,7 +210,6 @@ def _one_agent(trees: Sequence[TreeRuns]) -> Claim:
         for tree in trees
     ]
     return judged(
-        PAPER,
         "one agent above all resources is a particular case: a tree places jobs as it does (section V)",
         found,
         f"{len(trees)} trees above {' and '.join(map(str, sorted({tree.shape.resources for tree in trees})))} "
@@ -236,7 +236,6 @@ def _messages(trees: Sequence[TreeRuns]) -> Claim:
             found.append((text, "holds" if messages <= product else "does not hold"))
     sizes = sorted({tree.shape.resources for tree in trees})
     return judged(
-        PAPER,
         "a placement is O(mn) for depth m and n children of an agent, counted in messages (section V)",
         found,
         f"from {sizes[0]} to {sizes[-1]} resources: " + "; ".join(text for text, _ in found),
@@ -251,7 +250,6 @@ def _one_after_another(trees: Sequence[TreeRuns]) -> Claim:
         text = f"{_tree(tree)}: {tree.shape.path} answers, mn = {limit}"
         found.append((text, "holds" if tree.shape.path <= limit else "does not hold"))
     return judged(
-        PAPER,
         "... counted in answers that are handled one after another",
         found,
         "; ".join(text for text, _ in found),

@@ -10,7 +10,8 @@ from ....core.statistics import estimate
 from ....instances.platforms.job_draws import JobSetKind
 from .bounds import BOUNDED, CaronBounds, gap_percent
 from .claims import Comparison, Lower, compared
-from .runs import (
+from .runs import CaronRuns, Cell, cloud_use_percent
+from .settings import (
     BUDGETS,
     BY_DEADLINE,
     EXACT,
@@ -22,10 +23,7 @@ from .runs import (
     ROUND_ROBIN,
     THEIRS,
     TIME,
-    CaronRuns,
-    Cell,
     Setting,
-    cloud_use_percent,
 )
 from .trees import TreeRuns
 
@@ -40,17 +38,17 @@ def load_percent(setting: Setting) -> float:
     return 100 * MEAN_SIZE[setting.kind] / (_CLUSTERS * setting.processors)
 
 
-def caron_notes(runs: CaronRuns, trees: Sequence[TreeRuns], bounds: CaronBounds) -> Iterator[str]:
+def caron_notes(runs: CaronRuns) -> Iterator[str]:
     """Reasons, each with numbers."""
     yield _not_printed(runs)
     yield _overload(runs)
     yield _waiting(runs)
     yield _blocked(runs)
     yield _small_jobs(runs)
-    yield _messages(trees)
+    yield _messages(runs.trees)
     yield _estimates(runs)
     yield _order(runs)
-    yield _gaps(bounds)
+    yield _gaps(runs.bounds)
     yield _alike(runs)
     yield _slips()
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....instances.platforms.job_draws import JobSetKind
 from ...claims import is_below
-from ...paper import ComparisonRow
 from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_result import ComparisonRow
 from .claims import FIGURES as FIGURE_NUMBERS
 from .claims import Comparison
 from .rows import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
-from .runs import (
+from .settings import (
     CHEAPEST,
     FASTEST,
     GRID_BUDGETS,

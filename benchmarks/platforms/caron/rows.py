@@ -6,26 +6,12 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from ....core.statistics import Estimate, estimate
-from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from .bounds import CaronBounds, caron_bounds, gap_percent, n_bound_runs
-from .claims import COMPARISONS, caron_claims, counted, grid_statements
-from .notes import caron_notes
-from .runs import (
-    METRICS,
-    PAPER,
-    POLICIES,
-    ROUND_ROBIN,
-    RULES,
-    THEIRS,
-    CaronOptions,
-    CaronRuns,
-    Cell,
-    Setting,
-    caron_runs,
-    cloud_use_percent,
-    n_caron_runs,
-)
-from .trees import TreeRuns, n_tree_runs, tree_runs
+from ...paper_result import ComparisonRow, estimate_of, exactly
+from .bounds import CaronBounds, gap_percent
+from .claims import COMPARISONS, counted, grid_statements
+from .runs import CaronRuns, Cell, cloud_use_percent
+from .settings import METRICS, POLICIES, ROUND_ROBIN, RULES, THEIRS, Setting
+from .trees import TreeRuns
 
 FIGURES, WHERE, OTHER_RULES = "Figs 2-7", "where", "rules"
 GRID, CELLS, TREES = "grid", "grid cells", "trees"
@@ -36,54 +22,14 @@ _MORE = ("late_jobs", "overspent_jobs", "overspend", "bad_percent")
 _WORK = ("dedicated_percent", "allocated_percent", "cloud_percent")
 
 
-def bench_caron(options: CaronOptions, on_runs: OnDays = lambda runs, label: None) -> PublishedComparisonResult:
-    """Make the figures of Caron & de Assuncao.
-
-    Parameters
-    ----------
-    options : CaronOptions
-        What is replayed.
-    on_runs : callable, optional
-        Told how many runs have just been done, and of what.
-
-    Returns
-    -------
-    PublishedComparisonResult
-        Rows, claims, notes.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user ended it.
-
-    Notes
-    -----
-    Figs 2 to 7 of Caron and de Assuncao, 2016, and the same for big jobs, of which the paper has no figure. The
-    pictures are lost, and there is no table: nothing is printed beside our numbers.
-    """
-    runs = caron_runs(options, on_runs)
-    trees = tree_runs(options, on_runs)
-    bounds = caron_bounds(options, on_runs)
-    return PublishedComparisonResult(
-        paper=PAPER,
-        about=options.about(),
-        plans=(),
-        rows=(
-            *_figures(runs),
-            *_gaps(bounds),
-            *_frontiers(bounds),
-            *_variants(runs),
-            *_grid(runs),
-            *_trees(trees),
-        ),
-        claims=tuple(caron_claims(runs, trees)),
-        notes=tuple(caron_notes(runs, trees, bounds)),
-    )
-
-
-def n_caron_steps(options: CaronOptions) -> int:
-    """How many runs `bench_caron` tells of."""
-    return n_caron_runs(options) + n_tree_runs(options) + n_bound_runs(options)
+def caron_rows(runs: CaronRuns) -> Iterator[ComparisonRow]:
+    """Figs 2 to 7, and the same for big jobs, of which the paper has no figure; nothing is printed."""
+    yield from _figures(runs)
+    yield from _gaps(runs.bounds)
+    yield from _frontiers(runs.bounds)
+    yield from _variants(runs)
+    yield from _grid(runs)
+    yield from _trees(runs.trees)
 
 
 def number_name(setting: Setting) -> str:
@@ -109,8 +55,7 @@ def _figures(runs: CaronRuns) -> Iterator[ComparisonRow]:
 
 
 def _cloud_use(cell: Cell) -> Estimate:
-    use = cloud_use_percent(cell)
-    return NOTHING if use is None else use.estimate
+    return estimate_of(cloud_use_percent(cell))
 
 
 def _gaps(bounds: CaronBounds) -> Iterator[ComparisonRow]:

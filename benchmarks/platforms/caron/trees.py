@@ -10,8 +10,8 @@ from ....core.processes import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
-from ...paper import OnDays
-from .runs import MONEY, SECONDS_PER_HOUR, CaronOptions, replayed
+from ...paper import OnRuns
+from .settings import MONEY, SECONDS_PER_HOUR, CaronOptions, replayed
 
 _PROCESSORS = 4
 _JOBS = 100
@@ -106,7 +106,7 @@ def _path(platform: Platform, agent: str) -> int:
     return len(below) + max((_path(platform, child) for child in below if child in platform.children), default=0)
 
 
-def tree_runs(options: CaronOptions, on_runs: OnDays) -> tuple[TreeRuns, ...]:
+def tree_runs(options: CaronOptions, on_runs: OnRuns) -> tuple[TreeRuns, ...]:
     """Replay the same jobs below trees of all fan-outs, for each number of resources."""
     cases = [
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)

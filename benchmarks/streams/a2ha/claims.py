@@ -10,9 +10,9 @@ import numpy as np
 
 from ....core.statistics import Estimate, mean_of
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from ...paper import NOTHING, exactly
+from ...paper_result import NOTHING, exactly
 from .long_claims import long_claims
-from .printed import PAPER, A2haFigures
+from .printed import A2haFigures, a2ha_figures
 from .runs import CONSERVATIVE, METRICS, RATIOS, SHORT_JOBS, STYLES, WORDS, A2haCell, A2haRun, A2haRuns, Metric, Ratios
 
 ABOUT_POINTS = 5.0
@@ -30,8 +30,9 @@ _USER: tuple[Ratios, ...] = tuple((creation, increase) for creation in (0.5, 0.7
 """Ratios that the paper recommends (section 4.2)."""
 
 
-def a2ha_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def a2ha_claims(runs: A2haRuns) -> Iterator[Claim]:
     """Judge the statements of section 4, in their order; Table 2 and long tasks are in `long_claims`."""
+    figures = a2ha_figures()
     yield _formula(figures)
     yield _difference(figures, runs, "image", 20)
     yield _difference(figures, runs, "test-suite", 35)
@@ -65,7 +66,6 @@ def _formula(figures: A2haFigures) -> Claim:
         text = f"{job} {printed.optimal_hosts} printed, {printed.formula_hosts} by the formula"
         found.append((text, "holds" if same else "does not hold"))
     return judged(
-        PAPER,
         "the optimal numbers of hosts are 18, 12 and 29 (tasks x mean / 55 min, rounded up)",
         found,
         "; ".join(f"{job} {figures.job(job).formula_hosts}" for job in SHORT_JOBS),
@@ -82,7 +82,6 @@ def _difference(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) 
 
     found = {ratios: runs.sweep[job][ratios].mean(off) for ratios in _USER}
     return judged(
-        PAPER,
         f"with ratios from 0.5 to 0.75, hosts are within {percent:g} % of the optimal {optimal} ({job})",
         [(f"{_name(ratios)}: {show(mean, 1)} %", is_below(mean, percent)) for ratios, mean in found.items()],
         "; ".join(f"{_name(ratios)} {show(mean, 1)} %" for ratios, mean in found.items()),
@@ -113,7 +112,6 @@ def _first_times(runs: A2haRuns) -> Claim:
     ours = [f"1: {_sds(job, runs.sweep[job][1.0, 1.0])}" for job in _TWO]
     ours += [f"conservative: {_sds(job, runs.short(job, 'conservative'))}" for job in _TWO]
     return judged(
-        PAPER,
         "with a creationRatio of 1 the standard deviations of time and hosts are larger (image, synthetic)",
         found,
         "standard deviations: " + "; ".join(ours),
@@ -139,7 +137,6 @@ def _more_increase(runs: A2haRuns, quantity: str, words: str) -> Claim:
         for job in _TWO
     ]
     return judged(
-        PAPER,
         f"with a creationRatio of 0, the higher the increaseRatio, {words} (image, synthetic)",
         found,
         f"{WORDS[quantity]} at increaseRatio 0.25, 0.5, 0.75, 1: " + "; ".join(ours),
@@ -155,7 +152,6 @@ def _more_spread(runs: A2haRuns) -> Claim:
             found.append((f"{job}, {WORDS[quantity]}, 1 - 0.25 = {show(less, 3)}", is_above(less)))
     ours = [f"{increase:g}: {_sds(job, runs.sweep[job][0.0, increase])}" for job in _TWO for increase in (0.25, 1.0)]
     return judged(
-        PAPER,
         "... and the larger the standard deviations of both (increaseRatio 1 against 0.25)",
         found,
         "; ".join(ours),
@@ -182,7 +178,6 @@ def _no_difference(runs: A2haRuns) -> Claim:
         means = [cell.statistic(metric).value for cell in cells.values()]
         ours.append(f"{WORDS[quantity]}: from {min(means):.2f} to {max(means):.2f}, {base.statistic(metric).value:.2f}")
     return judged(
-        PAPER,
         "of the test suite, combinations of ratios (above 0) show no distinct difference (none from 0.5/0.5, over the "
         "same orderings, whose interval leaves 0 out)",
         found,
@@ -201,7 +196,6 @@ def _efficiency_within(runs: A2haRuns) -> Claim:
             mean = runs.short(job, style).mean(lambda run: run.efficiency_percent)
             found.append((f"{job} {style} {show(mean, 1)} %", is_within(mean, 46, 61)))
     return judged(
-        PAPER,
         "speedup by hosts is from 46 to 61 %",
         found,
         "; ".join(text for text, _ in found),
@@ -216,7 +210,6 @@ def _thirteen(runs: A2haRuns) -> Claim:
         mean = mean_of(speedups).estimate if speedups else NOTHING
         found.append((f"{style} {show(mean, 2)} ({len(speedups)} orderings)", is_within(mean, 9, 10)))
     return judged(
-        PAPER,
         "13 hosts give a speedup from 9 to 10 in both styles (synthetic: image needs 18)",
         found,
         "; ".join(text for text, _ in found),
@@ -229,7 +222,6 @@ def _better_for_the_same(runs: A2haRuns) -> Claim:
         more = same_hosts_difference(runs.short(job, "aggressive"), runs.short(job, "conservative"))
         found.append((f"{job}: aggressive - conservative = {show(more, 2)}", is_above(more)))
     return judged(
-        PAPER,
         "for the same number of hosts the speedup of the aggressive style is better",
         found,
         "; ".join(text for text, _ in found),
@@ -263,7 +255,6 @@ def _narrower(runs: A2haRuns) -> Claim:
         less = _sd_less(runs.short(job, "aggressive"), runs.short(job, "conservative"), METRICS["hosts"])
         found.append((f"{job}: standard deviations, aggressive - conservative = {show(less, 2)}", is_above(less)))
     return judged(
-        PAPER,
         "the conservative style's number of hosts lies in a narrower interval",
         found,
         "; ".join(_range(runs, job, style) for job in _TWO for style in STYLES),
@@ -280,7 +271,7 @@ def _more_hosts(runs: A2haRuns) -> Claim:
     for job in _TWO:
         more = runs.short(job, "aggressive").less(runs.short(job, "conservative"), METRICS["hosts"])
         found.append((f"{job}: aggressive - conservative = {show(more, 2)}", is_above(more)))
-    return judged(PAPER, "the aggressive style creates more hosts", found, "; ".join(text for text, _ in found))
+    return judged("the aggressive style creates more hosts", found, "; ".join(text for text, _ in found))
 
 
 def _twice(figures: A2haFigures, runs: A2haRuns) -> Claim:
@@ -289,7 +280,6 @@ def _twice(figures: A2haFigures, runs: A2haRuns) -> Claim:
         times = max(runs.short(job, "aggressive").by_hosts) / figures.job(job).optimal_hosts
         found.append((f"{job} {times:.2f} times", is_above(exactly(times), NEARLY_TWICE)))
     return judged(
-        PAPER,
         "in some orderings the aggressive style has close to twice the optimal number of hosts (at least "
         f"{NEARLY_TWICE:g} times)",
         found,
@@ -304,7 +294,6 @@ def _fewest_alike(runs: A2haRuns) -> Claim:
         text = f"{job} {fewest['conservative']} and {fewest['aggressive']}"
         found.append((text, "holds" if len(set(fewest.values())) == 1 else "does not hold"))
     return judged(
-        PAPER,
         "the least number of hosts is the same in both styles",
         found,
         "conservative and aggressive: " + "; ".join(text for text, _ in found),
@@ -321,7 +310,6 @@ def _always_half(runs: A2haRuns) -> Claim:
             text = f"{job} {style}: least {least:.1f} %, {low} of {len(cell.runs)} orderings at 50 % or less"
             found.append((text, "does not hold" if low else "holds"))
     return judged(
-        PAPER,
         "speedup by hosts is always more than 50 %",
         found,
         "; ".join(text for text, _ in found),
@@ -338,7 +326,6 @@ def _continued(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) -
         found.append((f"{style} {show(estimate, 1)} %", verdict))
     printed = figures.job(job)
     return judged(
-        PAPER,
         f"continued hosts are {percent:g} % of the charged hours ({job}; within {ABOUT_POINTS:g} points)",
         found,
         "; ".join(text for text, _ in found) + f"; printed {printed.continued_hosts} of {printed.charged_h:g}",

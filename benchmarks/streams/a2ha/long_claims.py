@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ....core.statistics import mean_of
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from .printed import LONG_QUANTITIES, PAPER, A2haFigures, PublishedLongCase
+from .printed import LONG_QUANTITIES, A2haFigures, PublishedLongCase
 from .runs import METRICS, SECONDS_PER_HOUR, STYLES, WORDS, A2haRuns
 
 _Found = tuple[str, Verdict]
@@ -43,7 +43,6 @@ def _within_sd(case: PublishedLongCase, style: str, runs: A2haRuns) -> Claim:
         found.append((text, is_within(mean, printed - reach, printed + reach)))
         ours.append(f"{WORDS[quantity]} {show(mean, digits)}")
     return judged(
-        PAPER,
         f"Table 2, initial hosts {case.initial_hosts}, {style}: all means within the printed standard deviations",
         found,
         "; ".join(ours),
@@ -67,7 +66,6 @@ def _reference_lines(figures: A2haFigures, runs: A2haRuns) -> Claim:
         text = f"{name} {show(mean, 2)} h (printed {printed:g}, deviation {sd:g})"
         found.append((text, is_within(mean, printed - sd, printed + sd)))
     return judged(
-        PAPER,
         "Table 2, serial and one host per task, without boot time: within the printed standard deviations",
         found,
         "; ".join(text for text, _ in found),
@@ -83,7 +81,6 @@ def _cheaper_than_alone(figures: A2haFigures, runs: A2haRuns) -> Claim:
             less = (runs.long[style, case.initial_hosts].statistic(METRICS["payment_h"]) - alone).estimate
             found.append((f"{case.case}, {style}: {show(less, 1)} h", is_below(less)))
     return judged(
-        PAPER,
         "for long tasks the payment is below that of one host per task",
         found,
         f"one host per task {show(alone.estimate, 1)} h; less: " + "; ".join(text for text, _ in found),
@@ -103,7 +100,6 @@ def _initial_hosts(figures: A2haFigures, runs: A2haRuns) -> Claim:
                 text = f"{style}, {more.initial_hosts} - {fewer.initial_hosts}: {WORDS[quantity]} {show(less, 2)}"
                 found.append((text, is_below(less) if quantity == "wall_h" else is_above(less)))
     return judged(
-        PAPER,
         "for long tasks, more initial hosts mean less time and more payment (Table 2)",
         found,
         "; ".join(text for text, _ in found[:4]),
@@ -117,7 +113,6 @@ def _near_optimal(figures: A2haFigures, runs: A2haRuns) -> Claim:
         more = (runs.long[style, 100].statistic(METRICS["wall_h"]) - longest).estimate
         found.append((f"{style} {show(more, 2)} h", is_below(more, 1.5)))
     return judged(
-        PAPER,
         "for long tasks and 100 initial hosts, the time is less than 1.5 h above that of the longest task",
         found,
         "; ".join(text for text, _ in found),

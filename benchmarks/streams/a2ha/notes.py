@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream_files import library_stream
-from .printed import A2haFigures
+from .printed import A2haFigures, a2ha_figures
 from .runs import (
     AT_THE_START,
     LONG_JOB,
@@ -23,8 +23,9 @@ from .runs import (
 _QUARTER_S = 900
 
 
-def a2ha_notes(figures: A2haFigures, runs: A2haRuns) -> Iterator[str]:
+def a2ha_notes(runs: A2haRuns) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
+    figures = a2ha_figures()
     yield _distributions()
     yield _ratios(runs)
     yield _ready_at_once(figures, runs)

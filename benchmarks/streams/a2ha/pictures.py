@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...paper import ComparisonRow
 from ...paper_pictures import DIAMOND, PRINTED, Pictures, Rows, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_result import ComparisonRow
 from .printed import a2ha_figures
 from .rows import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, sweep_name
 from .runs import AT_THE_START, LONG_JOB, RATIOS, SHORT_JOBS, STYLES

@@ -10,8 +10,6 @@ from ....core.records import INTEGRAL, Record
 from ....models.streams.paid_units import hosts_by_formula
 from ...paper import read_figures
 
-PAPER = "A2HA"
-
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ....core.statistics import Estimate, Statistic, estimate, mean_of, sd_of
-from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, exactly
-from .claims import a2ha_claims
-from .notes import a2ha_notes
-from .printed import LONG_QUANTITIES, PAPER, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
+from ....core.statistics import Estimate, estimate, mean_of, sd_of
+from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
+from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     LONG_JOB,
     METRICS,
@@ -18,13 +16,11 @@ from .runs import (
     STYLES,
     TWICE,
     A2haCell,
-    A2haOptions,
     A2haRun,
     A2haRuns,
     LongLines,
     NotKnowing,
     Ratios,
-    a2ha_runs,
     line_values,
     optimal_by_paper,
 )
@@ -35,54 +31,17 @@ REFERENCES, BUDGET = "reference lines", "budget factor"
 SPEEDUPS, BY_HOSTS = "Fig. 12", "Fig. 12, by hosts"
 
 
-def bench_a2ha(options: A2haOptions, on_runs: OnDays = lambda runs, label: None) -> PublishedComparisonResult:
-    """Make the tables and figures of the A2HA paper.
-
-    Parameters
-    ----------
-    options : A2haOptions
-        What is replayed.
-    on_runs : callable, optional
-        Told how many orderings have just been done, and of what.
-
-    Returns
-    -------
-    PublishedComparisonResult
-        Rows, claims, notes.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user ended it.
-
-    Notes
-    -----
-    Tables 1 and 2 and Figs 9 to 12 of Silva, Veiga and Ferreira, 2011. The pictures are lost: of them is known what the
-    text says. What not knowing the run times costs is not in the paper.
-    """
+def a2ha_rows(runs: A2haRuns) -> Iterator[ComparisonRow]:
+    """Tables 1 and 2 and Figs 9 to 12, of which only what the text says is known; what not knowing run times costs."""
     figures = a2ha_figures()
-    runs = a2ha_runs(figures.long_cases, options, on_runs)
-    return PublishedComparisonResult(
-        paper=PAPER,
-        about=options.about(),
-        plans=(),
-        rows=(
-            *_optimal_hosts(figures, runs),
-            *_references(runs),
-            *_table_1(figures, runs),
-            *_table_2(figures, runs),
-            *_sweep(runs),
-            *_speedups(runs),
-            *_budget(runs),
-            *_not_knowing(runs),
-        ),
-        claims=tuple(a2ha_claims(figures, runs)),
-        notes=tuple(a2ha_notes(figures, runs)),
-    )
-
-
-def _maybe(statistic: Statistic | None) -> Estimate:
-    return NOTHING if statistic is None else statistic.estimate
+    yield from _optimal_hosts(figures, runs)
+    yield from _references(runs)
+    yield from _table_1(figures, runs)
+    yield from _table_2(figures, runs)
+    yield from _sweep(runs)
+    yield from _speedups(runs)
+    yield from _budget(runs)
+    yield from _not_knowing(runs)
 
 
 def _optimal_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
@@ -124,7 +83,7 @@ def _table_1(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
                 "continued_hosts": (printed.continued_hosts, cell.mean(_continued)),
                 "continued_percent": (
                     100 * printed.continued_hosts / printed.charged_h,
-                    _maybe(cell.share_percent(_continued, METRICS["payment_h"])),
+                    estimate_of(cell.share_percent(_continued, METRICS["payment_h"])),
                 ),
             }
             for quantity, (number, ours) in values.items():
@@ -207,7 +166,7 @@ def _sweep(runs: A2haRuns) -> Iterator[ComparisonRow]:
             for quantity in ("wall_h", "hosts", "speedup", "payment_h"):
                 metric, scenario = METRICS[quantity], sweep_name(ratios)
                 yield ComparisonRow(SWEEP, job, scenario, "", quantity, None, cell.mean(metric))
-                yield ComparisonRow(SWEEP, job, scenario, "", f"{quantity}_sd", None, _maybe(cell.sd(metric)))
+                yield ComparisonRow(SWEEP, job, scenario, "", f"{quantity}_sd", None, estimate_of(cell.sd(metric)))
 
 
 def _speedups(runs: A2haRuns) -> Iterator[ComparisonRow]:
@@ -227,7 +186,7 @@ def _speedup(found: Sequence[A2haRun], cell: A2haCell) -> dict[str, Estimate]:
         "share_percent": Estimate(len(cell.runs), 100 * len(found) / len(cell.runs), None),
         "hosts": estimate([run.hosts for run in found]),
         "speedup": estimate([run.speedup for run in found]),
-        "speedup_sd": _maybe(sd_of([run.speedup for run in found])),
+        "speedup_sd": estimate_of(sd_of([run.speedup for run in found])),
         "efficiency_percent": estimate([run.efficiency_percent for run in found]),
     }
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from ....core.processes import each
 from ....core.statistics import Statistic, sd_of
@@ -21,7 +21,7 @@ from ....replay.streams.policy import StreamPolicy
 from ....replay.streams.state import StreamState
 from ....replay.streams.vm import StreamVm
 from ....solvers.streams.paid_units import least_makespan_within, least_units_by
-from ...paper import OnDays
+from ...paper import OnRuns, PaperOptions
 from ...sample import Sample
 
 SHORT_JOBS = ("image", "synthetic", "test-suite")
@@ -54,24 +54,15 @@ AT_THE_START = "all at the start"
 
 
 @dataclass(frozen=True, slots=True)
-class A2haOptions:
+class A2haOptions(PaperOptions):
     """What is replayed.
 
     Attributes
     ----------
-    runs : int
-        Orderings of the tasks, the same for all settings.
-    seed : int
-        Of the first.
-    workers : int
-        Processes.
     optimum_s : float
         Seconds for the least wall time of one ordering, at most.
     """
 
-    runs: int = 200
-    seed: int = 0
-    workers: int = 1
     optimum_s: float = 20.0
 
     @property
@@ -83,10 +74,6 @@ class A2haOptions:
     def optimum_seeds(self) -> range:
         """Those for which the least wall time is sought."""
         return self.seeds[:_OPTIMUM_RUNS]
-
-    def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them; the number of processes changes nothing."""
-        return {"runs": self.runs, "seed": self.seed, "optimum_s": self.optimum_s}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +258,7 @@ def n_a2ha_runs(options: A2haOptions) -> int:
     return (2 * len(SHORT_JOBS) + 2) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
-def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDays) -> A2haRuns:
+def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRuns) -> A2haRuns:
     """Replay the jobs of the paper.
 
     Parameters
@@ -328,7 +315,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnDa
     return A2haRuns(sweep, long, long_at_once, lines[LONG_JOB], not_knowing, short_lines, twice)
 
 
-def _tell(on_runs: OnDays, label: str, done: int) -> None:
+def _tell(on_runs: OnRuns, label: str, done: int) -> None:
     on_runs(done, label)
 
 

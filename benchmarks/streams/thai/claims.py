@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from ....core.statistics import Estimate
 from ....replay.streams.outcome import StreamOutcome
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
-from .printed import Quantity, ThaiFigures
+from .printed import Quantity, ThaiFigures, thai_figures
 from .runs import KNOWN, UNKNOWN, ThaiRuns, cost_usd, late_tasks
-
-PAPER = "Thai et al."
 
 ABOUT_POINTS = 5.0
 """What 'about' means for a number of percent: so many points up or down."""
@@ -35,8 +33,9 @@ _WHY_LATER = "the samples are few, and a job that gets too few VMs by them is la
 _Found = tuple[str, Verdict]
 
 
-def thai_claims(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[Claim]:
+def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
     """Judge the statements of section 6.3, in their order."""
+    figures = thai_figures()
     for quantity in _WORDS:
         yield from _unknown_above_known(figures, runs, quantity)
     yield _more_late_tasks(figures, runs)
@@ -61,10 +60,9 @@ def _unknown_above_known(figures: ThaiFigures, runs: ThaiRuns, quantity: Quantit
     numbers = (runs.approaches[policy].number(quantity) for policy in (UNKNOWN, KNOWN))
     ours = " against ".join("-" if number is None else show(number.estimate, digits) for number in numbers)
     text = f"unknown - known = {show(less, digits)}"
-    yield judged(PAPER, f"{_WORDS[quantity]} of unknown is above that of known", [(text, is_above(less))], ours)
+    yield judged(f"{_WORDS[quantity]} of unknown is above that of known", [(text, is_above(less))], ours)
     more = runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more")
     yield judged(
-        PAPER,
         f"{_WORDS[quantity]} of unknown is about {stated.printed:g} % above (within {ABOUT_POINTS:g} points)",
         [(f"{show(more, 1)} %", is_within(more, stated.printed - ABOUT_POINTS, stated.printed + ABOUT_POINTS))],
         f"{show(more, 1)} %",
@@ -99,7 +97,6 @@ def _others(figures: ThaiFigures, *policies: str) -> list[str]:
 
 def _more_late_tasks(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
-        PAPER,
         "every fixed setting has more late tasks than unknown",
         _against(runs, figures.fixed, [UNKNOWN], late_tasks, is_above, 1),
         _means(runs, [UNKNOWN, *figures.fixed], late_tasks, 1),
@@ -113,7 +110,6 @@ def _alike(runs: ThaiRuns) -> Claim:
         more = runs.ratio(policy, UNKNOWN, "cost_usd", "percent_more")
         found.append((f"{policy} {show(more, 1)} %", is_within(more, -ABOUT_PERCENT, ABOUT_PERCENT)))
     return judged(
-        PAPER,
         f"medium.8, medium.10 and large.5 cost almost the same as unknown (within {ABOUT_PERCENT:g} %)",
         found,
         "$ " + _means(runs, [UNKNOWN, *alike], cost_usd, 3),
@@ -122,7 +118,6 @@ def _alike(runs: ThaiRuns) -> Claim:
 
 def _cheapest(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
-        PAPER,
         "large.4 is the cheapest of all",
         _against(runs, ["large.4"], _others(figures, "large.4"), cost_usd, is_below, 3),
         "$ " + _means(runs, ["large.4", KNOWN, "large.5"], cost_usd, 3),
@@ -133,7 +128,6 @@ def _cheapest(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
 def _dearest(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     xlarge = ("xlarge.2", "xlarge.3")
     return judged(
-        PAPER,
         "xlarge.2 and xlarge.3 are the dearest",
         _against(runs, xlarge, _others(figures, *xlarge), cost_usd, is_above, 3),
         "$ " + _means(runs, [*xlarge, UNKNOWN], cost_usd, 3),
@@ -148,7 +142,6 @@ def _xlarge_2_worst(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
         found.append((f"violation cost, xlarge.2 - {other} = $ {show(more, 3)}", is_above(more)))
     violation = runs.approaches["xlarge.2"].violation_cost
     return judged(
-        PAPER,
         "xlarge.2 has the most late tasks and the highest violation cost",
         found,
         f"{_means(runs, ['xlarge.2'], late_tasks, 1)} late tasks, violation cost $ "
@@ -159,7 +152,6 @@ def _xlarge_2_worst(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
 def _xlarge_late(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     xlarge = ("xlarge.2", "xlarge.3")
     return judged(
-        PAPER,
         "xlarge.2 and xlarge.3 have the most late tasks",
         _against(runs, xlarge, _others(figures, *xlarge), late_tasks, is_above, 1),
         _means(runs, [*xlarge, "medium.8"], late_tasks, 1),
@@ -173,7 +165,6 @@ def _twice(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
         found.append((f"{policy} - 2 unknown = $ {show(more, 3)}", is_above(more)))
     times = {policy: runs.ratio(policy, UNKNOWN, "violation_cost_usd", "times") for policy in figures.fixed}
     return judged(
-        PAPER,
         "the violation cost of every fixed setting is at least twice that of unknown",
         found,
         "times: " + "; ".join(f"{policy} {show(ratio, 1)}" for policy, ratio in times.items()),
@@ -190,7 +181,7 @@ def _mixed(runs: ThaiRuns) -> Claim:
         types = runs.approaches[policy].mean(_types_used)
         found.append((f"{policy} {show(types, 2)} types a run", is_above(types, 1)))
     ours = "; ".join(text for text, _ in found)
-    return judged(PAPER, "known and unknown use VMs of several types (more than one a run)", found, ours)
+    return judged("known and unknown use VMs of several types (more than one a run)", found, ours)
 
 
 def _xlarge_blocks(runs: ThaiRuns) -> Claim:
@@ -199,7 +190,6 @@ def _xlarge_blocks(runs: ThaiRuns) -> Claim:
     some = runs.approaches[UNKNOWN].mean(lambda run: run.blocks[_XLARGE])
     n_runs = len(blocks[KNOWN])
     return judged(
-        PAPER,
         f"known uses no {_XLARGE}, unknown uses some",
         [
             (f"known rents one in {none} of {n_runs} runs", "does not hold" if none else "holds"),
@@ -212,7 +202,6 @@ def _xlarge_blocks(runs: ThaiRuns) -> Claim:
 def _idle(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     fixed = [policy for policy in figures.fixed if policy != "xlarge.2"]
     return judged(
-        PAPER,
         "known and unknown have less idle time than the fixed settings (but xlarge.2, which is said to have none)",
         _against(runs, [KNOWN, UNKNOWN], fixed, lambda run: run.idle_s, is_below, 0),
         "s: " + _means(runs, [KNOWN, UNKNOWN, *fixed], lambda run: run.idle_s, 0),
@@ -222,7 +211,6 @@ def _idle(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
 
 def _lateness(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
-        PAPER,
         "known and unknown have less lateness than the fixed settings",
         _against(runs, [KNOWN, UNKNOWN], figures.fixed, lambda run: run.late_s, is_below, 0),
         "s: " + _means(runs, [KNOWN, UNKNOWN, *figures.fixed], lambda run: run.late_s, 0),
@@ -233,7 +221,6 @@ def _no_idle(runs: ThaiRuns) -> Claim:
     share = runs.approaches["xlarge.2"].share_percent(lambda run: run.idle_s, lambda run: run.idle_s + run.busy_s)
     estimate = Estimate(0, None, None) if share is None else share.estimate
     return judged(
-        PAPER,
         f"xlarge.2 has no idle time (less than {NO_IDLE_PERCENT:g} % of the time in which its VMs are ready)",
         [(f"xlarge.2 {show(estimate, 3)} %", is_below(estimate, NO_IDLE_PERCENT))],
         f"{show(estimate, 3)} %, {show(runs.approaches['xlarge.2'].mean(lambda run: run.idle_s), 1)} s a run",

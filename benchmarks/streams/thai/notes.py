@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .printed import ThaiFigures
+from .printed import ThaiFigures, thai_figures
 from .runs import KNOWN, UNKNOWN, ThaiRuns, cost_usd, late_tasks
 
 _SAMPLING_FRACTION = 0.1
 
 
-def thai_notes(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[str]:
+def thai_notes(runs: ThaiRuns) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
+    figures = thai_figures()
     yield _run_times(figures, runs)
     yield _fixed_settings(figures, runs)
     yield _samples(runs)

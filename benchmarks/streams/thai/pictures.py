@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...paper import ComparisonRow
 from ...paper_pictures import DIAMOND, ERROR, Pictures, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_result import ComparisonRow
 from .runs import KNOWN, UNKNOWN
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ....core.records import INTEGRAL, Record
 from ....replay.streams.outcome import violation_cost_usd
-from ...paper import Relation, read_figures
+from ...paper import read_figures
+from ...paper_result import Relation
 
 Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]
 RatioUnit: TypeAlias = Literal["percent_more", "times"]

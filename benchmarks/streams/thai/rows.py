@@ -4,70 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....core.statistics import Estimate, Statistic, estimate, mean_of
-from ...paper import NOTHING, ComparisonRow, OnDays, PublishedComparisonResult, Relation
-from .claims import PAPER, thai_claims
-from .notes import thai_notes
+from ....core.statistics import Estimate, estimate, mean_of
+from ...paper_result import ComparisonRow, Relation, estimate_of
 from .printed import PublishedRatio, ThaiFigures, thai_figures
 from .runs import (
     KNOWN,
     STREAM,
     UNKNOWN,
     Approach,
-    ThaiOptions,
     ThaiRuns,
     cost_usd,
     late_tasks,
     sampling_name,
-    thai_runs,
 )
 
 TEXT, FROM_TABLE_3 = "ratios, text", "ratios, Table 3"
 
 
-def bench_thai(options: ThaiOptions, on_runs: OnDays = lambda runs, label: None) -> PublishedComparisonResult:
-    """Make the tables and figures of Thai et al.
+def thai_rows(runs: ThaiRuns) -> Iterator[ComparisonRow]:
+    """Table 3 and Figs 2 to 5, readings of the paper, lengths of the sampling phase.
 
-    Parameters
-    ----------
-    options : ThaiOptions
-        What is replayed.
-    on_runs : callable, optional
-        Told how many runs have just been done, and of what.
-
-    Returns
-    -------
-    PublishedComparisonResult
-        Rows, claims, notes.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user ended it.
-
-    Notes
-    -----
-    Table 3 and Figs 2 to 5 of Thai, Varghese and Barker, 2015. The pictures are lost: of Fig. 3 is known what Table 3
-    gives by eq. 7 and 8, of Fig. 4 what the printed costs of the fixed settings pay for, of Fig. 5 the text. The
-    lengths of the sampling phase are what section 4.1 leaves for later.
+    The pictures are lost: of Fig. 3 is known what Table 3 gives by eq. 7 and 8, of Fig. 4 what the printed costs of the
+    fixed settings pay for, of Fig. 5 the text. The lengths of the sampling phase are what section 4.1 leaves for later.
     """
     figures = thai_figures()
-    runs = thai_runs(figures, options, on_runs)
-    return PublishedComparisonResult(
-        paper=PAPER,
-        about=options.about(),
-        plans=(),
-        rows=(
-            *_table_3(figures, runs),
-            *_ratios(figures, runs),
-            *_fig_4(figures, runs),
-            *_fig_5(runs),
-            *_variants(runs),
-            *_sampling(runs),
-        ),
-        claims=tuple(thai_claims(figures, runs)),
-        notes=tuple(thai_notes(figures, runs)),
-    )
+    yield from _table_3(figures, runs)
+    yield from _ratios(figures, runs)
+    yield from _fig_4(figures, runs)
+    yield from _fig_5(runs)
+    yield from _variants(runs)
+    yield from _sampling(runs)
 
 
 def _row(
@@ -82,10 +48,6 @@ def _row(
     return ComparisonRow(table, STREAM, scenario, policy, quantity, printed, ours, relation)
 
 
-def _maybe(statistic: Statistic | None) -> Estimate:
-    return NOTHING if statistic is None else statistic.estimate
-
-
 def _table_3(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
     """Cost and late tasks; the violation cost of Fig. 3, the printed one recomputed."""
     for printed in figures.approaches:
@@ -94,7 +56,7 @@ def _table_3(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
         yield _row("Table 3", policy, "cost_usd", printed.cost_usd, found.mean(cost_usd))
         yield _row("Table 3", policy, "late_tasks", printed.late_tasks, found.mean(late_tasks))
         recomputed = figures.violation_cost_usd(policy)
-        yield _row("Table 3", policy, "violation_cost_usd", recomputed, _maybe(found.violation_cost))
+        yield _row("Table 3", policy, "violation_cost_usd", recomputed, estimate_of(found.violation_cost))
 
 
 def _ratios(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
@@ -163,7 +125,7 @@ def _measured(table: str, found: Approach, scenario: str = "") -> Iterator[Compa
     estimates = {
         "cost_usd": found.mean(cost_usd),
         "late_tasks": found.mean(late_tasks),
-        "violation_cost_usd": _maybe(found.violation_cost),
+        "violation_cost_usd": estimate_of(found.violation_cost),
         "idle_s": found.mean(lambda run: run.idle_s),
     }
     for quantity, ours in estimates.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, quotient
@@ -16,9 +15,10 @@ from ....replay.streams.engine import StreamReplay
 from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
 from ....replay.streams.policies.unknown import Sampling, Unknown
 from ....replay.streams.runs import replay_stream
-from ...paper import NOTHING, OnDays
+from ...paper import OnRuns, PaperOptions
+from ...paper_result import NOTHING
 from ...sample import Sample
-from .printed import Quantity, RatioUnit, ThaiFigures
+from .printed import Quantity, RatioUnit, thai_figures
 
 STREAM = "thai/table2"
 KNOWN, UNKNOWN = "known", "unknown"
@@ -29,29 +29,6 @@ VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
 """What the paper can be read as, too, and our own variation of it."""
 
 _SEEDS_A_BATCH = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ThaiOptions:
-    """What is replayed.
-
-    Attributes
-    ----------
-    runs : int
-        Draws of the run times, the same for all approaches.
-    seed : int
-        Of the first draw.
-    workers : int
-        Processes.
-    """
-
-    runs: int = 200
-    seed: int = 0
-    workers: int = 1
-
-    def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them; the number of processes changes nothing."""
-        return {"runs": self.runs, "seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -162,12 +139,12 @@ def late_tasks(run: StreamOutcome) -> float:
     return run.late_tasks + run.unfinished_tasks
 
 
-def n_thai_runs(options: ThaiOptions) -> int:
+def n_thai_runs(options: PaperOptions) -> int:
     """How many draws `thai_runs` replays: once under all approaches, and once for each length of the samples."""
     return options.runs * (1 + len(SAMPLING_FRACTIONS))
 
 
-def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> ThaiRuns:
+def thai_runs(options: PaperOptions, on_runs: OnRuns) -> ThaiRuns:
     """Replay the stream of the paper.
 
     Raises
@@ -175,6 +152,7 @@ def thai_runs(figures: ThaiFigures, options: ThaiOptions, on_runs: OnDays) -> Th
     KeyboardInterrupt
         If the user ended it: means of fewer runs than asked for would not be comparable.
     """
+    figures = thai_figures()
     stream = library_stream(STREAM)
     found = replay_stream(
         stream,
@@ -199,7 +177,7 @@ def sampling_name(fraction: float) -> str:
     return f"sampling {100 * fraction:g} %"
 
 
-def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnDays) -> SampledRuns:
+def _sampled(stream: Stream, fraction: float, options: PaperOptions, on_runs: OnRuns) -> SampledRuns:
     last = options.seed + options.runs
     batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
     work = partial(_batch, stream, fraction)

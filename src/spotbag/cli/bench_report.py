@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..benchmarks.paper_tables import RATIOS, TABLES
-from ..benchmarks.paper_tables import Table as PaperTable
 from ..core.tables import Column, Table
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
-    from ..benchmarks.paper import ComparisonRow, PlanUsed, PublishedComparisonResult
+    from ..benchmarks.paper import Paper
+    from ..benchmarks.paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 
-_UNKNOWN = "-"
 
-
-def print_result(result: PublishedComparisonResult) -> None:
+def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
     """Print all tables, then the claims, then why figures may differ."""
-    print(f"{result.paper}: {_about(result)}; 'paper' is printed, 'ours' the mean ± half of the 95 % interval")
+    from ..benchmarks.paper_tables import console_table
+
+    about = f"{result.about['runs']} {paper.runs_are}, seed {result.about['seed']}"
+    if "rate_scale" in result.about:
+        about += f", rate scale {result.about['rate_scale']:g}"
+    print(f"{result.paper}: {about}; 'paper' is printed, 'ours' the mean ± half of the 95 % interval")
     print()
     if result.plans:
         _print_plans(result)
         print()
-    for table in TABLES[result.paper]:
+    for table in paper.tables:
         print(table.title)
-        _print_table(table, [row for row in result.rows if row.table == table.name])
+        print_table(console_table(table, result.rows), tight=True)
         print()
-    for name in RATIOS:
-        rows = [row for row in result.rows if row.table.startswith(f"{name},")]
-        if rows:
-            _print_ratios(name, rows)
-            print()
+    if paper.stated is not None:
+        print_table(paper.stated.table(result.rows))
+        print()
     _print_claims(result)
     print()
     for number, note in enumerate(result.notes, start=1):
         print(f"[{number}] {note}")
-
-
-def _about(result: PublishedComparisonResult) -> str:
-    about = result.about
-    if "rate_scale" in about:
-        return f"{about['runs']} days of each cell, seed {about['seed']}, rate scale {about['rate_scale']:g}"
-    what = "draws of the run times"
-    if "optimum_s" in about:
-        what = "orderings of the tasks"
-    elif "numbers" in about:
-        what = "draws of each set of jobs"
-    return f"{about['runs']} {what}, seed {about['seed']}"
 
 
 def _print_plans(result: PublishedComparisonResult) -> None:
@@ -76,7 +64,7 @@ def _plan_cells(plan: PlanUsed) -> list[str]:
         plan.job,
         plan.method,
         _vms(plan.vms),
-        _UNKNOWN if plan.d_spot_s is None else seconds(plan.d_spot_s),
+        "-" if plan.d_spot_s is None else seconds(plan.d_spot_s),
         plan.d_spot_source,
         seconds(plan.makespan_s),
         f"{plan.cost_usd:.4f}",
@@ -93,57 +81,10 @@ def _printed_vms(rows: Sequence[ComparisonRow], job: str) -> str:
     return _vms({row.quantity.removeprefix("vms_"): int(row.printed or 0) for row in found})
 
 
-def _print_table(table: PaperTable, rows: Sequence[ComparisonRow]) -> None:
-    from ..benchmarks.claims import show
-
-    known = {(row.job, row.scenario, row.policy, row.quantity): row for row in rows}
-    # Rows that are not told apart by the policy have a column for each.
-    keys = list(dict.fromkeys((row.job, row.scenario, row.policy if "policy" in table.leads else "") for row in rows))
-    one_job = len({job for job, _, _ in keys}) == 1
-    leads = [lead for lead in table.leads if lead != "job" or not one_job]
-    columns = [Column(lead) for lead in leads]
-    for column in table.columns:
-        if column.printed:
-            columns.append(Column(f"{column.heading} paper", True))
-        columns.append(Column(f"{column.heading} ours", True))
-    cells: list[list[str]] = []
-    for number, (job, scenario, policy) in enumerate(keys):
-        if number and job != keys[number - 1][0] and len(leads) > 1:
-            cells.append([])
-        line = [{"job": job, "scenario": scenario, "policy": policy}[lead] for lead in leads]
-        for column in table.columns:
-            row = known.get((job, scenario, policy or column.policy, column.quantity))
-            if column.printed:
-                line.append(_UNKNOWN if row is None else _printed(row, column.digits))
-            line.append(_UNKNOWN if row is None else show(row.ours, column.digits).replace(" ", ""))
-        cells.append(line)
-    print_table(Table(columns, cells), tight=True)
-
-
-def _printed(row: ComparisonRow, digits: int) -> str:
-    if row.printed is None:
-        return _UNKNOWN
-    sign = "" if row.relation == "=" else f"{row.relation} "
-    return f"{sign}{row.printed:,.{digits}f}"
-
-
-def _print_ratios(name: str, rows: Sequence[ComparisonRow]) -> None:
-    """Numbers that the paper states, beside what its table gives and ours."""
-    from ..benchmarks.claims import show
-
-    title, follows, digits, wording = RATIOS[name]
-    columns = [Column(title), Column("paper", True), Column(follows, True), Column("ours", True)]
-    cells = []
-    for policy, quantity in dict.fromkeys((row.policy, row.quantity) for row in rows):
-        text, table = (row for row in rows if (row.policy, row.quantity) == (policy, quantity))
-        heading = wording[quantity].format(policy=policy)
-        cells.append([heading, _printed(text, digits), _printed(table, digits), show(text.ours, digits)])
-    print_table(Table(columns, cells))
-
-
 def _print_claims(result: PublishedComparisonResult) -> None:
     """The claims in three columns; the reason of one that does not hold is below its numbers."""
     from ..benchmarks.claims import verdicts_in_words
+    from ..benchmarks.paper_tables import judged_by
 
     print(f"What the paper says: {verdicts_in_words(result.claims)}")
     cells = []
@@ -151,6 +92,5 @@ def _print_claims(result: PublishedComparisonResult) -> None:
         ours = claim.ours + (f"\n{claim.reason}" if claim.reason else "")
         cells.append([claim.statement, claim.verdict, ours])
         cells.append([])
-    days = "on our days it" if result.plans else "in our runs it"
-    columns = [Column("the paper says"), Column(days), Column("our numbers")]
+    columns = [Column("the paper says"), Column(judged_by(result)), Column("our numbers")]
     print_table(Table(columns, cells[:-1]))

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import math
+from pathlib import Path
 
 import pytest
 
-from spotbag.benchmarks.bags.burst_hads.rows import BOTH, bench_burst_hads, n_burst_hads_days
+from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
+from spotbag.benchmarks.bags.burst_hads.runs import BOTH, BurstHadsOptions
 from spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
-from spotbag.benchmarks.bags.hads.rows import bench_hads, n_hads_days
+from spotbag.benchmarks.bags.hads.paper import HADS
 from spotbag.benchmarks.bags.hads.runs import SCENARIOS
 from spotbag.benchmarks.bags.paper_days import (
     DayOptions,
@@ -36,13 +38,11 @@ from spotbag.benchmarks.claims import (
     show,
     verdicts_in_words,
 )
-from spotbag.benchmarks.paper import (
-    ComparisonRow,
-    PublishedComparisonResult,
-    format_result,
-    format_rows_csv,
-)
+from spotbag.benchmarks.paper import compare
+from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult, format_result, format_rows_csv
+from spotbag.benchmarks.section import section_text
 from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
+from spotbag.docs import SECTIONS
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
@@ -55,12 +55,12 @@ FEW = DayOptions(runs=2)
 
 @pytest.fixture(scope="module")
 def hads() -> PublishedComparisonResult:
-    return bench_hads(FEW)
+    return compare(HADS, FEW)
 
 
 @pytest.fixture(scope="module")
 def burst() -> PublishedComparisonResult:
-    return bench_burst_hads(FEW)
+    return compare(BURST_HADS, BurstHadsOptions(runs=2))
 
 
 # ---------------------------------------------------------------------------- what is printed
@@ -164,9 +164,9 @@ def test_a_comparison_is_decided_by_its_interval() -> None:
 def test_verdicts_are_counted_in_words() -> None:
     def claims(holds: int, fails: int, open_: int) -> list[Claim]:
         return [
-            *[Claim("P", "s", "holds", "")] * holds,
-            *[Claim("P", "s", "does not hold", "")] * fails,
-            *[Claim("P", "s", "not decided", "")] * open_,
+            *[Claim("s", "holds", "")] * holds,
+            *[Claim("s", "does not hold", "")] * fails,
+            *[Claim("s", "not decided", "")] * open_,
         ]
 
     assert verdicts_in_words(claims(9, 7, 1)) == "9 hold, 7 do not hold, 1 is not decided"
@@ -178,10 +178,10 @@ def test_a_claim_names_what_does_not_bear_it_out() -> None:
     assert all_hold(["holds", "not decided", "does not hold"]) == "does not hold"
     assert all_hold(["holds", "not decided"]) == "not decided"
     assert all_hold([]) == "not decided"
-    claim = judged("P", "s", [("a", "holds"), ("b", "does not hold"), ("c", "not decided")], "o", "because")
+    claim = judged("s", [("a", "holds"), ("b", "does not hold"), ("c", "not decided")], "o", "because")
     assert claim.verdict == "does not hold"
     assert claim.reason == "against it 1 of 3: b; within the interval 1 of 3: c; because"
-    assert judged("P", "s", [("a", "holds")], "o", "because").reason == ""
+    assert judged("s", [("a", "holds")], "o", "because").reason == ""
 
 
 def test_numbers_are_shown_with_half_of_their_interval() -> None:
@@ -292,7 +292,6 @@ def test_every_claim_is_judged_and_one_that_fails_has_a_reason(
     for result, number in ((hads, 14), (burst, 13)):
         assert len(result.claims) == number
         for claim in result.claims:
-            assert claim.paper == result.paper
             assert claim.verdict in ("holds", "does not hold", "not decided")
             assert claim.ours
             assert (claim.reason == "") == (claim.verdict == "holds"), claim
@@ -316,14 +315,14 @@ def test_both_schedulers_have_the_plan_of_their_own_paper(burst: PublishedCompar
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(burst: PublishedComparisonResult) -> None:
-    assert bench_burst_hads(DayOptions(runs=2, workers=2)) == burst
+    assert compare(BURST_HADS, BurstHadsOptions(runs=2, workers=2)) == burst
 
 
 def test_all_days_are_told(hads: PublishedComparisonResult) -> None:
     described: list[int] = []
-    bench_burst_hads(DayOptions(runs=1), on_days=lambda done, label: described.append(done))
-    assert sum(described) == n_burst_hads_days(DayOptions(runs=1)) == 40
-    assert n_hads_days(FEW) == 2 * (28 + 21)
+    compare(BURST_HADS, BurstHadsOptions(runs=1), lambda done, label: described.append(done))
+    assert sum(described) == BURST_HADS.n_runs(BurstHadsOptions(runs=1)) == 40
+    assert HADS.n_runs(FEW) == 2 * (28 + 21)
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_days(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,7 +330,7 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_days(monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bench_hads(DayOptions(runs=1), stop)
+        compare(HADS, DayOptions(runs=1), stop)
 
 
 def test_files_hold_all_rows(hads: PublishedComparisonResult) -> None:
@@ -343,3 +342,15 @@ def test_files_hold_all_rows(hads: PublishedComparisonResult) -> None:
     assert (document["runs"], document["seed"], document["d_spot"]) == (2, 0, "printed")
     assert document["rows"] == json.loads(json.dumps([row.to_dict() for row in hads.rows]))
     assert format_result(hads, ".csv") == format_rows_csv(hads.rows)
+
+
+def test_the_docs_are_of_the_present_layout(hads: PublishedComparisonResult, burst: PublishedComparisonResult) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "replay.md").read_text(encoding="utf-8")
+    for name, result in (("hads", hads), ("burst_hads", burst)):
+        section = SECTIONS[name]
+        new = section_text(section, dict.fromkeys(section.options, result))
+        written = text[text.index(section.marks[0]) : text.index(section.marks[1])]
+        heading = "| the paper says | " + " | ".join(section.options) + " |"
+        for part in (*(f"| {claim.statement} |" for claim in result.claims), heading):
+            assert part in new
+            assert part in written

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_pictures import write_pictures
-from spotbag.benchmarks.paper_tables import with_section
+from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.platforms.caron.bounds import CaronBounds
 from spotbag.benchmarks.platforms.caron.claims import Lower, caron_claims, compared, counted
-from spotbag.benchmarks.platforms.caron.docs import BEGIN, END, section
+from spotbag.benchmarks.platforms.caron.paper import CARON
 from spotbag.benchmarks.platforms.caron.pictures import PICTURES
-from spotbag.benchmarks.platforms.caron.rows import bench_caron, n_caron_steps
-from spotbag.benchmarks.platforms.caron.runs import (
+from spotbag.benchmarks.platforms.caron.runs import CaronRuns, Cell, Cells, n_caron_runs
+from spotbag.benchmarks.platforms.caron.settings import (
     MONEY,
     PATIENT,
     POLICIES,
@@ -28,15 +29,14 @@ from spotbag.benchmarks.platforms.caron.runs import (
     THEIRS,
     TIME,
     CaronOptions,
-    CaronRuns,
-    Cell,
-    Cells,
     Setting,
     Values,
     measured,
     replayed,
 )
 from spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
+from spotbag.benchmarks.section import section_text, with_section
+from spotbag.docs import SECTIONS
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
@@ -45,6 +45,7 @@ from spotbag.replay.platforms.runs import replay_platform
 pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a result that takes long
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
+SECTION = SECTIONS["caron"]
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)
 SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
 
@@ -56,7 +57,7 @@ def described() -> list[tuple[int, str]]:
 
 @pytest.fixture(scope="module")
 def result(described: list[tuple[int, str]]) -> PublishedComparisonResult:
-    return bench_caron(FEW, lambda done, label: described.append((done, label)))
+    return compare(CARON, FEW, lambda done, label: described.append((done, label)))
 
 
 def quantity(
@@ -143,14 +144,14 @@ def test_the_counts_of_the_grid_are_of_all_its_settings(result: PublishedCompari
 
 
 def test_all_steps_are_told(result: PublishedComparisonResult, described: list[tuple[int, str]]) -> None:
-    assert sum(done for done, _ in described) == n_caron_steps(FEW)
+    assert sum(done for done, _ in described) == n_caron_runs(FEW)
     assert {"6 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in described}
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes() -> None:
     options = dataclasses.replace(FEW, numbers=(6,))
-    assert bench_caron(dataclasses.replace(options, workers=2)) == bench_caron(options)
+    assert compare(CARON, dataclasses.replace(options, workers=2)) == compare(CARON, options)
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
@@ -158,7 +159,7 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bench_caron(FEW, stop)
+        compare(CARON, FEW, stop)
 
 
 # ---------------------------------------------------------------------------- bounds
@@ -217,7 +218,7 @@ def trees() -> Sequence[TreeRuns]:
 
 
 def judge(found: Cells, trees: Sequence[TreeRuns]) -> list[Claim]:
-    return list(caron_claims(CaronRuns(found, found), trees))
+    return list(caron_claims(CaronRuns(found, found, trees, CaronBounds({}, {}, {}, 0))))
 
 
 def test_all_hold_but_the_number_of_messages_where_all_is_as_the_paper_says(trees: Sequence[TreeRuns]) -> None:
@@ -280,7 +281,7 @@ def test_differences_are_taken_draw_by_draw() -> None:
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
     assert len(result.claims) == 14
     for claim in result.claims:
-        assert (claim.paper, bool(claim.ours)) == ("Caron & de Assuncao", True)
+        assert claim.ours
         assert (claim.reason == "") == (claim.verdict == "holds"), claim
 
 
@@ -332,11 +333,11 @@ def test_a_tree_places_jobs_as_one_agent_would(trees: Sequence[TreeRuns]) -> Non
 def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Path) -> None:
     paths = write_pictures(PICTURES, result.rows, str(tmp_path))
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    sampled = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in sampled)
-    assert len(set(sampled)) == 6
+    contents = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in contents)
+    assert len(set(contents)) == 6
     write_pictures(PICTURES, result.rows, str(tmp_path))
-    assert [Path(path).read_bytes() for path in paths] == sampled
+    assert [Path(path).read_bytes() for path in paths] == contents
 
 
 def test_pictures_name_figures_units_and_policies(result: PublishedComparisonResult) -> None:
@@ -351,7 +352,7 @@ def test_pictures_name_figures_units_and_policies(result: PublishedComparisonRes
 
 
 def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> None:
-    new = section(result)
+    new = section_text(SECTION, {"": result})
     assert all(claim.statement in new for claim in result.claims)
     assert all(note in " ".join(new.split()) for note in result.notes)
     assert "| 16 mixed jobs | money-saving | " in new
@@ -363,7 +364,7 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
     docs = Path(__file__).parents[3] / "docs"
     text = (docs / "caron.md").read_text(encoding="utf-8")
-    written = text[text.index(BEGIN) : text.index(END)]
+    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
     for claim in result.claims:
         assert f"| {claim.statement} |" in written
     for name in PICTURES:
@@ -373,7 +374,7 @@ def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -
 
 @pytest.mark.slow
 def test_the_shipped_options_bear_out_what_the_docs_say_in_words() -> None:
-    claims = {claim.statement: claim for claim in bench_caron(CaronOptions(runs=6, workers=2)).claims}
+    claims = {claim.statement: claim for claim in compare(CARON, CaronOptions(runs=6, workers=2)).claims}
 
     def verdict(start: str) -> str:
         [claim] = [claim for statement, claim in claims.items() if statement.startswith(start)]

@@ -16,13 +16,15 @@ from matplotlib.figure import Figure
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_pictures import PRINTED, prepare_pictures, write_pictures
+from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.section import section_text
 from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
-from spotbag.benchmarks.streams.a2ha.docs import BEGIN, END, section
+from spotbag.benchmarks.streams.a2ha.paper import A2HA
 from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
 from spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
-from spotbag.benchmarks.streams.a2ha.rows import _true_optimum, bench_a2ha
+from spotbag.benchmarks.streams.a2ha.rows import _true_optimum
 from spotbag.benchmarks.streams.a2ha.runs import (
     AT_THE_START,
     LONG_JOB,
@@ -43,6 +45,7 @@ from spotbag.benchmarks.streams.a2ha.runs import (
 )
 from spotbag.cli.bench import app
 from spotbag.core.statistics import sd_of
+from spotbag.docs import SECTIONS
 from spotbag.instances.streams.draws import draws
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
@@ -52,13 +55,14 @@ from spotbag.solvers.streams.paid_units import least_makespan_within
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
 
+SECTION = SECTIONS["a2ha"]
 FEW = A2haOptions(runs=2, seed=3, optimum_s=1.5)
 FIGURES = a2ha_figures()
 
 
 @pytest.fixture(scope="module")
 def result() -> PublishedComparisonResult:
-    return bench_a2ha(FEW)
+    return compare(A2HA, FEW)
 
 
 def quantity(
@@ -206,7 +210,7 @@ def as_the_paper_says() -> A2haRuns:
 
 
 def judge(runs: A2haRuns) -> dict[str, Claim]:
-    return {claim.statement: claim for claim in a2ha_claims(FIGURES, runs)}
+    return {claim.statement: claim for claim in a2ha_claims(runs)}
 
 
 CONTRADICTED = (
@@ -451,7 +455,7 @@ def test_with_both_ratios_0_the_first_host_does_all(result: PublishedComparisonR
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
     assert len(result.claims) == 28
     for claim in result.claims:
-        assert (claim.paper, bool(claim.ours)) == ("A2HA", True)
+        assert claim.ours
         assert (claim.reason == "") == (claim.verdict == "holds"), claim
 
 
@@ -489,7 +493,7 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bench_a2ha(A2haOptions(runs=1), stop)
+        compare(A2HA, A2haOptions(runs=1), stop)
 
 
 # ---------------------------------------------------------------------------- pictures and docs
@@ -516,9 +520,9 @@ def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Pat
     prepare_pictures(folder)
     paths = write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    sampled = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in sampled)
-    assert len(set(sampled)) == len(PICTURES) == 6
+    contents = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in contents)
+    assert len(set(contents)) == len(PICTURES) == 6
 
 
 def texts(name: str, rows: Sequence[ComparisonRow]) -> set[str]:
@@ -566,17 +570,17 @@ def deviations(figure: Figure) -> list[float]:
 
 
 def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResult) -> None:
-    new = section(result)
+    new = section_text(SECTION, {"": result})
     assert all(claim.statement in new for claim in result.claims)
     assert all(note in " ".join(new.split()) for note in result.notes)
-    assert new.startswith(BEGIN)
-    assert new.rstrip().endswith(END)
+    assert new.startswith(SECTION.marks[0])
+    assert new.rstrip().endswith(SECTION.marks[1])
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
     docs = Path(__file__).parents[3] / "docs"
     text = (docs / "a2ha.md").read_text(encoding="utf-8")
-    written = text[text.index(BEGIN) : text.index(END)]
+    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
     for claim in result.claims:
         assert f"| {claim.statement} |" in written
     for name in ("a2ha-fig-9-image", "a2ha-fig-12-speedup", "a2ha-not-knowing"):

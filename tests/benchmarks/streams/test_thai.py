@@ -11,28 +11,28 @@ from typing import Any
 import pytest
 
 from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.paper import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.paper import PaperOptions, compare
 from spotbag.benchmarks.paper_pictures import prepare_pictures, rows_of, write_pictures
-from spotbag.benchmarks.paper_tables import with_section
+from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag.benchmarks.section import section_text, with_section
 from spotbag.benchmarks.streams.thai.claims import thai_claims
-from spotbag.benchmarks.streams.thai.docs import BEGIN, END, section
 from spotbag.benchmarks.streams.thai.notes import work_percent
+from spotbag.benchmarks.streams.thai.paper import THAI
 from spotbag.benchmarks.streams.thai.pictures import PICTURES
 from spotbag.benchmarks.streams.thai.printed import thai_figures
-from spotbag.benchmarks.streams.thai.rows import bench_thai
 from spotbag.benchmarks.streams.thai.runs import (
     KNOWN,
     SAMPLING_FRACTIONS,
     UNKNOWN,
     Approach,
     SampledRuns,
-    ThaiOptions,
     ThaiRuns,
     n_thai_runs,
     thai_runs,
 )
 from spotbag.core.errors import SpotbagError
 from spotbag.core.statistics import Statistic, mean_of, quotient
+from spotbag.docs import SECTIONS
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.outcome import StreamOutcome
 from spotbag.replay.streams.policies.unknown import Sampling
@@ -40,13 +40,14 @@ from spotbag.replay.streams.runs import replay_stream
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 
-FEW = ThaiOptions(runs=2, seed=3)
+SECTION = SECTIONS["thai"]
+FEW = PaperOptions(runs=2, seed=3)
 FIGURES = thai_figures()
 
 
 @pytest.fixture(scope="module")
 def result() -> PublishedComparisonResult:
-    return bench_thai(FEW)
+    return compare(THAI, FEW)
 
 
 def quantity(
@@ -192,7 +193,7 @@ def runs_as_the_paper_says() -> dict[str, Approach]:
 
 def judge(approaches: dict[str, Approach]) -> list[Claim]:
     sweep = {fraction: SampledRuns(approaches[UNKNOWN], (0,), (1.0,)) for fraction in SAMPLING_FRACTIONS}
-    return list(thai_claims(FIGURES, ThaiRuns(library_stream("thai/table2"), approaches, sweep, {})))
+    return list(thai_claims(ThaiRuns(library_stream("thai/table2"), approaches, sweep, {})))
 
 
 def test_the_printed_numbers_bear_out_every_statement() -> None:
@@ -307,7 +308,7 @@ def test_short_samples_exclude_types_and_long_ones_none(result: PublishedCompari
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
     assert len(result.claims) == 18
     for claim in result.claims:
-        assert (claim.paper, bool(claim.ours)) == ("Thai et al.", True)
+        assert claim.ours
         assert (claim.reason == "") == (claim.verdict == "holds"), claim
 
 
@@ -323,14 +324,14 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
 
 
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: PublishedComparisonResult) -> None:
-    assert bench_thai(ThaiOptions(runs=2, seed=3, workers=2)) == result
+    assert compare(THAI, PaperOptions(runs=2, seed=3, workers=2)) == result
 
 
 def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.streams.thai.runs.SAMPLING_FRACTIONS", (0.1,))
     described: list[tuple[int, str]] = []
-    options = ThaiOptions(runs=5)
-    thai_runs(FIGURES, options, lambda done, label: described.append((done, label)))
+    options = PaperOptions(runs=5)
+    thai_runs(options, lambda done, label: described.append((done, label)))
     assert sum(done for done, _ in described) == n_thai_runs(options) == 10
     assert {label for _, label in described} == {"all approaches", "sampling 10 %"}
 
@@ -340,7 +341,7 @@ def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bench_thai(ThaiOptions(runs=1), stop)
+        compare(THAI, PaperOptions(runs=1), stop)
 
 
 # ---------------------------------------------------------------------------- pictures and docs
@@ -352,11 +353,11 @@ def test_all_pictures_are_drawn(result: PublishedComparisonResult, tmp_path: Pat
     prepare_pictures(folder)
     paths = write_pictures(PICTURES, result.rows, folder)
     assert [Path(path).stem for path in paths] == list(PICTURES)
-    sampled = [Path(path).read_bytes() for path in paths]
-    assert all(data.startswith(b"\x89PNG") for data in sampled)
-    assert len(set(sampled)) == 5
+    contents = [Path(path).read_bytes() for path in paths]
+    assert all(data.startswith(b"\x89PNG") for data in contents)
+    assert len(set(contents)) == 5
     write_pictures(PICTURES, result.rows, folder)
-    assert [Path(path).read_bytes() for path in paths] == sampled
+    assert [Path(path).read_bytes() for path in paths] == contents
 
 
 def texts(name: str, rows: Sequence[ComparisonRow]) -> list[str]:
@@ -406,20 +407,20 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> None:
-    new = section(result)
+    new = section_text(SECTION, {"": result})
     assert all(claim.statement in new for claim in result.claims)
     assert all(note in " ".join(new.split()) for note in result.notes)
     assert "| large.4 | 2.420 / " in new
     once = with_section("# Streams\n\nA guide.\n", new)
     assert once == "# Streams\n\nA guide.\n\n" + new
-    behind = f"# Streams\n\n{BEGIN}\nold\n{END}\n\n## More\n"
+    behind = f"# Streams\n\n{SECTION.marks[0]}\nold\n{SECTION.marks[1]}\n\n## More\n"
     assert with_section(behind, new) == "# Streams\n\n" + new + "\n## More\n"
     assert with_section(once, new) == once
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
     text = (Path(__file__).parents[3] / "docs" / "streams.md").read_text(encoding="utf-8")
-    written = text[text.index(BEGIN) : text.index(END)]
+    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
     for claim in result.claims:
         assert f"| {claim.statement} |" in written
     for name in ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling"):

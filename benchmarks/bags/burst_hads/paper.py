@@ -1,0 +1,23 @@
+"""The paper on Burst-HADS: Teylo et al., 2020."""
+
+from __future__ import annotations
+
+from ...paper import Paper
+from .claims import burst_hads_claims
+from .notes import burst_hads_notes
+from .rows import burst_hads_rows
+from .runs import BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
+from .tables import STATED, TABLES
+
+BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
+    name="Burst-HADS",
+    runs_are="days of each cell",
+    n_runs=n_burst_hads_days,
+    replay=burst_hads_days,
+    rows=burst_hads_rows,
+    claims=burst_hads_claims,
+    notes=burst_hads_notes,
+    tables=TABLES,
+    plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
+    stated=STATED,
+)

@@ -1,0 +1,23 @@
+"""The paper on HADS: Teylo et al., Cluster Computing 2020."""
+
+from __future__ import annotations
+
+from ...paper import Paper
+from ..paper_days import DayOptions
+from .claims import hads_claims
+from .notes import hads_notes
+from .rows import hads_rows
+from .runs import HadsDays, hads_days, n_hads_days
+from .tables import TABLES
+
+HADS: Paper[DayOptions, HadsDays] = Paper(
+    name="HADS",
+    runs_are="days of each cell",
+    n_runs=n_hads_days,
+    replay=hads_days,
+    rows=hads_rows,
+    claims=hads_claims,
+    notes=hads_notes,
+    tables=TABLES,
+    plans=lambda days: (baseline.plan for baseline in days.baselines.values()),
+)

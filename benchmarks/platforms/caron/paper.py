@@ -1,0 +1,24 @@
+"""The paper of Caron and de Assuncao, 2016; its own numbers are lost with its pictures."""
+
+from __future__ import annotations
+
+from ...paper import Paper
+from .claims import caron_claims
+from .notes import caron_notes
+from .pictures import PICTURES
+from .rows import caron_rows
+from .runs import CaronRuns, caron_runs, n_caron_runs
+from .settings import CaronOptions
+from .tables import TABLES
+
+CARON: Paper[CaronOptions, CaronRuns] = Paper(
+    name="Caron & de Assuncao",
+    runs_are="draws of each set of jobs",
+    n_runs=n_caron_runs,
+    replay=caron_runs,
+    rows=caron_rows,
+    claims=caron_claims,
+    notes=caron_notes,
+    tables=TABLES,
+    pictures=PICTURES,
+)

@@ -1,0 +1,133 @@
+"""What the section of the docs says in its prose, computed from the rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...paper_result import PublishedComparisonResult
+from .printed import LONG_QUANTITIES, a2ha_figures
+from .rows import AT_ONCE, BUDGET, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
+from .runs import AT_THE_START, LONG_JOB, RATIOS, SHORT_JOBS, STYLES, TWICE, sweep_ratios
+
+_MANY = 1.5
+"""From how many times the optimal number of hosts on the docs speak of many."""
+
+_KIND = {
+    "image": "a task takes some minutes, more or less",
+    "synthetic": "tasks are alike",
+    "test-suite": "a few tasks are much longer than the rest",
+    "long": "an hour is short against a task",
+}
+"""What is special about a job."""
+
+
+def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
+    """Return what the template needs."""
+    [result] = results.values()
+    return {
+        "ratios": {sweep_name((ratio, ratio)) for ratio in RATIOS if ratio},
+        "n_settings": len(list(sweep_ratios())),
+        "first_orderings": next(row.ours.n for row in result.rows if row.table == NOT_KNOWING),
+        **_waiting(result),
+        **_sweeps(result),
+        **_many_hosts(result),
+        **_twice(result),
+        **_not_knowing(result),
+    }
+
+
+def _waiting(result: PublishedComparisonResult) -> dict[str, Any]:
+    """What waiting for predictions costs against the same hosts from the start on, and how far these are off."""
+    waits = {}
+    off = []
+    for case in a2ha_figures().heuristic_cases:
+        start = f"{AT_THE_START}, {AT_ONCE}"
+        at_start = result.mean("Table 2", "wall_h", LONG_JOB, start, case.case)
+        for style in STYLES:
+            wall_h = result.mean("Table 2", "wall_h", LONG_JOB, f"{style}, {AT_ONCE}", case.case)
+            waits[f"{case.initial_hosts}, {style}"] = wall_h - at_start
+        for quantity in LONG_QUANTITIES:
+            row = result.row("Table 2", f"{quantity}_off_sd", LONG_JOB, start, case.case)
+            off.append(abs(row.ours.mean or 0.0))
+    shortest, longest = (choose(waits, key=waits.__getitem__) for choose in (min, max))
+    return {
+        "shortest_wait": f"{waits[shortest]:.1f} h ({shortest})",
+        "longest_wait": f"{waits[longest]:.1f} h ({longest})",
+        "start_off_sd": f"{max(off):.1f}",
+    }
+
+
+def _sweeps(result: PublishedComparisonResult) -> dict[str, Any]:
+    """How both ratios together change time and hosts, from the least to the most; how far means and orderings vary."""
+    equal = [sweep_name((ratio, ratio)) for ratio in RATIOS if ratio]
+
+    def change(quantity: str) -> float:
+        few, many = (result.mean(SWEEP, quantity, "image", name) for name in (equal[0], equal[-1]))
+        return many / few
+
+    hosts = {job: [result.mean(SWEEP, "hosts", job, name) for name in equal] for job in SHORT_JOBS}
+    sds = [result.mean(SWEEP, "hosts_sd", "test-suite", name) for name in equal]
+    return {
+        "image_time_percent": f"{100 * (1 - change('wall_h')):.0f}",
+        "image_hosts_percent": f"{100 * (change('hosts') - 1):.0f}",
+        "image_sd_times": f"{change('hosts_sd'):.1f}",
+        "synthetic_hosts": _range(hosts["synthetic"], 1),
+        "suite_hosts": _range(hosts["test-suite"], 0),
+        "suite_sd": _range(sds, 0),
+    }
+
+
+def _many_hosts(result: PublishedComparisonResult) -> dict[str, Any]:
+    """Speedup by hosts of orderings with many hosts, and of the others, in both styles."""
+    sums: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    for row in result.rows:
+        if (row.table, row.quantity) == (BY_HOSTS, "efficiency_percent"):
+            optimal = a2ha_figures().job(row.job).optimal_hosts
+            share = result.mean(BY_HOSTS, "share_percent", row.job, row.scenario, row.policy)
+            sums[int(row.scenario.split()[0]) > _MANY * optimal].append((share, row.ours.mean or 0.0))
+    few, many = (_weighted(sums[is_many]) for is_many in (False, True))
+    return {"many_times": f"{_MANY:g}", "few_efficiency": few, "many_efficiency": many}
+
+
+def _weighted(pairs: list[tuple[float, float]]) -> str:
+    weight = sum(share for share, _ in pairs)
+    return f"{sum(share * value for share, value in pairs) / weight:.0f}" if weight else "-"
+
+
+def _twice(result: PublishedComparisonResult) -> dict[str, Any]:
+    """What a user gets who pays twice the least: numbers of each job, of those that pay the least."""
+
+    def times(quantity: str) -> list[float]:
+        factors = f"{1.0:g}", f"{TWICE:g}"
+        pairs = [[result.mean(BUDGET, quantity, job, factor) for factor in factors] for job in SHORT_JOBS]
+        return [twice / once for once, twice in pairs]
+
+    earlier = [100 * (1 - ratio) for ratio in times("wall_h")]
+    return {
+        "twice_hosts": _range(times("hosts"), 1),
+        "twice_payment": _range(times("payment_h"), 1),
+        "twice_earlier_percent": _range(earlier, 0),
+    }
+
+
+def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
+    """Where not knowing the run times costs least and most, and how far styles differ from each other, and jobs."""
+    found: dict[str, Any] = {}
+    for quantity, name in (("wall_above_percent", "time"), ("payment_above_percent", "payment")):
+        above = {
+            job: [result.mean(NOT_KNOWING, quantity, job, "", style) for style in STYLES]
+            for job in (*SHORT_JOBS, LONG_JOB)
+        }
+        average = {job: sum(values) / len(values) for job, values in above.items()}
+        least, most = (choose(average, key=average.__getitem__) for choose in (min, max))
+        found[f"{name}_least"], found[f"{name}_most"] = (f"{_KIND[job]} ({job})" for job in (least, most))
+        found[f"{name}_styles"] = f"{max(max(values) - min(values) for values in above.values()):.0f}"
+        found[f"{name}_jobs"] = f"{average[most] - average[least]:.0f}"
+    return found
+
+
+def _range(values: list[float], digits: int) -> str:
+    """The least and the largest of some numbers, as ``1.0 to 2.0``."""
+    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,24 @@
+"""The paper of Thai, Varghese and Barker, 2015."""
+
+from __future__ import annotations
+
+from ...paper import Paper, PaperOptions
+from .claims import thai_claims
+from .notes import thai_notes
+from .pictures import PICTURES
+from .rows import thai_rows
+from .runs import ThaiRuns, n_thai_runs, thai_runs
+from .tables import STATED, TABLES
+
+THAI: Paper[PaperOptions, ThaiRuns] = Paper(
+    name="Thai et al.",
+    runs_are="draws of the run times",
+    n_runs=n_thai_runs,
+    replay=thai_runs,
+    rows=thai_rows,
+    claims=thai_claims,
+    notes=thai_notes,
+    tables=TABLES,
+    pictures=PICTURES,
+    stated=STATED,
+)
