@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -130,3 +130,13 @@ def read_figures(model: type[_Document], package: str, name: str) -> _Document:
     document = parse_json(text, name)
     check_format(document, PUBLISHED_FORMAT, name)
     return validate_record(model, document, name)
+
+
+def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Read the notes of a paper, which lie in its package, and put values in the place of their names.
+
+    A note is a paragraph; its lines become one.
+    """
+    text = resources.files(package).joinpath("notes.md").read_text(encoding="utf-8")
+    for note in text.split("\n\n"):
+        yield " ".join(note.split()).format_map(values)

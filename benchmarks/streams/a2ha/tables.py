@@ -48,7 +48,7 @@ TABLES = (
             PaperColumn("interrupted tasks", "interrupted_tasks", 1),
             PaperColumn("wasted (min)", "wasted_min", 1),
             PaperColumn("continued hosts", "continued_hosts", 1),
-            PaperColumn("continued, of the charged (%)", "continued_percent", 1),
+            PaperColumn("continued (%)", "continued_percent", 1),
         ],
         leads=(JOB, _STYLE),
     ),
