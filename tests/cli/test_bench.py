@@ -72,7 +72,7 @@ def test_the_tables_of_thai(shell: Shell) -> None:
 
 
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.charts.matplotlib_renderer.figure_bytes", lambda *_: b"picture")
+    monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run(
         "bench", "a2ha", "--runs", "1", "--seed", "7", "--optimum-time", "0.2", "--plots", "pictures", "--out", "a.json"
     )
