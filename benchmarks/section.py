@@ -128,12 +128,23 @@ def with_section(text: str, new: str) -> str:
     return before + new.rstrip() + rest.split(end, 1)[1]
 
 
+def results_of(section: Section) -> Results:
+    """Replay a paper under all options of its section."""
+    return {name: compare(section.paper, options) for name, options in section.options.items()}
+
+
 def write_section(section: Section, folder: Path) -> None:
     """Replay a paper, and write its section and the pictures that are in it."""
     prepare_pictures(str(folder))
-    results = {name: compare(section.paper, options) for name, options in section.options.items()}
+    results = results_of(section)
     new = section_text(section, results)
     path = folder / section.page
     write_text(path, with_section(path.read_text(encoding="utf-8"), new))
     pictures = re.findall(r"\]\(([\w-]+)\.png\)", new)
     write_pictures(section.paper.pictures, next(iter(results.values())).rows, folder, pictures)
+
+
+def is_stale(section: Section, folder: Path) -> bool:
+    """Replay a paper, and say whether its section has other numbers or words now."""
+    page = (folder / section.page).read_text(encoding="utf-8")
+    return with_section(page, section_text(section, results_of(section))) != page

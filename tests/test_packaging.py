@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import os
 import tomllib
@@ -14,32 +13,6 @@ import spotbag
 
 ROOT = Path(__file__).parents[1]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-ROOMS = [
-    "core",
-    "instances",
-    "schedules",
-    "traces",
-    "audits",
-    "charts",
-    "models",
-    "heuristics",
-    "solvers",
-    "replay",
-    "benchmarks",
-]
-MAY_IMPORT = {
-    "core": [],
-    "instances": ["core"],
-    "schedules": ["core", "instances"],
-    "traces": ["core", "instances"],
-    "audits": ["core", "instances", "schedules", "traces"],
-    "charts": [*ROOMS],
-    "models": ["core", "instances", "schedules"],
-    "heuristics": ["core", "instances", "schedules", "models"],
-    "solvers": ["core", "instances", "schedules", "audits", "charts", "models", "heuristics"],
-    "replay": ["core", "traces", "audits", "charts", "instances", "schedules", "models", "heuristics", "solvers"],
-    "benchmarks": ROOMS,
-}
 
 
 def folder_of(package: str) -> Path:
@@ -73,7 +46,7 @@ def test_every_folder_with_modules_is_packaged() -> None:
     packaged = {folder_of(package).resolve() for package in SETUPTOOLS["packages"]}
     found = {
         path.parent.resolve()
-        for top in [*ROOMS, "src"]
+        for top in [*SETUPTOOLS["package-dir"].values()]
         for path in (ROOT / top).rglob("*.py")
         if "build" not in path.parts and not any(part.endswith(".egg-info") for part in path.parts)
     }
@@ -104,23 +77,6 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()
-
-
-@pytest.mark.parametrize("room", [room for room in ROOMS if (ROOT / room).is_dir()])
-def test_no_room_reaches_up(room: str) -> None:
-    for path in (ROOT / room).rglob("*.py"):
-        depth = len(path.relative_to(ROOT / room).parts)  # 1 for a module of the room itself
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level > depth:
-                assert node.level == depth + 1, path
-                target = (node.module or "").split(".")[0]
-                assert target in MAY_IMPORT[room], f"{path} imports {target}"
-            elif isinstance(node, ast.ImportFrom):
-                # A bare room name would import a second copy of every class from the repository's root.
-                top = "" if node.level else (node.module or "").split(".")[0]
-                assert top not in ["spotbag", *ROOMS], f"{path}: use relative imports between rooms"
-            elif isinstance(node, ast.Import):
-                assert not {alias.name.split(".")[0] for alias in node.names} & {"spotbag", *ROOMS}, path
 
 
 def test_public_names_are_there_and_unknown_ones_are_not() -> None:

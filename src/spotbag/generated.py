@@ -1,7 +1,8 @@
 """Files that commands write: schemas, library, figures of the docs; written anew, or compared.
 
-``python -m spotbag.generated`` writes all of them in a checkout; with ``--check`` it writes nothing, names
-those that are stale, and ends with 1 if there are any.
+``python -m spotbag.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
+stale, and ends with 1 if there are any. The sections on the papers come from replays of many minutes, and only with
+``--papers``.
 """
 
 from __future__ import annotations
@@ -87,19 +88,38 @@ def generated(root: Path) -> Iterator[tuple[Path, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; return the exit code."""
-    parser = argparse.ArgumentParser(description="Write schemas, library and figures of the docs anew.")
+    parser = argparse.ArgumentParser(
+        prog="python -m spotbag.generated", description="Write schemas, library and figures of the docs anew."
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something is stale")
-    check = parser.parse_args(arguments).check
+    parser.add_argument("--papers", action="store_true", help="the sections on the papers too: replays of minutes")
+    given = parser.parse_args(arguments)
     root = Path.cwd()
     if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
         print(f"error: {root} is no checkout of spotbag: run this in its folder", file=sys.stderr)
         return 2
     stale = [(path, text) for path, text in generated(root) if not path.is_file() or path.read_text("utf-8") != text]
     for path, text in stale:
-        print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
-        if not check:
+        print(f"{'stale' if given.check else 'written'}: {path.relative_to(root).as_posix()}")
+        if not given.check:
             path.write_text(text, encoding="utf-8")
-    return 1 if stale and check else 0
+    sections = _papers(root / "docs", given.check) if given.papers else 0
+    return 1 if given.check and (stale or sections) else 0
+
+
+def _papers(folder: Path, check: bool) -> int:
+    """Write the sections on the papers, or name those that are stale; return how many are."""
+    from .benchmarks.section import is_stale, write_section
+    from .docs import SECTIONS
+
+    if not check:
+        for section in SECTIONS.values():
+            write_section(section, folder)
+        return 0
+    stale = [name for name, section in SECTIONS.items() if is_stale(section, folder)]
+    for name in stale:
+        print(f"stale: section {name} of {folder.name}/{SECTIONS[name].page}")
+    return len(stale)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""Who may import whom: stages downwards, no system another, and no circle of files."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).parents[1]
+STAGES = {
+    "core": [],
+    "instances": ["core"],
+    "schedules": ["core", "instances"],
+    "traces": ["core", "instances"],
+    "audits": ["core", "instances", "schedules", "traces"],
+    "models": ["core", "instances", "schedules"],
+    "heuristics": ["core", "instances", "schedules", "models"],
+    "solvers": ["core", "instances", "schedules", "models", "heuristics", "audits"],
+    "replay": ["core", "instances", "schedules", "traces", "audits", "models", "solvers"],
+    "charts": ["core", "instances", "schedules", "traces", "solvers"],
+    "benchmarks": [
+        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"]
+    ],
+}
+"""Stages, and those that each may import beside itself. The package ``spotbag`` itself (src) may import all."""
+SYSTEMS = {"bags", "streams", "platforms"}
+DOORS = {
+    "traces/trace.py",
+    "traces/files.py",
+    "traces/stories.py",
+    "audits/auditor.py",
+    "instances/library.py",
+}
+"""Shared files that may import systems: they choose by system. Besides them: data, and what is shared of cli."""
+
+
+def modules() -> dict[str, Path]:
+    """Files of the package by their dotted names, ``spotbag`` left out: ``models.bags.interval``."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        place = path.relative_to(ROOT)
+        if place.parts[0] == "src":
+            place = place.relative_to("src/spotbag") if place.parts[1] == "spotbag" else None
+        elif place.parts[0] not in STAGES:
+            place = None
+        if place is None or "build" in place.parts:
+            continue
+        parts = place.with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(name: str, path: Path) -> set[str]:
+    """Modules of the package that a file imports, wherever in it, also for types only."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    package = [part for part in package if part]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            top = {alias.name.split(".")[0] for alias in node.names}
+            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between rooms"
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            # The bare name of a stage would import a second copy of every class from the repository's root.
+            top = {(node.module or "").split(".")[0]}
+            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between rooms"
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1]
+            target = ".".join(base + (node.module.split(".") if node.module else []))
+            for alias in node.names:
+                inside = f"{target}.{alias.name}".lstrip(".")
+                found.add(inside if inside in MODULES else target)
+    assert found <= set(MODULES), (path, found - set(MODULES))
+    return found - {name}
+
+
+IMPORTS = {name: imports_of(name, path) for name, path in MODULES.items()}
+
+
+def stage_of(name: str) -> str:
+    """Stage of a module; ``src`` for what belongs to none."""
+    first = name.split(".")[0]
+    return first if first in STAGES else "src"
+
+
+def system_of(name: str) -> str | None:
+    """System of a module; plans are of bags."""
+    if name.split(".")[0] == "schedules":
+        return "bags"
+    return next((part for part in name.split(".") if part in SYSTEMS), None)
+
+
+def is_door(name: str) -> bool:
+    """Whether a shared module may import systems."""
+    place = MODULES[name].relative_to(ROOT).as_posix()
+    return place in DOORS or place.startswith(("instances/data/", "src/"))
+
+
+@pytest.mark.parametrize("stage", [*STAGES, "src"])
+def test_stages_import_only_what_stands_below_them(stage: str) -> None:
+    may = {*STAGES, "src"} if stage == "src" else {stage, *STAGES[stage]}
+    wrong = [
+        f"{name} imports {target}"
+        for name, targets in IMPORTS.items()
+        if stage_of(name) == stage
+        for target in sorted(targets)
+        if stage_of(target) not in may
+    ]
+    assert not wrong
+
+
+def test_no_system_imports_another() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, targets in IMPORTS.items()
+        for target in sorted(targets)
+        if system_of(name) and system_of(target) and system_of(name) != system_of(target)
+    ]
+    assert not wrong
+
+
+def test_what_systems_share_imports_none_of_them() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, targets in IMPORTS.items()
+        if system_of(name) is None and not is_door(name)
+        for target in sorted(targets)
+        if system_of(target) and stage_of(target) != "schedules"
+    ]
+    assert not wrong
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    graph = nx.DiGraph((name, target) for name, targets in IMPORTS.items() for target in targets)
+    assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
