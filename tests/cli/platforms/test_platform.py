@@ -273,7 +273,7 @@ def test_traces_and_documents_are_sent_where_they_belong(shell: Shell) -> None:
 def test_a_picture_that_cannot_be_read_takes_nothing_from_the_rest(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spotbag.charts.platforms.layout.MOST_MACHINES", 3)
+    monkeypatch.setattr("spotbag.charts.platforms.replay.MOST_MACHINES", 3)
     words = (*TINY, "--once", "-p", "money-saving", "-p", "time-saving", "--gantt", "p.png", "--trace", "t.jsonl")
     out = shell.run(*words, code=2)
     assert shell.err.startswith("error: p.png: not drawn: a picture of 5 rows of cloud machines cannot be read")
