@@ -17,7 +17,8 @@ def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> boo
     work : callable
         What to do. An exception in it is raised here.
     stop : callable
-        Makes the work end early; called from another thread.
+        Makes the work end early; called from another thread, and again until the work ends: a solver that has not begun
+        yet does not notice.
 
     Returns
     -------
@@ -36,15 +37,16 @@ def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> boo
             ended.set()
 
     thread = threading.Thread(target=guarded, daemon=True)
-    interrupted = False
+    interrupted = over = False
     thread.start()
     # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
-    while not ended.is_set():
+    while not over:
         try:
-            ended.wait(_POLL_S)
+            if interrupted:
+                stop()
+            over = ended.wait(_POLL_S)
         except KeyboardInterrupt:
             interrupted = True
-            stop()
     if failures:
         raise failures[0]
     return interrupted
