@@ -1,6 +1,6 @@
 """Hypothesis looks for new examples on a developer's machine, and for the same ones where changes are judged.
 
-How long an example takes decides nothing: machines differ.
+How long an example takes, or is in the making, decides nothing: machines differ.
 
 The garbage collector runs seldom, and passes over what was loaded before the first test: a fifth of the processor time
 went into looking at solvers and plotting libraries again and again.
@@ -11,10 +11,12 @@ from __future__ import annotations
 import gc
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("new-examples", deadline=None)
-settings.register_profile("same-examples", deadline=None, derandomize=True)
+_AS_LONG_AS_IT_TAKES = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+settings.register_profile("new-examples", _AS_LONG_AS_IT_TAKES)
+settings.register_profile("same-examples", _AS_LONG_AS_IT_TAKES, derandomize=True)
 settings.load_profile("same-examples" if os.environ.get("CI") else "new-examples")
 
 gc.set_threshold(50_000, 20, 20)

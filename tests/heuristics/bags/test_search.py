@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_time import fake_time
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective

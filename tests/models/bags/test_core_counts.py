@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from fake_time import fake_time, solvers_take_all_their_time
 from second_by_second import brute_force_objective
 from tiny_core_instances import few_classes_instance, hand_instance, tiny_instance
 
@@ -135,11 +136,14 @@ def test_a_plan_outside_of_the_model_is_no_start() -> None:
     assert solve_with_highs(without.program, SolverLimits()).status == "infeasible"
 
 
-def test_a_given_plan_is_never_made_worse() -> None:
+def test_a_given_plan_is_never_made_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = with_d_spot(library_instance("distinct/200")).replace(markets=("spot",))
     plan = lpt(problem, LptOptions(), Run()).schedule
     assert plan is not None
-    outcome = core_counts(problem, CoreCountOptions(), Run(time_limit_s=1.0, initial=plan))
+    clock = fake_time(monkeypatch)
+    solvers_take_all_their_time(monkeypatch, clock)
+    outcome = core_counts(problem, CoreCountOptions(), Run(time_limit_s=1.0, initial=plan, begin=clock.now_s))
+    assert clock.now_s == 1.0
     assert outcome.schedule is not None
     assert not check(problem, outcome.schedule).violations
     assert outcome.schedule.objective <= plan.objective

@@ -16,6 +16,7 @@ from tiny_instances import tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.processes import run_interruptibly
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -30,7 +31,6 @@ from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
-from spotbag.core.processes import run_interruptibly
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
 
