@@ -202,7 +202,7 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
 
 
 @given(random_instances(10), st.sampled_from(["lpt", "ils", "search"]), st.integers(0, 3))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 def test_plans_of_every_method_for_random_instances_pass_the_checker(
     instance: Instance, method: str, seed: int
 ) -> None:
