@@ -8,28 +8,13 @@ from typing import Any
 
 import hand_made_traces
 import pytest
+from audited_traces import event, found
 from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
 from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.findings import RULES, AuditReport
 from spotbag.core.errors import InputError
 from spotbag.traces.trace import Trace
-
-
-def found(trace: Trace) -> dict[str, float]:
-    """Rules that are broken, each with its largest amount."""
-    amounts: dict[str, float] = {}
-    for finding in audit(trace).findings:
-        assert finding.rule in RULES
-        assert finding.amount > 0
-        amounts[finding.rule] = max(finding.amount, amounts.get(finding.rule, 0))
-    return amounts
-
-
-def event(trace: Trace, kind: str, number: int = 0) -> dict[str, Any]:
-    """The event of a kind with a number."""
-    return [entry for entry in trace.events if entry["event"] == kind][number]
-
 
 # ------------------------------------------------------------------ what is right
 

@@ -10,6 +10,7 @@ from typing import Any
 import hand_made_stream_traces
 import hand_made_traces
 import pytest
+from audited_traces import at, event, found, happens
 from hand_made_stream_traces import fixed_fleet, given_up, sampled
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,31 +22,6 @@ from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces
 from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
 from spotbag.traces.trace import Trace
-
-
-def found(trace: Trace) -> dict[str, float]:
-    """Rules that are broken, each with its largest amount."""
-    amounts: dict[str, float] = {}
-    for finding in audit(trace).findings:
-        assert finding.rule in RULES
-        assert finding.amount > 0
-        amounts[finding.rule] = max(finding.amount, amounts.get(finding.rule, 0))
-    return amounts
-
-
-def at(trace: Trace, kind: str, number: int = 0) -> int:
-    """The place of the event of a kind with a number."""
-    return [place for place, entry in enumerate(trace.events) if entry["event"] == kind][number]
-
-
-def event(trace: Trace, kind: str, number: int = 0) -> dict[str, Any]:
-    """The event of a kind with a number."""
-    return trace.events[at(trace, kind, number)]
-
-
-def happens(time_s: int, kind: str, **fields: Any) -> dict[str, Any]:
-    return {"record": "event", "t": time_s, "event": kind, **fields}
-
 
 # ------------------------------------------------------------------ what is right
 

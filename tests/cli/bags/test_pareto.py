@@ -5,44 +5,26 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_shell import Shell
 from fake_time import fake_time
 from tiny_core_instances import few_classes_instance, hand_instance
 
 from spotbag.cli import main
 
 
-class Shell:
-    """Runs commands in a folder and keeps what they print."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def run(self, *words: str, code: int = 0) -> str:
-        self.capsys.readouterr()
-        assert main(["pareto", *words]) == code, self.capsys.readouterr()
-        self.out, self.err = self.capsys.readouterr()
-        assert "Traceback" not in self.out + self.err
-        return self.out
-
-    def json(self, *words: str, code: int = 0) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
-        return found
-
-
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    Path("bag.json").write_text(few_classes_instance([3, 5, 4]).to_text())
-    Path("late.json").write_text(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12).to_text())
-    return Shell(capsys)
+def shell(shell: Shell) -> Shell:
+    """A folder with a bag, and one that cannot end in time."""
+    (shell.folder / "bag.json").write_text(few_classes_instance([3, 5, 4]).to_text())
+    (shell.folder / "late.json").write_text(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12).to_text())
+    return shell
 
 
 def test_the_table_has_a_row_for_each_point(shell: Shell) -> None:
-    found = shell.json("bag.json")
-    out = shell.run("bag.json")
+    found = shell.json("pareto", "bag.json")
+    out = shell.run("pareto", "bag.json")
     for part in ("makespan (s)", "cost ($)", "VMs", "proven", "c spot", "the whole front", "class-programme"):
         assert part in out
     assert f"{len(found['points'])} points, {len(found['points'])} proven" in out
@@ -51,7 +33,7 @@ def test_the_table_has_a_row_for_each_point(shell: Shell) -> None:
 
 
 def test_json_has_what_programs_need(shell: Shell) -> None:
-    found = shell.json("bag.json")
+    found = shell.json("pareto", "bag.json")
     assert (found["status"], found["complete"], found["proven"], found["heuristics"]) == ("complete", True, True, [])
     assert (found["deadline_s"], found["d_spot_s"]) == (2700, 2100)
     keys = {"makespan_s", "cost_usd", "bound_cost_usd", "proven", "vms"}
@@ -61,16 +43,16 @@ def test_json_has_what_programs_need(shell: Shell) -> None:
 
 
 def test_the_command_line_overrides_the_instance(shell: Shell) -> None:
-    whole = shell.json("bag.json")["points"]
+    whole = shell.json("pareto", "bag.json")["points"]
     limit = whole[-2]["makespan_s"]
-    shorter = shell.json("bag.json", "--d-spot", str(limit), "--markets", "spot", "--deadline", "2600")
+    shorter = shell.json("pareto", "bag.json", "--d-spot", str(limit), "--markets", "spot", "--deadline", "2600")
     assert shorter["deadline_s"] == 2600
     assert shorter["points"] == whole[:-1]
-    assert len(shell.json("bag.json", "--points", "2")["points"]) == 2
+    assert len(shell.json("pareto", "bag.json", "--points", "2")["points"]) == 2
 
 
 def test_files_of_points_and_plans(shell: Shell) -> None:
-    found = shell.json("bag.json", "--out", "front.csv", "--plans", "plans")
+    found = shell.json("pareto", "bag.json", "--out", "front.csv", "--plans", "plans")
     with open("front.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["makespan_s"]) for row in rows] == [point["makespan_s"] for point in found["points"]]
@@ -78,7 +60,7 @@ def test_files_of_points_and_plans(shell: Shell) -> None:
     assert {row["proven"] for row in rows} == {"yes"}
     for point in found["points"]:
         assert main(["check", "bag.json", f"plans/plan-{point['makespan_s']}s.json"]) == 0
-    shell.run("bag.json", "--out", "front.json")
+    shell.run("pareto", "bag.json", "--out", "front.json")
     assert json.loads(Path("front.json").read_text())["points"] == found["points"]
 
 
@@ -86,23 +68,23 @@ def test_the_picture_has_the_heuristics_and_the_table_how_far_they_are(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_time(monkeypatch)
-    found = shell.json("bag.json", "--plot", "front.svg", "--time-limit", "3600")
+    found = shell.json("pareto", "bag.json", "--plot", "front.svg", "--time-limit", "3600")
     text = Path("front.svg").read_text()
     for part in ("greedy", "lpt", "ils", "search", "makespan (s)", "front, proven"):
         assert part in text
     assert [row["method"] for row in found["heuristics"]] == ["greedy", "lpt", "ils", "search"]
     for row in found["heuristics"]:
         assert row["cost_of_front_usd"] <= row["cost_usd"] * (1 + 1e-9)
-    assert "above the front (%)" in shell.run("bag.json", "--plot", "front.png", "--time-limit", "3600")
+    assert "above the front (%)" in shell.run("pareto", "bag.json", "--plot", "front.png", "--time-limit", "3600")
     assert Path("front.png").stat().st_size > 10_000
 
 
 def test_no_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
-    out = shell.run("late.json", "--plot", "front.png", "--out", "front.csv", "--plans", "plans", code=1)
+    out = shell.run("pareto", "late.json", "--plot", "front.png", "--out", "front.csv", "--plans", "plans", code=1)
     assert "proved: no plan exists" in out
     assert "no plan exists: " in out
     assert sorted(path.name for path in Path().iterdir()) == ["bag.json", "late.json"]
-    assert shell.json("late.json", code=1)["status"] == "infeasible"
+    assert shell.json("pareto", "late.json", code=1)["status"] == "infeasible"
 
 
 @pytest.mark.parametrize(
@@ -121,11 +103,11 @@ def test_no_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     ],
 )
 def test_bad_input_is_exit_code_2_with_one_clear_message(shell: Shell, words: list[str], said: str) -> None:
-    shell.run(*words, code=2)
+    shell.run("pareto", *words, code=2)
     assert said in shell.err
     assert shell.out == ""
 
 
 def test_one_point_is_no_front(shell: Shell) -> None:
-    shell.run("bag.json", "--points", "1", code=2)
+    shell.run("pareto", "bag.json", "--points", "1", code=2)
     assert "--points" in shell.err

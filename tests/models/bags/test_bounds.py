@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 from soaks import soak_of
+from tiny_core_instances import hand_instance
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -27,46 +28,32 @@ from spotbag.schedules.method import HeuristicOutcome
 from spotbag.solvers.bags.solve import solve
 
 
-def instance(runtimes: list[int], vcpus: int = 2, limit: int = 1, **fields: Any) -> Instance:
-    """Tasks of these run times on VMs of 0.001 $/s; cost scale 1 $, makespan scale 1000 s."""
-    offer = {"price_usd_per_hour": 3.6, "limit": limit}
-    base: dict[str, Any] = {
-        "name": "bounded",
-        "deadline_s": 1000,
-        "d_spot_s": 1000,
-        "objective": {"cost_scale_usd": 1, "makespan_scale_s": 1000},
-        "vm_types": [{"name": "a", "vcpus": vcpus, "memory_mb": 1000, "offers": {"spot": offer}}],
-        "tasks": [{"id": f"t{k}", "memory_mb": 100, "runtime_s": {"a": e}} for k, e in enumerate(runtimes)],
-    }
-    return Instance(**(base | fields))
-
-
 def test_the_longest_task_bounds_the_makespan() -> None:
-    assert makespan_lower_bound_s(instance([7, 3, 50], boot_overhead_s=5)) == 55
+    assert makespan_lower_bound_s(hand_instance([7, 3, 50], boot_overhead_s=5)) == 55
 
 
 def test_two_of_the_longest_tasks_share_a_core() -> None:
     # Two cores, three tasks of 30, 20, 20: two of them on one core, at least 20 + 20.
-    assert makespan_lower_bound_s(instance([30, 20, 20])) == 40
+    assert makespan_lower_bound_s(hand_instance([30, 20, 20])) == 40
 
 
 def test_rounds_of_identical_tasks_are_counted_exactly() -> None:
     tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10}, "count": 7}]
-    assert makespan_lower_bound_s(instance([], tasks=tasks)) == 40  # 2 + 2 + 2 + 1
+    assert makespan_lower_bound_s(hand_instance([], tasks=tasks)) == 40  # 2 + 2 + 2 + 1
 
 
 def test_limits_of_markets_count_the_largest_vms() -> None:
     offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 5}}
     types = [{"name": name, "vcpus": v, "memory_mb": 1000, "offers": offers} for name, v in (("a", 2), ("b", 4))]
-    assert usable_cores(instance([1] * 50, vm_types=types, limits={"max_on_demand": 6})) == 5 * 4 + 2
+    assert usable_cores(hand_instance([1] * 50, vm_types=types, limits={"max_on_demand": 6})) == 5 * 4 + 2
 
 
 def test_the_divisible_bound_by_hand() -> None:
     # 60 s of work on two cores: T >= 30, and 30 s of the VM: 0.5 * 0.03 + 0.5 * 0.03.
-    assert divisible_bound(instance([10, 20, 30])).objective == pytest.approx(0.03)
+    assert divisible_bound(hand_instance([10, 20, 30])).objective == pytest.approx(0.03)
     # With memory for one task at a time, 60 s.
     assert divisible_bound(
-        instance([], tasks=[{"id": "t", "memory_mb": 1000, "runtime_s": {"a": 30}, "count": 2}])
+        hand_instance([], tasks=[{"id": "t", "memory_mb": 100_000, "runtime_s": {"a": 30}, "count": 2}])
     ).objective == pytest.approx(0.06)
 
 
@@ -75,14 +62,14 @@ def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() ->
     offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
     types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
     # 100 s of work at 2 * 0.2 cores: 250 s.
-    assert divisible_bound(instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
+    assert divisible_bound(hand_instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
 
 
 def test_rounding_at_full_speed_does_not_lengthen_work_at_the_baseline() -> None:
     # Found by a random instance: 11 s and a checkpoint of 0.5 s take 12 s; at a fifth of the speed 58 s, not 60.
     burstable = {"baseline_fraction": 0.2, "credits_per_hour": 0}
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 1}}
-    problem = instance(
+    problem = hand_instance(
         [11],
         vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": burstable}],
         checkpoint={"overhead_fraction": 0.05, "dump_base_s": 0.5},
@@ -93,7 +80,7 @@ def test_rounding_at_full_speed_does_not_lengthen_work_at_the_baseline() -> None
 
 
 def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
-    tight = instance([600, 600, 600, 600], deadline_s=1000)
+    tight = hand_instance([600, 600, 600, 600], deadline_s=1000)
     assert divisible_bound(tight).objective == math.inf
     result = solve(tight, "search")
     assert result.status == "infeasible"
@@ -203,7 +190,7 @@ def _bound_full_vms(data: st.DataObject) -> None:
             "offers": {"on-demand": {"price_usd_per_hour": price, "limit": limit}},
         }
     ]
-    problem = instance(runtimes, deadline_s=deadline, d_spot_s=None, vm_types=types, objective={})
+    problem = hand_instance(runtimes, deadline_s=deadline, d_spot_s=None, vm_types=types, objective={})
     # Everything ends at the deadline: the cost of all VMs, and the whole makespan.
     weight = 0.5
     optimum = weight * price / 3600 * deadline * limit / problem.cost_scale_usd + (1 - weight)
