@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -47,6 +47,11 @@ class PaperColumn:
     digits: int
     policy: str = ""
     printed: bool = True
+
+
+def ours_alone(*columns: PaperColumn) -> list[PaperColumn]:
+    """Return columns of quantities of which the paper prints no number."""
+    return [replace(column, printed=False) for column in columns]
 
 
 @dataclass(frozen=True, slots=True)

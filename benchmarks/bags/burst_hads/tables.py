@@ -5,16 +5,23 @@ from __future__ import annotations
 from ...paper_tables import JOB, PaperColumn, PaperTable, StatedNumbers
 from .runs import BOTH
 
+_COST = (
+    PaperColumn("Burst ($)", "cost_usd", 3, "burst-hads"),
+    PaperColumn("HADS ($)", "cost_usd", 3, "hads"),
+)
+_MAKESPAN = (
+    PaperColumn("Burst (s)", "makespan_s", 0, "burst-hads"),
+    PaperColumn("HADS (s)", "makespan_s", 0, "hads"),
+)
+
 TABLES = (
     PaperTable(
         "Table IV",
         "Table IV: without hibernation",
         [
-            PaperColumn("Burst ($)", "cost_usd", 3, "burst-hads"),
-            PaperColumn("HADS ($)", "cost_usd", 3, "hads"),
+            *_COST,
             PaperColumn("on-demand ($)", "cost_usd", 3, "on-demand"),
-            PaperColumn("Burst (s)", "makespan_s", 0, "burst-hads"),
-            PaperColumn("HADS (s)", "makespan_s", 0, "hads"),
+            *_MAKESPAN,
             PaperColumn("on-demand (s)", "makespan_s", 0, "on-demand"),
         ],
         leads=(JOB,),
@@ -43,8 +50,7 @@ TABLES = (
         "Table VI",
         "Table VI: cost, and by how much Burst-HADS reduces it",
         [
-            PaperColumn("Burst ($)", "cost_usd", 3, "burst-hads"),
-            PaperColumn("HADS ($)", "cost_usd", 3, "hads"),
+            *_COST,
             PaperColumn("reduction (%)", "cost_reduction_percent", 1, BOTH),
         ],
     ),
@@ -52,8 +58,7 @@ TABLES = (
         "Table VI",
         "Table VI: makespan, and by how much Burst-HADS reduces it",
         [
-            PaperColumn("Burst (s)", "makespan_s", 0, "burst-hads"),
-            PaperColumn("HADS (s)", "makespan_s", 0, "hads"),
+            *_MAKESPAN,
             PaperColumn("reduction (%)", "makespan_reduction_percent", 1, BOTH),
         ],
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 
-from ...paper_tables import JOB, Lead, PaperColumn, PaperTable
+from ...paper_tables import JOB, Lead, PaperColumn, PaperTable, ours_alone
 
 _STYLE = Lead("ratios", attrgetter("policy"))
 _RATIOS = Lead("ratios", attrgetter("scenario"))
@@ -18,7 +18,6 @@ _TABLE_2 = (
     PaperColumn("speedup", "speedup", 1),
     PaperColumn("payment (h)", "payment_h", 1),
 )
-_NOT_PRINTED = tuple(replace(column, printed=False) for column in _TABLE_2)
 
 TABLES = (
     PaperTable(
@@ -37,7 +36,7 @@ TABLES = (
     PaperTable(
         "reference lines",
         "One host for all tasks, and one for each, with 5 minutes to boot",
-        _NOT_PRINTED,
+        ours_alone(*_TABLE_2),
         leads=(JOB, _LINE),
     ),
     PaperTable(
@@ -67,70 +66,70 @@ TABLES = (
     PaperTable(
         "Table 2",
         "Table 2: our mean less the printed one, in printed standard deviations (within: from -1 to 1)",
-        [
-            PaperColumn("hosts", "hosts_off_sd", 1, printed=False),
-            PaperColumn("wall", "wall_h_off_sd", 1, printed=False),
-            PaperColumn("speedup", "speedup_off_sd", 1, printed=False),
-            PaperColumn("payment", "payment_h_off_sd", 1, printed=False),
-        ],
+        ours_alone(
+            PaperColumn("hosts", "hosts_off_sd", 1),
+            PaperColumn("wall", "wall_h_off_sd", 1),
+            PaperColumn("speedup", "speedup_off_sd", 1),
+            PaperColumn("payment", "payment_h_off_sd", 1),
+        ),
         leads=(_LINE, _OURS_WITH),
     ),
     PaperTable(
         "Figs 9-11",
         "Figs 9 to 11: by creationRatio / increaseRatio; sd: standard deviation (the pictures are lost)",
-        [
-            PaperColumn("wall (h)", "wall_h", 3, printed=False),
-            PaperColumn("sd", "wall_h_sd", 3, printed=False),
-            PaperColumn("speedup", "speedup", 2, printed=False),
-            PaperColumn("sd", "speedup_sd", 2, printed=False),
-            PaperColumn("hosts", "hosts", 2, printed=False),
-            PaperColumn("sd", "hosts_sd", 2, printed=False),
-            PaperColumn("payment (h)", "payment_h", 2, printed=False),
-            PaperColumn("sd", "payment_h_sd", 2, printed=False),
-        ],
+        ours_alone(
+            PaperColumn("wall (h)", "wall_h", 3),
+            PaperColumn("sd", "wall_h_sd", 3),
+            PaperColumn("speedup", "speedup", 2),
+            PaperColumn("sd", "speedup_sd", 2),
+            PaperColumn("hosts", "hosts", 2),
+            PaperColumn("sd", "hosts_sd", 2),
+            PaperColumn("payment (h)", "payment_h", 2),
+            PaperColumn("sd", "payment_h_sd", 2),
+        ),
         leads=(JOB, _RATIOS),
     ),
     PaperTable(
         "Fig. 12",
         "Fig. 12: hosts and speedup; efficiency: speedup by hosts (the picture is lost; --plots draws ours)",
-        [
-            PaperColumn("hosts", "hosts", 1, printed=False),
-            PaperColumn("speedup", "speedup", 2, printed=False),
-            PaperColumn("sd", "speedup_sd", 2, printed=False),
-            PaperColumn("efficiency (%)", "efficiency_percent", 1, printed=False),
-        ],
+        ours_alone(
+            PaperColumn("hosts", "hosts", 1),
+            PaperColumn("speedup", "speedup", 2),
+            PaperColumn("sd", "speedup_sd", 2),
+            PaperColumn("efficiency (%)", "efficiency_percent", 1),
+        ),
         leads=(JOB, _STYLE),
     ),
     PaperTable(
         "budget factor",
         "A user who pays twice the least: hosts work in the first half of each paid hour (both ratios 0.5)",
-        _NOT_PRINTED,
+        ours_alone(*_TABLE_2),
         leads=(JOB, Lead("budget factor", attrgetter("scenario"))),
     ),
     PaperTable(
         "not knowing",
         "What not knowing the run times costs: payment against the least for the same time; gap: how much"
         " less that could be at most",
-        [
-            PaperColumn("payment (h)", "payment_h", 1, printed=False),
-            PaperColumn("least of any plan (h)", "fewest_h", 1, printed=False),
-            PaperColumn("least for the same time (h)", "least_h", 1, printed=False),
-            PaperColumn("dearer by (%)", "payment_above_percent", 1, printed=False),
-            PaperColumn("gap (%)", "payment_gap_percent", 2, printed=False),
-        ],
+        ours_alone(
+            PaperColumn("payment (h)", "payment_h", 1),
+            PaperColumn("least of any plan (h)", "fewest_h", 1),
+            PaperColumn("least for the same time (h)", "least_h", 1),
+            PaperColumn("dearer by (%)", "payment_above_percent", 1),
+            PaperColumn("gap (%)", "payment_gap_percent", 2),
+        ),
         leads=(JOB, _STYLE),
     ),
     PaperTable(
         "not knowing",
         "... and time against the least for the same payment; gap: how much less that could be at most",
-        [
-            PaperColumn("hosts", "hosts", 1, printed=False),
-            PaperColumn("wall (h)", "wall_h", 3, printed=False),
-            PaperColumn("hosts of the best", "best_hosts", 1, printed=False),
-            PaperColumn("least for the same payment (h)", "best_wall_h", 3, printed=False),
-            PaperColumn("later by (%)", "wall_above_percent", 1, printed=False),
-            PaperColumn("gap (%)", "gap_percent", 2, printed=False),
-        ],
+        ours_alone(
+            PaperColumn("hosts", "hosts", 1),
+            PaperColumn("wall (h)", "wall_h", 3),
+            PaperColumn("hosts of the best", "best_hosts", 1),
+            PaperColumn("least for the same payment (h)", "best_wall_h", 3),
+            PaperColumn("later by (%)", "wall_above_percent", 1),
+            PaperColumn("gap (%)", "gap_percent", 2),
+        ),
         leads=(JOB, _STYLE),
     ),
 )

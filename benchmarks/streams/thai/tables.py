@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from ...paper_tables import Lead, PaperColumn, PaperTable, StatedNumbers
+from ...paper_tables import Lead, PaperColumn, PaperTable, StatedNumbers, ours_alone
 from .rows import FROM_TABLE_3, TEXT
 
 _APPROACH = Lead("approach", attrgetter("policy"))
 _SAMPLED = Lead("approach", lambda row: f"{row.policy}, {row.scenario}")
 
+_COST = PaperColumn("cost ($)", "cost_usd", 3)
+_LATE_TASKS = PaperColumn("late tasks", "late_tasks", 1)
+_VIOLATION_COST = PaperColumn("violation cost ($)", "violation_cost_usd", 4)
+_IDLE = PaperColumn("idle (s)", "idle_s", 0)
+
 TABLES = (
     PaperTable(
         "Table 3",
         "Table 3 and Fig. 3: cost, late tasks, violation cost (paper: eq. 7 and 8 on its Table 3; Fig. 3 is lost)",
-        [
-            PaperColumn("cost ($)", "cost_usd", 3),
-            PaperColumn("late tasks", "late_tasks", 1),
-            PaperColumn("violation cost ($)", "violation_cost_usd", 4),
-        ],
+        [_COST, _LATE_TASKS, _VIOLATION_COST],
         leads=(_APPROACH,),
     ),
     PaperTable(
@@ -35,7 +36,7 @@ TABLES = (
         "Fig. 5",
         "Fig. 5: mis-utilisation: seconds in which VMs are idle, seconds by which tasks are late (Fig. 5 is lost)",
         [
-            PaperColumn("idle (s)", "idle_s", 0),
+            _IDLE,
             PaperColumn("late (s)", "late_s", 0, printed=False),
         ],
         leads=(_APPROACH,),
@@ -43,25 +44,20 @@ TABLES = (
     PaperTable(
         "variants",
         "Another reading of the paper (-paid-blocks: section 3.2 to the letter), and our variation (-learning)",
-        [
-            PaperColumn("cost ($)", "cost_usd", 3, printed=False),
-            PaperColumn("late tasks", "late_tasks", 1, printed=False),
-            PaperColumn("violation cost ($)", "violation_cost_usd", 4, printed=False),
-            PaperColumn("idle (s)", "idle_s", 0, printed=False),
-        ],
+        ours_alone(_COST, _LATE_TASKS, _VIOLATION_COST, _IDLE),
         leads=(_APPROACH,),
     ),
     PaperTable(
         "sampling",
         "unknown by the length of the sampling phase, in percent of the time to the deadline (not in the paper)",
-        [
-            PaperColumn("cost ($)", "cost_usd", 3, printed=False),
-            PaperColumn("late tasks", "late_tasks", 1, printed=False),
-            PaperColumn("violation cost ($)", "violation_cost_usd", 4, printed=False),
-            PaperColumn("idle (s)", "idle_s", 0, printed=False),
-            PaperColumn("excluded (of 9)", "excluded_types", 2, printed=False),
-            PaperColumn("off by (%)", "error_percent", 1, printed=False),
-        ],
+        ours_alone(
+            _COST,
+            _LATE_TASKS,
+            _VIOLATION_COST,
+            _IDLE,
+            PaperColumn("excluded (of 9)", "excluded_types", 2),
+            PaperColumn("off by (%)", "error_percent", 1),
+        ),
         leads=(_SAMPLED,),
     ),
 )
