@@ -70,6 +70,24 @@ class WholeDocument(Record):
     format: str
 
     @classmethod
+    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        return field_issues(error, cls, fields) + cls.issues_of_parts(fields)
+
+    @classmethod
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong between the fields that are valid on their own."""
+        return []
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between the fields, all of them valid on their own."""
+        return self.issues_of_changes(type(self).model_fields)
+
+    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+        """Say what is wrong between the fields by those that are changed, in a record that was right before."""
+        return []
+
+    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a JSON file, or standard input for ``-``.
 
@@ -179,10 +197,6 @@ class WholeDocument(Record):
         except ValidationError:
             return type(self)(**fields)
         return type(self)(**fields) if copy.issues_of_changes(changes.keys()) else copy
-
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Say what is wrong between the fields by those that are changed, in a record that was right before."""
-        return self.issues_between_fields()
 
 
 def _integral(value: Any) -> Any:

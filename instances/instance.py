@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, Array, BoolArray, FloatArray, IntArray, Name, Seconds, whole
-from ..core.records import INTEGRAL, Text, WholeDocument, field_issues
+from ..core.records import INTEGRAL, Text, WholeDocument
 from .durations import (
     BASELINE,
     FULL_SPEED,
@@ -102,13 +102,9 @@ class Instance(WholeDocument):
     tasks: Annotated[tuple[Task, ...], Field(strict=False, min_length=1)]
 
     @classmethod
-    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong with the fields, and between whatever is valid on its own."""
-        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
-
-    def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parts."""
-        return self.issues_of_changes(type(self).model_fields)
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong between the fields that are valid on their own."""
+        return cross_issues_of_parts(fields)
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ...core.errors import Issue
 from ...core.quantities import Name
-from ...core.records import Text, WholeDocument, field_issues
+from ...core.records import Text, WholeDocument
 from ..entries import Provenance
 from .entries import MAX_NODES, MAX_PLATFORM_JOBS, Agent, MalleableJob, Resource
 from .platform_checks import cross_issues, cross_issues_of_parts
@@ -50,13 +50,9 @@ class Platform(WholeDocument):
     jobs: Annotated[tuple[MalleableJob, ...], Field(strict=False, max_length=MAX_PLATFORM_JOBS)] = ()
 
     @classmethod
-    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong with the fields, and between whatever is valid on its own."""
-        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
-
-    def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parts."""
-        return self.issues_of_changes(type(self).model_fields)
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong between the fields that are valid on their own."""
+        return cross_issues_of_parts(fields)
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""

@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ...core.errors import Issue, input_error, show_value
 from ...core.quantities import Name
-from ...core.records import INTEGRAL, Text, WholeDocument, field_issues
+from ...core.records import INTEGRAL, Text, WholeDocument
 from ...core.wording import near_names
 from ..entries import Provenance
 from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, MAX_JOB_VM_TYPES, Application, Job, StreamVmType
@@ -61,13 +61,9 @@ class Stream(WholeDocument):
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
 
     @classmethod
-    def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong with the fields, and between whatever is valid on its own."""
-        return field_issues(error, cls, fields) + cross_issues_of_parts(fields)
-
-    def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parts."""
-        return self.issues_of_changes(type(self).model_fields)
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
+        """Say what is wrong between the fields that are valid on their own."""
+        return cross_issues_of_parts(fields)
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""
