@@ -34,16 +34,29 @@ def _hybrid() -> Platform:
             "tree.",
         ),
         agents=(Agent(id="root"),),
-        resources=(
-            DedicatedCluster(id="dedicated", kind="dedicated", parent="root", processors=64),
-            AllocatedCluster(
-                id="allocated",
-                kind="allocated",
-                parent="root",
-                cost_per_processor_minute=1,
-                availability=(AvailabilityStep(from_s=0, processors=64),),
-            ),
-            Cloud(id="cloud", kind="cloud", parent="root", processors_per_vm=8, cost_per_vm_hour=960),
+        resources=_one_of_each(processors=64, processors_per_vm=8, cost_per_vm_hour=960),
+    )
+
+
+def _one_of_each(
+    *, processors: int, processors_per_vm: int, cost_per_vm_hour: float
+) -> tuple[DedicatedCluster, AllocatedCluster, Cloud]:
+    """Two clusters of the same size, one of them paid for by the processor-minute, and a cloud, below one agent."""
+    return (
+        DedicatedCluster(id="dedicated", kind="dedicated", parent="root", processors=processors),
+        AllocatedCluster(
+            id="allocated",
+            kind="allocated",
+            parent="root",
+            cost_per_processor_minute=1,
+            availability=(AvailabilityStep(from_s=0, processors=processors),),
+        ),
+        Cloud(
+            id="cloud",
+            kind="cloud",
+            parent="root",
+            processors_per_vm=processors_per_vm,
+            cost_per_vm_hour=cost_per_vm_hour,
         ),
     )
 
@@ -98,17 +111,7 @@ def _tiny() -> Platform:
             "the cloud only, on two machines, and has the budget for that.",
         ),
         agents=(Agent(id="root"),),
-        resources=(
-            DedicatedCluster(id="dedicated", kind="dedicated", parent="root", processors=2),
-            AllocatedCluster(
-                id="allocated",
-                kind="allocated",
-                parent="root",
-                cost_per_processor_minute=1,
-                availability=(AvailabilityStep(from_s=0, processors=2),),
-            ),
-            Cloud(id="cloud", kind="cloud", parent="root", processors_per_vm=2, cost_per_vm_hour=240),
-        ),
+        resources=_one_of_each(processors=2, processors_per_vm=2, cost_per_vm_hour=240),
         jobs=(
             _job("first", size=10, priority=5, arrival=0, deadline=10, budget=20),
             _job("humble", size=10, priority=1, arrival=1, deadline=11, budget=12),
