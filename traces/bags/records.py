@@ -20,6 +20,7 @@ from ..vm_records import (
     Moment,
     StartEvent,
     TaskId,
+    VmEndRecord,
     VmEvent,
 )
 
@@ -110,16 +111,9 @@ class MigrationCounts(Record):
     new: Count
 
 
-class BagEndRecord(Record):
+class BagEndRecord(VmEndRecord):
     """The end of a replay, and its figures."""
 
-    record: Literal["end"]
-    t: Moment
-    cost_usd: Amount
-    makespan_s: Moment | None
-    finished: Count
-    late_tasks: Count
-    unfinished: Annotated[tuple[TaskId, ...], Field(strict=False)]
     hibernations: Count
     resumes: Count
     on_demand_started: Count

@@ -10,7 +10,6 @@ from ...core.quantities import Name
 from ...core.records import Record, Text
 from ..vm_records import (
     LARGEST,
-    Amount,
     Count,
     EventRecord,
     FinishEvent,
@@ -19,6 +18,7 @@ from ..vm_records import (
     StartEvent,
     SubmitEvent,
     TaskId,
+    VmEndRecord,
     VmEvent,
 )
 
@@ -76,16 +76,9 @@ class SuspendEvent(VmEvent):
     task: TaskId
 
 
-class StreamEndRecord(Record):
+class StreamEndRecord(VmEndRecord):
     """The end of a replay of a stream, and its figures."""
 
-    record: Literal["end"]
-    t: Moment
-    cost_usd: Amount
-    makespan_s: Moment | None
-    finished: Count
-    late_tasks: Count
-    unfinished: Annotated[tuple[TaskId, ...], Field(strict=False)]
     on_demand_started: Count
     late_s: Count
     idle_s: Count
