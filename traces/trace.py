@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.errors import SpotbagError, show_value
 from ..instances.platforms.platform import PLATFORM_FORMAT
 
 
@@ -30,6 +31,28 @@ class Trace:
     run: dict[str, Any]
     events: list[dict[str, Any]]
     end: dict[str, Any]
+
+    def follow(self, take: Callable[[dict[str, Any]], None]) -> None:
+        """Take in all events, in their order.
+
+        Parameters
+        ----------
+        take : callable
+            Takes in an event; a ``KeyError`` says what it does not know, or not in a state for that.
+
+        Raises
+        ------
+        SpotbagError
+            At the first event that cannot be taken in.
+        """
+        for number, event in enumerate(self.events, 1):
+            try:
+                take(event)
+            except KeyError as error:
+                raise SpotbagError(
+                    f"event {number} of the trace ({event['event']!r} at {event['t']} s): {show_value(error.args[0])} "
+                    "is not known, or not in a state for that; 'spotbag audit' says more"
+                ) from None
 
     @property
     def of_stream(self) -> bool:

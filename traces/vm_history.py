@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..core.errors import SpotbagError, show_value
 from ..instances.entries import Market, RentalOffer
 from ..instances.instance import Instance
 from .trace import Trace
@@ -193,14 +192,7 @@ class _Reader:
         self.next_run: dict[int, int] = {}
 
     def history(self) -> History:
-        for number, event in enumerate(self.trace.events, 1):
-            try:
-                self._take(event)
-            except KeyError as error:
-                raise SpotbagError(
-                    f"event {number} of the trace ({event['event']!r} at {event['t']} s): {show_value(error.args[0])} "
-                    "is not known, or not in a state for that; 'spotbag audit' says more"
-                ) from None
+        self.trace.follow(self._take)
         end_s = self._last_s()
         for life in self.vms.values():
             if life.hibernated_since_s is not None:

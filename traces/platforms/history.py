@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.errors import SpotbagError, show_value
 from ...instances.platforms.capacity import Capacity
 from ...instances.platforms.entries import SLOT_S, VM_HOUR_S, AllocatedCluster, Cloud, Resource
 from ...instances.platforms.platform import Platform
@@ -174,14 +173,7 @@ class _Reader:
         self.moves: list[JobMove] = []
 
     def read(self) -> PlatformHistory:
-        for position, event in enumerate(self.trace.events, 1):
-            try:
-                self._take(event)
-            except KeyError as error:
-                raise SpotbagError(
-                    f"event {position} of the trace ({event['event']!r} at {event['t']} s): "
-                    f"{show_value(error.args[0])} is not known, or not in a state for that; 'spotbag audit' says more"
-                ) from None
+        self.trace.follow(self._take)
         last_s = max((span.end_s for span in self.spans), default=0)
         return PlatformHistory(self.resources, self.spans, self.moves, max(self.end_s, last_s))
 
