@@ -13,6 +13,7 @@ from ..core.text_files import write_bytes
 from .paper_result import ComparisonRow
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -116,3 +117,26 @@ def bare_frame(axes: Axes, title: str, label: str, grid: str = "both") -> None:
     axes.grid(axis=grid, color="#DDDDDD", linewidth=0.5)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def legend_below(
+    figure: Figure,
+    handles: Sequence[Artist],
+    labels: Sequence[str] | None = None,
+    *,
+    columns: int,
+    title: str | None = None,
+    size: float = 8.5,
+) -> None:
+    """Explain below the panels what is drawn: by the labels of the handles themselves, if no others are given."""
+    named = [str(handle.get_label()) for handle in handles] if labels is None else labels
+    figure.legend(
+        handles,
+        named,
+        title=title,
+        title_fontsize=size,
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=size,
+        frameon=False,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....instances.platforms.job_draws import JobSetKind
 from ...claims import is_below
-from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, legend_below, mean_or_nan, new_figure, rows_of
 from ...paper_result import ComparisonRow
 from .claims import FIGURES as FIGURE_NUMBERS
 from .claims import Comparison
@@ -112,16 +112,13 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
             axes.set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda place: (labels[place] == _SAVED, place))
-    figure.legend(
+    legend_below(
+        figure,
         [handles[place] for place in order],
         [labels[place] for place in order],
         title=f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
         f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)",
-        title_fontsize=8.5,
-        loc="outside lower center",
-        ncols=7,
-        fontsize=8.5,
-        frameon=False,
+        columns=7,
     )
     return figure
 
@@ -188,7 +185,7 @@ def _frontiers(rows: Rows) -> Figure:
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top or 1.0)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=7, fontsize=8.5, frameon=False)
+    legend_below(figure, handles, labels, columns=7)
     return figure
 
 
@@ -235,7 +232,7 @@ def _grid(rows: Rows) -> Figure:
     handles = [
         Patch(facecolor=colour, edgecolor="#777777", label=_VERDICT_LABELS[name]) for name, colour in _VERDICTS.items()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    legend_below(figure, handles, columns=4, size=9)
     return figure
 
 
@@ -286,7 +283,7 @@ def _trees(rows: Rows) -> Figure:
         axes.set_xlabel("most children of an agent, n, and levels of agents, m")
         bare_frame(axes, name, "messages, answers" if axes is panels[0] else "")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8.5, frameon=False)
+    legend_below(figure, handles, labels, columns=4)
     return figure
 
 

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...paper_pictures import DIAMOND, PRINTED, Pictures, Rows, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_pictures import (
+    DIAMOND,
+    PRINTED,
+    Pictures,
+    Rows,
+    bare_frame,
+    half_or_0,
+    legend_below,
+    mean_or_nan,
+    new_figure,
+    rows_of,
+)
 from ...paper_result import ComparisonRow
 from .printed import a2ha_figures
 from .rows import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, sweep_name
@@ -69,15 +80,12 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
         axes.set_xticks(RATIOS)
     handles, labels = right.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda index: labels[index].startswith(("opt", "...")))
-    figure.legend(
+    legend_below(
+        figure,
         [handles[index] for index in order],
         [labels[index] for index in order],
         title=f"mean of {_n_orderings(rows, job)} orderings, lines: ± one standard deviation",
-        title_fontsize=8.5,
-        loc="outside lower center",
-        ncols=7,
-        fontsize=8.5,
-        frameon=False,
+        columns=7,
     )
     return figure
 
@@ -142,16 +150,13 @@ def _speedup(rows: Rows) -> Figure:
         axes.set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()
     names = {"55/60": "speedup = 55/60 of the hosts (no idle time)", "50 %": "speedup = half of the hosts"}
-    figure.legend(
+    legend_below(
+        figure,
         handles,
         [names.get(label, label) for label in labels],
         title="larger points: more orderings; a number of hosts that less than "
         f"{_LEAST_SHARE_PERCENT:g} % have is not drawn; lines: ± one standard deviation",
-        title_fontsize=8.5,
-        loc="outside lower center",
-        ncols=5,
-        fontsize=8.5,
-        frameon=False,
+        columns=5,
     )
     return figure
 
@@ -212,14 +217,11 @@ def _table_2(rows: Rows) -> Figure:
     alone = mean_or_nan(_by(rows, "Table 2", "payment_h")[LONG_JOB, BOOTING, "1 per task"].ours)
     panels[2].axhline(alone, color="#555555", linestyle="--", linewidth=1, label="one host per task, 5 min boot")
     panels[2].set_ylim(bottom=350)
-    figure.legend(
+    legend_below(
+        figure,
         *panels[2].get_legend_handles_labels(),
         title="lines: ± one standard deviation; the axis of the payment begins at 350 h",
-        title_fontsize=8.5,
-        loc="outside lower center",
-        ncols=3,
-        fontsize=8.5,
-        frameon=False,
+        columns=3,
     )
     return figure
 
@@ -251,7 +253,7 @@ def _price(rows: Rows) -> Figure:
         bare_frame(axes, title, label, "y")
         axes.set_xticks(range(len(jobs)), jobs)
         axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)
+    legend_below(figure, *left.get_legend_handles_labels(), columns=2)
     return figure
 
 

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...paper_pictures import DIAMOND, ERROR, Pictures, bare_frame, half_or_0, mean_or_nan, new_figure, rows_of
+from ...paper_pictures import (
+    DIAMOND,
+    ERROR,
+    Pictures,
+    bare_frame,
+    half_or_0,
+    legend_below,
+    mean_or_nan,
+    new_figure,
+    rows_of,
+)
 from ...paper_result import ComparisonRow
 from .runs import KNOWN, UNKNOWN
 
@@ -80,7 +90,7 @@ def _legend(figure: Figure, rows: Sequence[ComparisonRow], printed: str = "") ->
     ]
     if printed:
         handles.append(Line2D([], [], label=printed, **DIAMOND))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8.5, frameon=False)
+    legend_below(figure, handles, columns=4)
 
 
 def _costs(rows: Sequence[ComparisonRow]) -> Figure:
@@ -140,14 +150,7 @@ def _blocks(rows: Sequence[ComparisonRow]) -> Figure:
     axes.set_ylim(0, 1.08 * max(base))
     _frame(axes, first, f"blocks of 600 s, mean of {_n_runs(first)} runs, with 95 % intervals", "blocks")
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        [*handles[1:], handles[0]],
-        [*labels[1:], labels[0]],
-        loc="outside lower center",
-        ncols=4,
-        fontsize=8.5,
-        frameon=False,
-    )
+    legend_below(figure, [*handles[1:], handles[0]], [*labels[1:], labels[0]], columns=4)
     return figure
 
 
@@ -196,7 +199,7 @@ def _sampling(rows: Sequence[ComparisonRow]) -> Figure:
     first, *_, left, right = figure.axes
     for axes in (left, right):
         axes.set_xlabel("length of the sampling phase (% of the time to the deadline)")
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)
+    legend_below(figure, *first.get_legend_handles_labels(), columns=2)
     return figure
 
 
