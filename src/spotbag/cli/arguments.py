@@ -54,6 +54,11 @@ CostScaleOption: TypeAlias = Annotated[
 MakespanScaleOption: TypeAlias = Annotated[
     float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
 ]
+RandomSeedOption: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
+ThreadsOption: TypeAlias = Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")]
+PlanGanttOption: TypeAlias = Annotated[
+    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 

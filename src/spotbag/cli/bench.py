@@ -11,6 +11,7 @@ import typer
 
 from .arguments import JsonOption, check_output, print_json
 from .progress import counting
+from .run_options import WorkersOption
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import Options, Paper, Runs
@@ -49,7 +50,6 @@ DaysSeedOption = Annotated[int, _seed("Seed of the days, and of plans that use o
 DrawsOption = Annotated[int, _runs("Draws of the run times.", least=2)]
 SetsOption = Annotated[int, _runs("Draws of each set of jobs.", least=2)]
 DrawsSeedOption = Annotated[int, _seed("Seed of the first draw.")]
-WorkersOption = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
 RateScaleOption = Annotated[
     float, typer.Option("--rate-scale", metavar="R", min=0.01, help="Multiplies the rates of all scenarios.")
 ]

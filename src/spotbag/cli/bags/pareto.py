@@ -17,6 +17,9 @@ from ..arguments import (
     DSpotOption,
     InstanceArgument,
     JsonOption,
+    MarketsOption,
+    RandomSeedOption,
+    ThreadsOption,
     change_instance,
     check_output,
     load_instance,
@@ -46,14 +49,12 @@ def pareto_command(
     ] = None,
     deadline: DeadlineOption = None,
     d_spot: DSpotOption = None,
-    markets: Annotated[
-        str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
+    markets: MarketsOption = None,
+    seed: RandomSeedOption = 0,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="S", help="Seconds for the whole front; 60 if absent.")
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")] = 1,
+    threads: ThreadsOption = 1,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
     ] = None,

@@ -24,6 +24,7 @@ from ..arguments import (
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting, progress
+from ..run_options import WorkersOption
 from ..run_report import warn_of_missing
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
@@ -75,7 +76,7 @@ def replay_command(
         int | None,
         typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and tell what happens."),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")] = 1,
+    workers: WorkersOption = 1,
     k_h: Annotated[
         float | None, typer.Option("--k-h", help="Hibernations of a type expected up to the deadline (poisson).")
     ] = None,

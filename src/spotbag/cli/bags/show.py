@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, check_output, load_instance, print_json, warn
+from ..arguments import JsonOption, PlanGanttOption, check_output, load_instance, print_json, warn
 from ..progress import busy
 from ..tables import print_table, seconds
 from .solve import print_rented
@@ -30,9 +30,7 @@ def show_command(
     instance: Annotated[
         str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
     ] = None,
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
-    ] = None,
+    gantt: PlanGanttOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show an instance or a plan.

@@ -18,6 +18,9 @@ from ..arguments import (
     JsonOption,
     MakespanScaleOption,
     MarketsOption,
+    PlanGanttOption,
+    RandomSeedOption,
+    ThreadsOption,
     change_instance,
     check_output,
     load_instance,
@@ -50,7 +53,7 @@ def solve_command(
     cost_weight: CostWeightOption = None,
     cost_scale: CostScaleOption = None,
     makespan_scale: MakespanScaleOption = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")] = 0,
+    seed: RandomSeedOption = 0,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", metavar="S", help="Seconds after which the best plan so far is returned."),
@@ -58,14 +61,12 @@ def solve_command(
     target_gap: Annotated[
         float, typer.Option("--target-gap", metavar="G", help="Stop at this relative gap to the bound, e.g. 0.01.")
     ] = 0.0,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")] = 1,
+    threads: ThreadsOption = 1,
     initial: Annotated[
         str | None, typer.Option("--initial", metavar="PLAN", help="A plan to start from; nothing worse is returned.")
     ] = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
-    ] = None,
+    gantt: PlanGanttOption = None,
     convergence: Annotated[
         str | None,
         typer.Option("--convergence", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf."),
