@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 
 import pytest
-from command_shell import Shell
+from command_shell import Shell, type_in
 
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance, platform_names
@@ -50,7 +49,7 @@ def test_solve_check_show_go_together(shell: Shell) -> None:
 
 def test_an_instance_can_come_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     text = library_instance("tiny/boot").to_text()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    type_in(monkeypatch, text)
     assert shell.json("solve", "-")["instance"] == "tiny/boot"
 
 

@@ -1,12 +1,15 @@
-"""What the auditor finds in a trace, and the events of one."""
+"""What the auditor finds in a trace, the events of one, and changes of it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
-from spotbag.audits.auditor import audit
+from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.findings import RULES
 from spotbag.traces.trace import Trace
+
+Change: TypeAlias = Callable[[Trace], object]
 
 
 def found(trace: Trace) -> dict[str, float]:
@@ -32,3 +35,36 @@ def event(trace: Trace, kind: str, number: int = 0) -> dict[str, Any]:
 def happens(time_s: int, kind: str, **fields: Any) -> dict[str, Any]:
     """An event that a test adds."""
     return {"record": "event", "t": time_s, "event": kind, **fields}
+
+
+def not_found(changes: Iterable[tuple[str, Trace]]) -> tuple[int, list[str]]:
+    """How many traces there are, each with its name, and in which of them the auditor finds nothing."""
+    names, traces = zip(*changes, strict=True)
+    reports = audit_traces(traces)
+    for name, report in zip(names, reports, strict=True):
+        assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings), name
+    return len(names), [name for name, report in zip(names, reports, strict=True) if report.correct]
+
+
+def put(place: int, *entries: dict[str, Any]) -> Change:
+    """Put events at a place."""
+
+    def change(trace: Trace) -> None:
+        trace.events[place:place] = entries
+
+    return change
+
+
+def edit(kind: str, number: int = 0, /, **fields: Any) -> Change:
+    """Change fields of an event."""
+    return lambda trace: event(trace, kind, number).update(fields)
+
+
+def drop(kind: str, number: int = 0) -> Change:
+    """Leave an event out."""
+    return lambda trace: trace.events.pop(at(trace, kind, number))
+
+
+def ends(**figures: Any) -> Change:
+    """Change figures of the end."""
+    return lambda trace: trace.end.update(figures)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -30,3 +33,21 @@ class Shell:
         """Run a command with --json; return its object."""
         found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
         return found
+
+
+def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Give the next command a text on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def interrupt_after_one_batch(monkeypatch: pytest.MonkeyPatch, runs: ModuleType) -> None:
+    """Have the user interrupt a command at the second batch of its runs, and at any later one."""
+    batch, calls = runs._batch, []
+
+    def stopped(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return batch(*given)
+
+    monkeypatch.setattr(runs, "_batch", stopped)

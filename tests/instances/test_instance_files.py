@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from command_shell import type_in
+from faulty_documents import errors_of
 from hypothesis import given, settings
 from random_instances import instance_documents
 from soaks import soak_of
@@ -71,12 +71,7 @@ def with_offer(**changes: Any) -> dict[str, Any]:
 
 def errors(given_document: Any) -> str:
     """What is said about a faulty document."""
-    text = given_document if isinstance(given_document, str) else json.dumps(given_document)
-    with pytest.raises(InputError) as caught:
-        Instance.parse(text, "demo.json")
-    message = str(caught.value)
-    assert message.startswith("demo.json: ")
-    return message
+    return errors_of(Instance, given_document)
 
 
 BAD_NUMBERS = [-1, 0, float("nan"), float("inf"), "3", True, None, [], 10**30]
@@ -272,7 +267,7 @@ def test_files_round_trip_and_are_written_whole(tmp_path: Path) -> None:
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     text = json.dumps(document())
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    type_in(monkeypatch, text)
     assert read_instance("-") == Instance(**document())
 
 

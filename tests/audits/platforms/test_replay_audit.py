@@ -10,7 +10,7 @@ from typing import Any
 import hand_made_platform_traces
 import hand_made_traces
 import pytest
-from audited_traces import at, found, happens
+from audited_traces import Change, at, drop, edit, ends, found, happens, not_found, put
 from hand_made_platform_traces import moved, place, rented, stuck
 from hypothesis import given
 from hypothesis import strategies as st
@@ -205,36 +205,12 @@ def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("make", hand_made_platform_traces.ALL)
 def test_every_change_is_found(make: Callable[[], Trace]) -> None:
-    names, traces = zip(*changes(make()), strict=True)
-    reports = audit_traces(traces)
-    for name, report in zip(names, reports, strict=True):
-        assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings), name
-    assert [name for name, report in zip(names, reports, strict=True) if report.correct] == []
-    assert len(names) > 250
+    count, missed = not_found(changes(make()))
+    assert not missed
+    assert count > 250
 
 
 # ------------------------------------------------------------- one rule at a time
-
-Change = Callable[[Trace], object]
-
-
-def put(place: int, *entries: dict[str, Any]) -> Change:
-    """Put events at a place."""
-
-    def change(trace: Trace) -> None:
-        trace.events[place:place] = entries
-
-    return change
-
-
-def edit(kind: str, number: int = 0, /, **fields: Any) -> Change:
-    """Change fields of an event."""
-    return lambda trace: trace.events[at(trace, kind, number)].update(fields)
-
-
-def drop(kind: str, number: int = 0) -> Change:
-    """Leave an event out."""
-    return lambda trace: trace.events.pop(at(trace, kind, number))
 
 
 def swap(first: int, second: int) -> Change:
@@ -250,11 +226,6 @@ def swap(first: int, second: int) -> Change:
 def move(place: int, to: int) -> Change:
     """Take an event to another place."""
     return lambda trace: trace.events.insert(to, trace.events.pop(place))
-
-
-def ends(**figures: Any) -> Change:
-    """Change figures of the end."""
-    return lambda trace: trace.end.update(figures)
 
 
 def job_says(number: int, **fields: Any) -> Change:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 from typing import Any
 
 import pytest
-from command_shell import Shell
+from command_shell import Shell, interrupt_after_one_batch, type_in
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform_files import library_platform, read_platform
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.replay.platforms import runs as front_door
+from spotbag.replay.platforms import runs
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
 TINY = ("platform", "tiny/hybrid")
@@ -169,7 +167,7 @@ def test_platforms_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
     text = library_platform("tiny/hybrid").to_text()
     (shell.folder / "mine.json").write_text(text)
     from_file = shell.json("platform", "mine.json", "--once")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    type_in(monkeypatch, text)
     assert shell.json("platform", "-", "--once") == from_file == shell.json(*TINY, "--once")
 
 
@@ -333,15 +331,7 @@ def test_costs_of_platforms_look_alike(shell: Shell) -> None:
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch, calls = front_door._batch, []
-
-    def stopped(*given: Any) -> Any:
-        calls.append(given)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return batch(*given)
-
-    monkeypatch.setattr(front_door, "_batch", stopped)
+    interrupt_after_one_batch(monkeypatch, runs)
     found = shell.json(*TINY, "--runs", "50", "--bound", code=130)
     assert "interrupted: 2 of 50 runs are here" in shell.err
     assert (found["runs"], found["interrupted"]) == (2, True)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import sys
-
 import pytest
-from command_shell import Shell
+from command_shell import Shell, type_in
 
 from spotbag.instances.streams.stream_files import library_stream
 
@@ -92,7 +89,7 @@ def test_streams_come_from_files_too(shell: Shell, monkeypatch: pytest.MonkeyPat
     text = library_stream("tiny/two-jobs").to_text()
     (shell.folder / "jobs.json").write_text(text)
     assert shell.run("size", "jobs.json") == shell.run("size", "tiny/two-jobs")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    type_in(monkeypatch, text)
     assert shell.json("size", "-")["jobs_of"] == "tiny/two-jobs"
 
 

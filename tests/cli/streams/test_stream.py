@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 from dataclasses import asdict
 from typing import Any
 
 import pytest
-from command_shell import Shell
+from command_shell import Shell, interrupt_after_one_batch, type_in
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream_files import library_stream, read_stream
-from spotbag.replay.streams import runs as front_door
+from spotbag.replay.streams import runs
 from spotbag.replay.streams.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 from spotbag.replay.streams.policies.a2ha import A2haSettings
 
@@ -99,7 +97,7 @@ def test_streams_of_ones_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
     text = library_stream("tiny/two-jobs").to_text()
     (shell.folder / "mine.json").write_text(text)
     from_file = shell.json("stream", "mine.json", "--once")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    type_in(monkeypatch, text)
     assert shell.json("stream", "-", "--once") == from_file == shell.json(*TINY, "--once")
 
 
@@ -197,15 +195,7 @@ def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> Non
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch, calls = front_door._batch, []
-
-    def stopped(*given: Any) -> Any:
-        calls.append(given)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return batch(*given)
-
-    monkeypatch.setattr(front_door, "_batch", stopped)
+    interrupt_after_one_batch(monkeypatch, runs)
     found = shell.json(*TINY, "--runs", "50", code=130)
     assert "interrupted: 4 of 50 runs are here" in shell.err
     assert (found["runs"], found["interrupted"]) == (4, True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from faulty_documents import errors_of
 from hypothesis import given, settings
 from random_platforms import platform_documents
 
@@ -60,11 +61,7 @@ def document(change: Change) -> dict[str, Any]:
 
 def errors(change: Change) -> str:
     """What is said about a document that a change has made faulty."""
-    with pytest.raises(InputError) as caught:
-        Platform.parse(json.dumps(document(change)), "demo.json")
-    message = str(caught.value)
-    assert message.startswith("demo.json: ")
-    return message
+    return errors_of(Platform, document(change))
 
 
 def top(**values: Any) -> Change:

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from faulty_documents import errors_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_strategies import random_streams, stream_documents
@@ -72,12 +73,7 @@ def with_run_times(run_times: Any) -> dict[str, Any]:
 
 def errors(faulty: Any) -> str:
     """What is said about a faulty document."""
-    text = faulty if isinstance(faulty, str) else json.dumps(faulty)
-    with pytest.raises(InputError) as caught:
-        Stream.parse(text, "demo.json")
-    message = str(caught.value)
-    assert message.startswith("demo.json: ")
-    return message
+    return errors_of(Stream, faulty)
 
 
 @pytest.mark.parametrize(

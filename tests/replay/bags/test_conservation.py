@@ -28,11 +28,15 @@ POLICIES = ("static", "hads", "hads-as-printed", "burst-hads")
 BILLINGS = (Billing(), Billing(first_hour_free=True), Billing(hibernated_usd_per_gb_hour=0.01))
 
 
-def random_problem(document: dict[str, Any], rng: np.random.Generator) -> Schedule | None:
+def random_schedule(document: dict[str, Any], rng: np.random.Generator) -> Schedule:
+    """A plan of a random instance; the example is passed over if there is none."""
     try:
-        return random_plan(with_d_spot(Instance.from_document(document, "random")), rng)
+        schedule = random_plan(with_d_spot(Instance.from_document(document, "random")), rng)
     except SpotbagError:
-        return None
+        schedule = None
+    assume(schedule is not None)
+    assert schedule is not None
+    return schedule
 
 
 def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, billing: Billing) -> None:
@@ -45,21 +49,20 @@ def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, billing:
     assert silent == outcome
 
 
-def demand_quiet_day_is_the_plan(schedule: Schedule, plan: ReplayPlan) -> None:
+def plan_that_holds_on_a_quiet_day(schedule: Schedule) -> ReplayPlan:
+    plan = replay_plan(schedule)
     outcome = Replay(plan, find_policy("static"), QUIET).run()
     assert outcome.makespan_s == schedule.makespan_s
     assert outcome.cost_usd == pytest.approx(schedule.cost_usd, abs=1e-9)
+    return plan
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
 def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
     rng = np.random.default_rng(seed)
-    schedule = random_problem(document, rng)
-    assume(schedule is not None)
-    assert schedule is not None
-    plan = replay_plan(schedule)
-    demand_quiet_day_is_the_plan(schedule, plan)
+    schedule = random_schedule(document, rng)
+    plan = plan_that_holds_on_a_quiet_day(schedule)
     for _ in range(3):
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), billing)
 
@@ -69,9 +72,7 @@ def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: 
 def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, policy: str, steps: int) -> None:
     """A replay that is copied in the middle ends twice, each time as one that never was."""
     rng = np.random.default_rng(seed)
-    schedule = random_problem(document, rng)
-    assume(schedule is not None)
-    assert schedule is not None
+    schedule = random_schedule(document, rng)
     plan, timeline = replay_plan(schedule), random_day(schedule.instance, rng)
     whole = Replay(plan, find_policy(policy), timeline, record=True)
     outcome = whole.run()
@@ -88,11 +89,8 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Eight days of each plan, under every policy in turn: of 2,500 plans, 20,000 days."""
     rng = np.random.default_rng(seed)
-    schedule = random_problem(document, rng)
-    assume(schedule is not None)
-    assert schedule is not None
-    plan = replay_plan(schedule)
-    demand_quiet_day_is_the_plan(schedule, plan)
+    schedule = random_schedule(document, rng)
+    plan = plan_that_holds_on_a_quiet_day(schedule)
     for number in range(8):
         policy = POLICIES[number % len(POLICIES)]
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), BILLINGS[number % len(BILLINGS)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hand_made_platform_traces import job
 
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
@@ -22,14 +23,7 @@ CLOUD = {"id": "c", "kind": "cloud", "parent": "root"}
 
 def submitted(name: str, arrival_s: int, size: int, priority: int, deadline_s: int = 10**6) -> dict[str, Any]:
     """Describe a job with all the money in the world."""
-    return {
-        "id": name,
-        "size_processor_minutes": size,
-        "priority": priority,
-        "arrival_s": arrival_s,
-        "deadline_s": deadline_s,
-        "budget": 10**6,
-    }
+    return job(name, size, priority, arrival_s, deadline_s, budget=10**6)
 
 
 def replayed(
