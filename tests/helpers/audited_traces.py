@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
 
 from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.findings import RULES
@@ -44,6 +46,17 @@ def not_found(changes: Iterable[tuple[str, Trace]]) -> tuple[int, list[str]]:
     for name, report in zip(names, reports, strict=True):
         assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings), name
     return len(names), [name for name, report in zip(names, reports, strict=True) if report.correct]
+
+
+def demand_findings_of_disorder(data: st.DataObject, traces: Sequence[Callable[[], Trace]]) -> None:
+    """Demand that nothing but findings comes of the events of a trace in another order, or without some."""
+    trace = data.draw(st.sampled_from(traces))()
+    places = list(range(len(trace.events)))
+    described = data.draw(st.lists(st.sampled_from(places), max_size=len(places)) | st.permutations(places))
+    report = audit(Trace(trace.instance, trace.run, [trace.events[place] for place in described], trace.end))
+    if sorted(described) != places:
+        assert not report.correct
+    assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings)
 
 
 def put(place: int, *entries: dict[str, Any]) -> Change:

@@ -14,7 +14,9 @@ from spotbag.instances.data import generate
 from spotbag.instances.data.generate_platforms import platforms
 from spotbag.instances.data.generate_streams import library_streams
 from spotbag.instances.instance import Instance
-from spotbag.instances.library import library_instance, library_names, platform_names, stream_names
+from spotbag.instances.library import library_instance, library_names, load, platform_names, stream_names
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.streams.stream import Stream
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
 PRINTED = {
@@ -47,12 +49,21 @@ def test_only_burst_hads_jobs_have_a_burstable_type() -> None:
     assert not any(vm_type.burstable for vm_type in library_instance("hads/J60").vm_types)
 
 
-@pytest.mark.parametrize("name", library_names())
-def test_every_instance_says_where_it_comes_from_and_has_its_own_name(name: str) -> None:
-    instance = library_instance(name)
-    assert instance.name == name
-    assert instance.provenance is not None
-    assert instance.provenance.source
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind, names in ((Instance, library_names()), (Stream, stream_names()), (Platform, platform_names()))
+        for name in names
+    ],
+)
+def test_every_entry_says_where_it_comes_from_and_has_its_own_name(
+    kind: type[Instance | Stream | Platform], name: str
+) -> None:
+    entry = load(kind, name)
+    assert entry.name == name
+    assert entry.provenance is not None
+    assert entry.provenance.source
 
 
 def test_the_generator_makes_the_shipped_files() -> None:

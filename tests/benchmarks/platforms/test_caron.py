@@ -9,6 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
+from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
@@ -155,11 +156,7 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes() -> Non
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
-    def stop(done: int, label: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(CARON, FEW, stop)
+    demand_no_result_if_stopped(CARON, FEW)
 
 
 # ---------------------------------------------------------------------------- bounds
@@ -279,10 +276,7 @@ def test_differences_are_taken_draw_by_draw() -> None:
 
 
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
-    assert len(result.claims) == 14
-    for claim in result.claims:
-        assert claim.ours
-        assert (claim.reason == "") == (claim.verdict == "holds"), claim
+    demand_judged_claims(result, 14)
 
 
 def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> None:
@@ -362,14 +356,7 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    docs = Path(__file__).parents[3] / "docs"
-    text = (docs / "caron.md").read_text(encoding="utf-8")
-    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
-    for claim in result.claims:
-        assert f"| {claim.statement} |" in written
-    for name in PICTURES:
-        assert f"]({name}.png)" in written
-        assert (docs / f"{name}.png").is_file()
+    demand_docs(result, "caron.md", SECTION.marks, PICTURES)
 
 
 @pytest.mark.slow

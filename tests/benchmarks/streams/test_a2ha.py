@@ -13,6 +13,7 @@ import pytest
 from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
@@ -453,10 +454,7 @@ def test_with_both_ratios_0_the_first_host_does_all(result: PublishedComparisonR
 
 
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
-    assert len(result.claims) == 28
-    for claim in result.claims:
-        assert claim.ours
-        assert (claim.reason == "") == (claim.verdict == "holds"), claim
+    demand_judged_claims(result, 28)
 
 
 def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> None:
@@ -489,11 +487,7 @@ def test_the_same_seed_gives_the_same_runs_with_any_number_of_processes(monkeypa
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
-    def stop(done: int, label: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(A2HA, A2haOptions(runs=1), stop)
+    demand_no_result_if_stopped(A2HA, A2haOptions(runs=1))
 
 
 # ---------------------------------------------------------------------------- pictures and docs
@@ -578,14 +572,7 @@ def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResul
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    docs = Path(__file__).parents[3] / "docs"
-    text = (docs / "a2ha.md").read_text(encoding="utf-8")
-    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
-    for claim in result.claims:
-        assert f"| {claim.statement} |" in written
-    for name in ("a2ha-fig-9-image", "a2ha-fig-12-speedup", "a2ha-not-knowing"):
-        assert f"]({name}.png)" in written
-        assert (docs / f"{name}.png").is_file()
+    demand_docs(result, "a2ha.md", SECTION.marks, ("a2ha-fig-9-image", "a2ha-fig-12-speedup", "a2ha-not-knowing"))
 
 
 def test_a_single_ordering_has_no_deviations() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import PaperOptions, compare
@@ -306,10 +307,7 @@ def test_short_samples_exclude_types_and_long_ones_none(result: PublishedCompari
 
 
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
-    assert len(result.claims) == 18
-    for claim in result.claims:
-        assert claim.ours
-        assert (claim.reason == "") == (claim.verdict == "holds"), claim
+    demand_judged_claims(result, 18)
 
 
 def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> None:
@@ -337,11 +335,7 @@ def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_user_who_stops_it_gets_no_means_of_fewer_runs() -> None:
-    def stop(done: int, label: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(THAI, PaperOptions(runs=1), stop)
+    demand_no_result_if_stopped(THAI, PaperOptions(runs=1))
 
 
 # ---------------------------------------------------------------------------- pictures and docs
@@ -419,13 +413,9 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
 
 
 def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "streams.md").read_text(encoding="utf-8")
-    written = text[text.index(SECTION.marks[0]) : text.index(SECTION.marks[1])]
-    for claim in result.claims:
-        assert f"| {claim.statement} |" in written
-    for name in ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling"):
-        assert f"]({name}.png)" in written
-        assert (Path(__file__).parents[3] / "docs" / f"{name}.png").is_file()
+    demand_docs(
+        result, "streams.md", SECTION.marks, ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling")
+    )
 
 
 def test_statistics_of_a_single_run_have_no_interval() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from random_platforms import platform_documents
 
 from spotbag.core.errors import InputError
-from spotbag.instances.library import library_instance, platform_names
+from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.agent_trees import many_resources
 from spotbag.instances.platforms.entries import Agent, AllocatedCluster, Cloud
 from spotbag.instances.platforms.platform import Platform
@@ -302,14 +302,6 @@ def test_the_shipped_schema_is_that_of_the_model_and_refuses_what_the_reader_ref
     assert validator.is_valid(BASE)
     for change in (top(extra=1), resource(0, kind="grid"), resource(0, processors_per_vm=4), resource(1, repeat_s=90)):
         assert not validator.is_valid(document(change))
-
-
-@pytest.mark.parametrize("name", platform_names())
-def test_every_platform_says_where_it_comes_from_and_has_its_own_name(name: str) -> None:
-    platform = library_platform(name)
-    assert platform.name == name
-    assert platform.provenance is not None
-    assert platform.provenance.source
 
 
 def test_names_of_the_library_are_sent_where_they_belong() -> None:
