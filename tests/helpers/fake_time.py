@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import time
 from typing import Any
 
 import highspy
@@ -12,9 +14,11 @@ from ortools.sat.python import cp_model
 _RUN_S = 0.05
 """What a solver runs in fact, however much time it is given."""
 
+_true_time = time.perf_counter
+
 
 class Clock:
-    """Stands in for ``time.perf_counter``.
+    """Stands in for ``time.perf_counter``; whoever is not of the project, such as a compiler, sees the true time.
 
     Attributes
     ----------
@@ -29,6 +33,8 @@ class Clock:
         self.look_s = look_s
 
     def __call__(self) -> float:
+        if not sys._getframe(1).f_globals["__name__"].startswith("spotbag."):
+            return _true_time()
         self.now_s += self.look_s
         return self.now_s
 
