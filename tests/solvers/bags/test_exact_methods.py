@@ -6,7 +6,6 @@ import math
 import re
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from tiny_instances import tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.core.processes import run_interruptibly
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -315,28 +313,6 @@ def test_an_interrupt_gives_the_best_plan_and_bound_so_far(method: str) -> None:
     """The signal comes while a solver runs in its thread; all that in a process of its own."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, method], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "True True True"
-
-
-def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped, stops, interrupts = threading.Event(), [], [KeyboardInterrupt]
-
-    def work() -> None:
-        stopped.wait(20)  # not for ever, if nothing stops it
-
-    def stop() -> None:
-        stops.append("stop")
-        if len(stops) > 1:
-            stopped.set()
-
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            if timeout is not None and interrupts:
-                raise interrupts.pop()
-            return super().wait(timeout)
-
-    monkeypatch.setattr(threading, "Event", Interrupted)
-    assert run_interruptibly(work, stop)
-    assert stopped.is_set()
 
 
 @pytest.mark.parametrize("name", ["memory/m10", pytest.param("memory/never-two", marks=pytest.mark.slow)])
