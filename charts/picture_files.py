@@ -1,4 +1,4 @@
-"""Picture files: their formats, and what drawing them needs."""
+"""Picture files: their formats, what drawing them needs, and how charts are written to them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..core.errors import SpotbagError
+from ..core.text_files import write_bytes
+from .chart import Chart
+from .matplotlib_renderer import draw
+from .plotly_renderer import page
 
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 
@@ -65,3 +69,16 @@ def plotting_libraries() -> Iterator[None]:
         yield
     except ImportError as error:
         raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
+
+
+def write_chart(chart: Chart, path: str | os.PathLike[str], kind: str) -> None:
+    """Write a chart to a file of a format.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written or a plotting library is missing.
+    """
+    with plotting_libraries():
+        data = page(chart) if kind == "html" else draw(chart, kind)
+    write_bytes(path, data)

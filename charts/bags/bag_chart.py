@@ -1,16 +1,11 @@
-"""What charts of plans and of their replays share: bars of tasks, limits, the axis of time, the file."""
+"""What charts of plans and of their replays share: bars of tasks, limits, the axis of time."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...core.text_files import write_bytes
 from ..chart import BOOT_COLOUR, IDLE_COLOUR, Chart, Lane, Limit, Look, Panel, last_shown_s, row_height_in
-from ..matplotlib_renderer import draw
-from ..picture_files import plotting_libraries
-from ..plotly_renderer import page
 
 SPOT, ON_DEMAND, BURST, BASELINE = TASKS = tuple(
     Look(label, colour, "white", text="white")
@@ -70,16 +65,3 @@ def bag_chart(
         legend.append(replace(look, label=f"{look.label} ({moment_s:,} s{away})"))
     panels = [replace(panel, limits=limits)]
     return Chart(title, panels, legend, 0, axis_s, "time since the start (s)", "VM (one row for each core)")
-
-
-def write_bag_chart(chart: Chart, path: str | os.PathLike[str], kind: str) -> None:
-    """Write a chart to a file of a format.
-
-    Raises
-    ------
-    SpotbagError
-        If the file cannot be written or a plotting library is missing.
-    """
-    with plotting_libraries():
-        data = page(chart) if kind == "html" else draw(chart, kind)
-    write_bytes(path, data)

@@ -11,8 +11,8 @@ import numpy as np
 from ...core.wording import counted, shortened
 from ...schedules.schedule import Schedule
 from ..chart import Bar, Chart, Panel, stretch
-from ..picture_files import picture_format
-from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes, write_bag_chart
+from ..picture_files import picture_format, write_chart
+from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes
 
 
 def write_gantt(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
@@ -33,7 +33,7 @@ def write_gantt(schedule: Schedule, path: str | os.PathLike[str], method: str | 
         If the format is unknown, the file cannot be written or the plotting libraries are missing.
     """
     kind = picture_format(path)
-    write_bag_chart(plan_chart(schedule, method), path, kind)
+    write_chart(plan_chart(schedule, method), path, kind)
 
 
 def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:

@@ -14,7 +14,7 @@ from ...traces.bags.story import counts_text, deadline_text
 from ...traces.trace import Trace
 from ...traces.vm_history import History, Move, Run, VmLife, awake, read_history
 from ..chart import DARK_COLOUR, Bar, Chart, Link, Look, Mark, Panel, stretch
-from ..picture_files import picture_format
+from ..picture_files import picture_format, write_chart
 from .bag_chart import (
     BASELINE,
     BOOTING,
@@ -26,7 +26,6 @@ from .bag_chart import (
     bag_chart,
     task_look,
     vm_lanes,
-    write_bag_chart,
 )
 
 MAX_ARROWS = 60
@@ -89,7 +88,7 @@ def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
             f"the replay of policy {trace.run['policy']!r} is one of a stream; this picture shows replays of plans "
             "(spotbag.charts.streams.replay draws it, describe_trace tells it in words)"
         )
-    write_bag_chart(day_chart(trace), path, kind)
+    write_chart(day_chart(trace), path, kind)
 
 
 def day_chart(trace: Trace) -> Chart:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...core.errors import SpotbagError
-from ...core.text_files import write_bytes
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster
 from ...instances.platforms.platform import Platform
@@ -29,8 +28,7 @@ from ..chart import (
     late_look,
     stretch,
 )
-from ..matplotlib_renderer import draw
-from ..picture_files import plotting_libraries, still_format
+from ..picture_files import still_format, write_chart
 from .bar_labels import job_colours, short_labels
 
 PICTURE = "a hybrid platform"
@@ -81,10 +79,7 @@ def save_platform_gantt(traces: Trace | Sequence[Trace], path: str | os.PathLike
         there is more in them than can be read, the file cannot be written or matplotlib is missing.
     """
     kind = still_format(path, PICTURE)
-    chart = platform_chart([traces] if isinstance(traces, Trace) else traces)
-    with plotting_libraries():
-        data = draw(chart, kind)
-    write_bytes(path, data)
+    write_chart(platform_chart([traces] if isinstance(traces, Trace) else traces), path, kind)
 
 
 def platform_chart(traces: Sequence[Trace]) -> Chart:

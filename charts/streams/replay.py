@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import SpotbagError, show_value
-from ...core.text_files import write_bytes
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...traces.trace import Trace
 from ...traces.vm_history import read_history
@@ -30,8 +29,7 @@ from ..chart import (
     row_height_in,
     stretch,
 )
-from ..matplotlib_renderer import draw
-from ..picture_files import plotting_libraries, still_format
+from ..picture_files import still_format, write_chart
 
 PICTURE = "a stream"
 """What is drawn, in messages about the format of the file."""
@@ -68,10 +66,7 @@ def save_stream_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> 
         written or matplotlib is missing.
     """
     kind = still_format(path, PICTURE)
-    chart = stream_chart(traces)
-    with plotting_libraries():
-        data = draw(chart, kind)
-    write_bytes(path, data)
+    write_chart(stream_chart(traces), path, kind)
 
 
 def stream_chart(traces: Sequence[Trace]) -> Chart:
