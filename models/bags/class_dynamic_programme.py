@@ -76,34 +76,14 @@ class ClassProgramme:
 
     Parameters
     ----------
-    instance : Instance
-        With D_spot set.
-    latest_s : int
-        Latest end that will be asked for, from ready.
-    burstable : {"refuse", "baseline"}
-        Whether burstable offers are refused, or run all their tasks in baseline mode.
-    without_offers : frozenset of int
-        Offers that the caller has proved useless, as indices into ``instance.offers``.
-    should_stop : callable, optional
-        Asked now and then whether to stop.
-
-    Raises
-    ------
-    ModelRefusal
-        If memory can bind, a usable offer is burstable, or there are too many classes, count vectors or patterns.
+    tables : ClassTables
+        Its tables.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        latest_s: int,
-        burstable: BurstableMode = "refuse",
-        without_offers: frozenset[int] = frozenset(),
-        should_stop: Callable[[], bool] | None = None,
-    ) -> None:
-        self.instance = instance
-        self.tables = ClassTables(instance, latest_s, burstable, without_offers, should_stop)
-        self.fleets = FleetSearch(self.tables)
+    def __init__(self, tables: ClassTables) -> None:
+        self.instance = tables.instance
+        self.tables = tables
+        self.fleets = FleetSearch(tables)
 
     def cheapest_by_makespan(self, latest_s: int) -> Schedule | None:
         """Return the cheapest plan that ends by a moment from ready; None if there is none.
@@ -310,7 +290,7 @@ def best_plan(
     at_most : float
         Objective of a plan that is known: only better ones are looked for.
     burstable, without_offers, should_stop
-        See `ClassProgramme`.
+        See `ClassTables`.
     target_gap : float
         Relative gap between plan and bound that is good enough.
 
@@ -322,10 +302,10 @@ def best_plan(
     Raises
     ------
     ModelRefusal
-        See `ClassProgramme`.
+        See `ClassTables`.
     """
     try:
-        programme = ClassProgramme(instance, window.latest_s, burstable, without_offers, should_stop)
+        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable, without_offers, should_stop))
     except Stopped:
         return BestPlan(None, -math.inf, stopped=True)
     except KeyboardInterrupt:
@@ -343,12 +323,13 @@ def pareto_front(
     instance : Instance
         With D_spot set. Its objective does not matter.
     burstable, without_offers
-        See `ClassProgramme`; `ClassProgramme.front` yields the points one by one.
+        See `ClassTables`; `ClassProgramme.front` yields the points one by one.
 
     Raises
     ------
     ModelRefusal
-        See `ClassProgramme`.
+        See `ClassTables`.
     """
     latest_s = makespan_window(instance).latest_s
-    return list(ClassProgramme(instance, latest_s, burstable, without_offers).front())[::-1]
+    tables = ClassTables(instance, latest_s, burstable, without_offers)
+    return list(ClassProgramme(tables).front())[::-1]

@@ -83,8 +83,16 @@ class ClassTables:
 
     Parameters
     ----------
-    instance, latest_s, burstable, without_offers, should_stop
-        See `class_dynamic_programme.ClassProgramme`.
+    instance : Instance
+        With D_spot set.
+    latest_s : int
+        Latest end that will be asked for, from ready.
+    burstable : {"refuse", "baseline"}
+        Whether burstable offers are refused, or run all their tasks in baseline mode.
+    without_offers : frozenset of int
+        Offers that the caller has proved useless, as indices into ``instance.offers``.
+    should_stop : callable, optional
+        Asked now and then whether to stop.
 
     Attributes
     ----------

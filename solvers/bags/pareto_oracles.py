@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import ClassProgramme
+from ...models.bags.class_tables import ClassTables
 from ...schedules.schedule import Schedule
 from .solve import solve
 
@@ -50,7 +51,7 @@ class ProgrammeOracle:
     Raises
     ------
     ModelRefusal
-        See `ClassProgramme`.
+        See `ClassTables`.
     """
 
     def __init__(self, instance: Instance, latest_s: int, out_of_time: Callable[[], bool]) -> None:
@@ -60,7 +61,7 @@ class ProgrammeOracle:
             return False
 
         self._ready_s = instance.boot_overhead_s
-        self.programme = ClassProgramme(instance, latest_s - self._ready_s, should_stop=stop)
+        self.programme = ClassProgramme(ClassTables(instance, latest_s - self._ready_s, should_stop=stop))
 
     def cheapest(self, moment_s: int, limit_s: float, initial: Schedule | None) -> Answer:
         """Find the cheapest plan; the limit is that of the whole run."""

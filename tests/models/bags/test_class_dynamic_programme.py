@@ -153,7 +153,7 @@ def test_every_weighted_optimum_lies_on_the_front() -> None:
 
 
 def test_the_cheapest_plan_by_a_moment() -> None:
-    programme = ClassProgramme(hand_instance([10, 10, 10, 10], limit=2), 40)
+    programme = ClassProgramme(class_tables.ClassTables(hand_instance([10, 10, 10, 10], limit=2), 40))
     fast = programme.cheapest_by_makespan(19)
     assert fast is not None
     assert fast.makespan_s == 10
