@@ -171,6 +171,14 @@ class Audit(ABC):
         self._find("state", vm.name, 1, "events", f"{described(event)}: {vm.name} is {vm.state}")
         return False
 
+    def _runs_already(self, event: Event, book: TaskBook) -> bool:
+        """Whether a task that starts is on a core, which is wrong."""
+        if book.running_on is None:
+            return False
+        message = f"{described(event)}: it is on a core of {book.running_on} already"
+        self._find("task-once", event["task"], 1, "tasks", message)
+        return True
+
     # --------------------------------------------------------------------- VMs
 
     def _new_vm(self, event: Event) -> VmBook | None:

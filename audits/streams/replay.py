@@ -304,10 +304,7 @@ class StreamAudit(Audit):
         book = self._task(event)
         if book is None:
             return
-        if book.running_on is not None:
-            self._find(
-                "task-once", name, 1, "tasks", f"{described(event)}: it is on a core of {book.running_on} already"
-            )
+        if self._runs_already(event, book):
             self._take_away(name, book)
         elif book.home != vm.name:
             self._find("placement", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
