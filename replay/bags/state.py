@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
 from ...instances.bags.timeline import Timeline
@@ -20,13 +20,7 @@ from .work import sustained_mode
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
 # Order of events at the same time.
-FINISH: Final = 0
-START: Final = 1
-RESUME: Final = 2
-READY: Final = 3
-HIBERNATE: Final = 4
-TRIGGER: Final = 5
-CYCLE_END: Final = 6
+FINISH, START, RESUME, READY, HIBERNATE, TRIGGER, CYCLE_END = range(7)
 
 _CREDIT_TOLERANCE = 1e-6
 

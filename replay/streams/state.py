@@ -13,11 +13,7 @@ from ..vms import RUNNING, TERMINATED
 from .vm import StreamVm
 
 # Order of events at the same time; a job that arrives with the end of a block may still use the VM.
-FINISH: Final = 0
-READY: Final = 1
-SUBMIT: Final = 2
-WAKE: Final = 3
-BLOCK_END: Final = 4
+FINISH, READY, SUBMIT, WAKE, BLOCK_END = range(5)
 
 # Where a task is, if not on a VM.
 FUTURE: Final = -1
