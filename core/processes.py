@@ -90,10 +90,8 @@ def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> I
 
     Parameters
     ----------
-    work : callable
-        What is done with a case.
-    cases : iterable
-        The cases.
+    work, cases
+        See `in_processes`.
     workers : int
         Number of processes; with one, it is done in this process, when its result is asked for.
     """

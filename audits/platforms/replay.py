@@ -22,10 +22,8 @@ class PlatformAudit(ClusterAudit, CloudAudit):
 
     Parameters
     ----------
-    trace : Trace
-        The replay; its records are those of the format.
-    facts : PlatformFacts
-        Those of its platform.
+    trace, facts
+        See `PlatformAuditBase`.
     """
 
     def __init__(self, trace: Trace, facts: PlatformFacts) -> None:

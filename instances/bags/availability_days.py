@@ -60,14 +60,7 @@ class AvailabilityScenario:
         return False
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
-        """Cut out a day; the same arguments give the same day.
-
-        Parameters
-        ----------
-        instance : Instance
-            Gives the types, the deadline and the boot overhead.
-        seed, day : int
-            Which day; 0 or more.
+        """Cut out a day; see `Scenario.day`.
 
         Raises
         ------

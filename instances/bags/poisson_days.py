@@ -74,15 +74,7 @@ class PoissonScenario:
         return self.k_h * self.rate_scale == 0
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
-        """Draw a day; the same arguments give the same day.
-
-        Parameters
-        ----------
-        instance : Instance
-            Gives the types, the deadline and the boot overhead.
-        seed, day : int
-            Which day; 0 or more.
-        """
+        """Draw a day; see `Scenario.day`."""
         types = spot_types(instance)
         name = f"{self.name}, seed {seed}, day {day}"
         start_s, end_s = instance.boot_overhead_s, horizon_s(instance)

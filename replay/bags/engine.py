@@ -26,16 +26,10 @@ class Replay(ReplayState, EventLoop[Outcome]):
 
     Parameters
     ----------
-    plan : ReplayPlan
-        The plan; never changed.
     policy : Policy
         Answers to events.
-    timeline : Timeline
-        The day.
-    billing : Billing
-        How VMs are billed.
-    record : bool
-        Whether to keep a record of every event and decision in `records`.
+    plan, timeline, billing, record
+        See `ReplayState`.
 
     Attributes
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from typing import Final
 
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB
 from ...instances.platforms.platform import Platform
@@ -18,10 +17,7 @@ from .policy import PlatformPolicy
 from .state import PlatformState
 
 # Order of events at the same time; a job that arrives with the start of a minute may have its processors.
-_FINISH: Final = 0
-_HOUR_END: Final = 1
-_SUBMIT: Final = 2
-_BEGIN: Final = 3
+_FINISH, _HOUR_END, _SUBMIT, _BEGIN = range(4)
 
 
 class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
@@ -29,14 +25,10 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
 
     Parameters
     ----------
-    platform : Platform
-        With at least one job.
     policy : PlatformPolicy
         Chooses where jobs go, and has the rules of the local schedulers; made afresh for each replay.
-    seed : int
-        Of the jobs and of what the policy draws; for the record.
-    record : bool
-        Whether to keep a record of every event and decision in `records`.
+    platform, seed, record
+        See `PlatformState`.
 
     Attributes
     ----------

@@ -18,12 +18,10 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
 
     Parameters
     ----------
-    sampled : SampledJobs
-        The stream, and how long each task runs.
     policy : StreamPolicy
         Answers to events; made afresh for each replay.
-    record : bool
-        Whether to keep a record of every event and decision in `records`.
+    sampled, record
+        See `StreamState`.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     instance : Instance
         With D_spot set.
     options : ClassProgrammeOptions
-        None.
+        What becomes of burstable VMs.
     run : Run
         Limits and initial plan.
 

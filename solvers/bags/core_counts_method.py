@@ -36,7 +36,7 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Heur
     instance : Instance
         With D_spot set.
     options : CoreCountOptions
-        Solver.
+        Solver, and what becomes of burstable VMs.
     run : Run
         Limits, threads, seed, initial plan.
 

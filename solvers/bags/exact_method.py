@@ -118,10 +118,8 @@ def begin_in_window(instance: Instance, run: Run) -> Beginning:
 
     Parameters
     ----------
-    instance : Instance
-        With D_spot set.
-    run : Run
-        Time limit and initial plan.
+    instance, run
+        See `start_plan`.
     """
     begin = start_plan(instance, run)
     start = begin.schedule

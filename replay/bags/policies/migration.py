@@ -199,14 +199,10 @@ def migrate_tasks(
 
     Parameters
     ----------
-    replay : ReplayState
-        The replay.
-    source : Vm
-        The hibernated VM.
+    replay, source, to_burstable
+        See `Targets`.
     tasks : sequence of int
         Its tasks, in the order in which they are to find a place.
-    to_burstable : bool
-        Whether idle burstable VMs are targets like others.
     first : callable, optional
         An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
     """
