@@ -434,6 +434,12 @@ def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Nu
     return parts, len(parts) == len(entries) > 0
 
 
+def inner_issues(where: str, part: Record, name: str) -> Iterator[Issue]:
+    """Issues between the fields of a part, with the place of the part and its name."""
+    for issue in part.issues_between_fields():
+        yield Issue(where, issue.rule, issue.field, issue.value, name)
+
+
 def concerns(changed: Collection[str], *fields: str) -> bool:
     """Whether a rule that reads these fields has to be checked after some were changed."""
     return any(field in changed for field in fields)

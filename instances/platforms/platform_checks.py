@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from ...core.errors import Issue
 from ...core.quantities import is_name
-from ...core.records import Numbered, concerns, duplicates, duplicates_anywhere, valid_parts
+from ...core.records import Numbered, concerns, duplicates, duplicates_anywhere, inner_issues, valid_parts
 from ...core.wording import near_names
 from .entries import Agent, AllocatedCluster, MalleableJob, Resource
 
@@ -178,12 +178,10 @@ def _cycle_issue(cycle: Sequence[_Node]) -> Issue:
 def _availability_issues(resources: Numbered[Resource]) -> Iterator[Issue]:
     for index, cluster in resources:
         if isinstance(cluster, AllocatedCluster):
-            for issue in cluster.issues_between_fields():
-                yield Issue(f"resources[{index}]", issue.rule, issue.field, issue.value, cluster.id)
+            yield from inner_issues(f"resources[{index}]", cluster, cluster.id)
 
 
 def _job_issues(jobs: Numbered[MalleableJob]) -> Iterator[Issue]:
     yield from duplicates("jobs", "id", ((index, job.id) for index, job in jobs))
     for index, job in jobs:
-        for issue in job.issues_between_fields():
-            yield Issue(f"jobs[{index}]", issue.rule, issue.field, issue.value, job.id)
+        yield from inner_issues(f"jobs[{index}]", job, job.id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.errors import Issue
 from ...core.quantities import SECONDS_PER_HOUR, is_name
-from ...core.records import Numbered, concerns, duplicates, valid_parts
+from ...core.records import Numbered, concerns, duplicates, inner_issues, valid_parts
 from ...core.wording import near_names
 from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, StreamVmType
 from .run_times import SequenceRunTimes
@@ -76,8 +76,7 @@ def _application_issues(applications: Numbered[Application], type_names: list[st
     known, hints = set(type_names or ()), 0
     for index, application in applications:
         where = f"applications[{index}]"
-        for issue in application.issues_between_fields():
-            yield Issue(where, issue.rule, issue.field, issue.value, application.name)
+        yield from inner_issues(where, application, application.name)
         if type_names is None:
             continue
         for name in application.runtime_s:
@@ -95,8 +94,7 @@ def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Ite
     known, hints = set(application_names or ()), 0
     for index, job in jobs:
         where = f"jobs[{index}]"
-        for issue in job.issues_between_fields():
-            yield Issue(where, issue.rule, issue.field, issue.value, job.id)
+        yield from inner_issues(where, job, job.id)
         if application_names is not None and job.application not in known:
             hints += 1
             hint = f" ({near_names(job.application, application_names)})" if hints <= _MOST_HINTS else ""
