@@ -292,25 +292,8 @@ def library_platforms() -> list[dict[str, Any]]:
 
 def print_platforms(platforms: Sequence[Mapping[str, Any]]) -> None:
     """Print a row for each platform of the library."""
-    columns = [
-        Column("name"),
-        Column("agents", True),
-        Column("dedicated", True),
-        Column("allocated", True),
-        Column("clouds", True),
-        Column("jobs", True),
-        Column("source"),
-    ]
-    rows = [
-        [
-            row["name"],
-            f"{row['agents']:,}",
-            f"{row['dedicated']:,}",
-            f"{row['allocated']:,}",
-            f"{row['cloud']:,}",
-            f"{row['jobs']:,}",
-            row["source"],
-        ]
-        for row in platforms
-    ]
+    counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
+    headings = {"cloud": "clouds"}
+    columns = [Column("name"), *(Column(headings.get(key, key), True) for key in counts), Column("source")]
+    rows = [[row["name"], *(f"{row[key]:,}" for key in counts), row["source"]] for row in platforms]
     print_table(Table(columns, rows))
