@@ -59,6 +59,14 @@ def demand_findings_of_disorder(data: st.DataObject, traces: Sequence[Callable[[
     assert all(finding.amount > 0 and finding.rule in RULES for finding in report.findings)
 
 
+def trace_with(make: Callable[[], Trace], changes: Iterable[Change]) -> Trace:
+    """A trace, changed."""
+    trace = make()
+    for change in changes:
+        change(trace)
+    return trace
+
+
 def put(place: int, *entries: dict[str, Any]) -> Change:
     """Put events at a place."""
 

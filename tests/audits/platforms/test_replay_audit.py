@@ -10,7 +10,19 @@ from typing import Any
 import hand_made_platform_traces
 import hand_made_traces
 import pytest
-from audited_traces import Change, at, demand_findings_of_disorder, drop, edit, ends, found, happens, not_found, put
+from audited_traces import (
+    Change,
+    at,
+    demand_findings_of_disorder,
+    drop,
+    edit,
+    ends,
+    found,
+    happens,
+    not_found,
+    put,
+    trace_with,
+)
 from hand_made_platform_traces import moved, place, rented, stuck
 from hypothesis import given
 from hypothesis import strategies as st
@@ -356,9 +368,7 @@ def test_every_rule_of_platforms_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_rule_and_the_amount(name: str) -> None:
     make, changes_of_it, rules = CASES[name]
-    trace = make()
-    for change in changes_of_it:
-        change(trace)
+    trace = trace_with(make, changes_of_it)
     amounts = found(trace)
     assert rules.items() <= amounts.items()
     assert name.split(":")[0] in amounts
@@ -391,9 +401,7 @@ def test_messages_name_what_where_and_how_much() -> None:
         ),
     ):
         make, changes_of_it, _ = CASES[name]
-        trace = make()
-        for change in changes_of_it:
-            change(trace)
+        trace = trace_with(make, changes_of_it)
         assert str(audit(trace).findings[0]).startswith(message)
 
 

@@ -22,6 +22,7 @@ from audited_traces import (
     happens,
     not_found,
     put,
+    trace_with,
 )
 from hand_made_stream_traces import fixed_fleet, given_up, sampled
 from hypothesis import given
@@ -477,9 +478,7 @@ def test_every_rule_of_streams_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_rule_and_the_amount(name: str) -> None:
     make, changes_of_it, rules = CASES[name]
-    trace = make()
-    for change in changes_of_it:
-        change(trace)
+    trace = trace_with(make, changes_of_it)
     assert found(trace) == pytest.approx(rules)
 
 
@@ -560,9 +559,7 @@ def test_messages_name_what_where_and_how_much() -> None:
         ("placement: from the pool", "placement: start of 'b#1' on v1 at 150 s: it is in the pool"),
     ):
         make, changes_of_it, _ = CASES[name]
-        trace = make()
-        for change in changes_of_it:
-            change(trace)
+        trace = trace_with(make, changes_of_it)
         assert str(audit(trace).findings[0]) == message
 
 
