@@ -49,16 +49,12 @@ def anneal_assignments(
 
     Parameters
     ----------
-    vms, objective : Vms, Objective
-        The problem.
+    vms : Vms
+        Those of the problem.
     plan : AssignmentState
         The state.
-    cooling : Cooling
-        Moves and temperatures.
-    snapshot : Snapshot
-        Receives the best state.
-    value, best : float
-        Objective of the state, and of the best one.
+    objective, cooling, snapshot, value, best
+        See `annealing_kernel.anneal`.
 
     Returns
     -------

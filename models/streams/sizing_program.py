@@ -102,10 +102,8 @@ def next_objective(covering: Covering, most: Sequence[int], done: int) -> tuple[
 
     Parameters
     ----------
-    covering : Covering
-        What is to be covered.
-    most : sequence of int
-        Upper limit of each count.
+    covering, most
+        See `SizingProgram`.
     done : int
         Ranks that are at their optima already.
 
