@@ -1,4 +1,4 @@
-"""What a heuristic is told about its run, and what it tells while it runs."""
+"""What a method receives for a run, and what it reports and returns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class HeuristicOutcome:
+class MethodOutcome:
     """A plan, or why none was found.
 
     Attributes
@@ -81,7 +81,7 @@ class HeuristicOutcome:
     explanation : str
         Without a plan: which task found no place and why.
     warnings : tuple of str
-        What the heuristic did not look at.
+        What the method did not look at.
     bound : float or None
         Proven lower bound of the objective, infinite if the instance is proved infeasible.
     trace : tuple of TracePoint

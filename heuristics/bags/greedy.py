@@ -15,7 +15,7 @@ from ...core.wording import counted
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...schedules.method import HeuristicOutcome
+from ...schedules.method import MethodOutcome
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 from .weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
@@ -46,7 +46,7 @@ class GreedyOptions:
     overhead_test: Literal["checkpoints", "paper"] = "checkpoints"
 
 
-def greedy(instance: Instance, options: GreedyOptions | None = None) -> HeuristicOutcome:
+def greedy(instance: Instance, options: GreedyOptions | None = None) -> MethodOutcome:
     """Plan by the primary scheduling heuristic of HADS (Algorithm 2).
 
     Tasks are taken by descending memory (line 2, stable). Each goes to a VM selected before (phase 1, lines 5-17),
@@ -62,7 +62,7 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Heuristi
 
     Returns
     -------
-    HeuristicOutcome
+    MethodOutcome
         The plan, or why there is none. That the heuristic finds none does not prove that there is none.
 
     Notes
@@ -78,8 +78,8 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Heuristi
     for task, group in zip(order.tolist(), groups, strict=True):
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
         if not placed and not fleet.place_on_demand(task, group):
-            return HeuristicOutcome(None, fleet.explain(task, group), warnings)
-    return HeuristicOutcome(fleet.schedule(), warnings=warnings)
+            return MethodOutcome(None, fleet.explain(task, group), warnings)
+    return MethodOutcome(fleet.schedule(), warnings=warnings)
 
 
 class _Fleet:

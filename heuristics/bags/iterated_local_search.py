@@ -11,7 +11,7 @@ import numpy as np
 from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
-from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.queues import Queue, schedule_of_queues
 from ...schedules.schedule import Schedule
 from .burst_allocation import burst_allocation
@@ -51,7 +51,7 @@ class IlsOptions:
     scales: Literal["instance", "paper"] = "instance"
 
 
-def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> HeuristicOutcome:
+def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> MethodOutcome:
     """Plan by the primary task scheduling of Burst-HADS (Algorithm 1).
 
     Part 1 is an iterated local search over spot VMs (lines 2-24), part 2 adds burstable VMs (lines 25-27).
@@ -67,7 +67,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
 
     Returns
     -------
-    HeuristicOutcome
+    MethodOutcome
         The plan, and how the search converged.
 
     Notes
@@ -80,7 +80,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     """
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
-        return HeuristicOutcome(None, explanation, warnings)
+        return MethodOutcome(None, explanation, warnings)
     search = LocalSearch(instance, initial, options, run)
     trace, interrupted = [], False
     try:
@@ -103,7 +103,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
-    return HeuristicOutcome(best, warnings=warnings, trace=tuple(trace), interrupted=interrupted)
+    return MethodOutcome(best, warnings=warnings, trace=tuple(trace), interrupted=interrupted)
 
 
 def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, ...], str]:

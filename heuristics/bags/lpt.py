@@ -10,7 +10,7 @@ import numpy as np
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
-from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.method import MethodOutcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
@@ -31,7 +31,7 @@ class LptOptions:
     trials: int | None = None
 
 
-def lpt(instance: Instance, options: LptOptions, run: Run) -> HeuristicOutcome:
+def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
     """Plan by longest task first, for the VM counts that come out best.
 
     For given counts, tasks go longest first to the VM on which they end first, within its time limit and memory;
@@ -59,19 +59,19 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> HeuristicOutcome:
             if candidate in seen:
                 continue
             if len(seen) >= trials or (best is not None and run.out_of_time()):
-                return HeuristicOutcome(best)
+                return MethodOutcome(best)
             seen.add(candidate)
             try:
                 schedule = longest_first.plan(candidate)
             except KeyboardInterrupt:
-                return HeuristicOutcome(best, "interrupted before there was a plan", interrupted=True)
+                return MethodOutcome(best, "interrupted before there was a plan", interrupted=True)
             if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):
                 best, counts, improved = schedule, candidate, True
                 break
     if best is None:
         counts_text = ", ".join(f"{count} {offer}" for count, offer in zip(counts, longest_first.offers, strict=True))
-        return HeuristicOutcome(None, f"longest task first ends too late, even on {counts_text or 'no VM at all'}")
-    return HeuristicOutcome(best)
+        return MethodOutcome(None, f"longest task first ends too late, even on {counts_text or 'no VM at all'}")
+    return MethodOutcome(best)
 
 
 class _Lpt:

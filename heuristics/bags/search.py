@@ -9,7 +9,7 @@ import numpy as np
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .assignments import assignments_of
 from .core_loads import CoreLoads, priced_start, start_from_schedule
@@ -49,7 +49,7 @@ class SearchOptions:
     moves: int | None = None
 
 
-def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOutcome:
+def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcome:
     """Plan by simulated annealing, and bound the optimum from below.
 
     Parameters
@@ -63,7 +63,7 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
 
     Returns
     -------
-    HeuristicOutcome
+    MethodOutcome
         The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
         memory may bind or there are at most 3,000 tasks.
     """
@@ -88,8 +88,8 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> HeuristicOut
         found.interrupted = True
     if found.best is None:
         proved = "no plan exists: even divisible tasks do not fit the limits" if bound.objective == np.inf else ""
-        return HeuristicOutcome(None, proved or greedy(instance).explanation, bound=bound.objective)
-    return HeuristicOutcome(found.best, bound=bound.objective, trace=tuple(found.trace), interrupted=found.interrupted)
+        return MethodOutcome(None, proved or greedy(instance).explanation, bound=bound.objective)
+    return MethodOutcome(found.best, bound=bound.objective, trace=tuple(found.trace), interrupted=found.interrupted)
 
 
 class _Found:
@@ -112,7 +112,7 @@ class _Found:
         if schedule is not None and schedule.objective < self.objective - 1e-12:
             self.best = schedule
 
-    def take_outcome(self, outcome: HeuristicOutcome) -> None:
+    def take_outcome(self, outcome: MethodOutcome) -> None:
         """Keep the plan of another heuristic if it is the best."""
         self.take(outcome.schedule)
         self.interrupted = self.interrupted or outcome.interrupted

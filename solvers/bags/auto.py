@@ -14,7 +14,7 @@ from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.infeasibility import explain_infeasibility
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
-from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
@@ -32,7 +32,7 @@ _SMALL = 20
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
 
-_Step = Callable[[Run], HeuristicOutcome]
+_Step = Callable[[Run], MethodOutcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class AutoOptions:
     """The route has no options."""
 
 
-def auto(instance: Instance, options: AutoOptions, run: Run) -> HeuristicOutcome:
+def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
     """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
 
     Every step gets the best plan so far; the best plan and the best bound of all steps are returned.
@@ -151,11 +151,11 @@ class _Route:
         self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
         self.run.report(self.trace[-1], planned)
 
-    def outcome(self) -> HeuristicOutcome:
+    def outcome(self) -> MethodOutcome:
         """What all steps came to."""
         if self.best is None and self.bound == math.inf:
             self.explanation = explain_infeasibility(self.instance)
-        return HeuristicOutcome(
+        return MethodOutcome(
             self.best,
             self.explanation if self.best is None else "",
             self.warnings,

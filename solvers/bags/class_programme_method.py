@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
 from ...models.bags.core_patterns import BurstableMode
-from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.method import MethodOutcome, Run
 from .exact_method import begin_in_window, exact_outcome
 
 
@@ -25,7 +25,7 @@ class ClassProgrammeOptions:
     burstable: BurstableMode = "refuse"
 
 
-def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> HeuristicOutcome:
+def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> MethodOutcome:
     """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
 
     Parameters

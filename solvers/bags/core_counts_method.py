@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...instances.instance import Instance
 from ...models.bags.core_counts import CoreCountModel
 from ...models.bags.core_patterns import BurstableMode
-from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.method import MethodOutcome, Run
 from ..program_solver import SolverName, solve_program
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
@@ -28,7 +28,7 @@ class CoreCountOptions:
     burstable: BurstableMode = "refuse"
 
 
-def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> HeuristicOutcome:
+def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> MethodOutcome:
     """Plan by the core-count model: exact where memory never binds; good for about 20 distinct tasks.
 
     Parameters

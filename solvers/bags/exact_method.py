@@ -12,7 +12,7 @@ from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.task_classes import usable_offers
-from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 
@@ -31,7 +31,7 @@ def exact_outcome(
     interrupted: bool = False,
     *,
     baseline_only: bool = False,
-) -> HeuristicOutcome:
+) -> MethodOutcome:
     """Make the outcome of a model that looks for plans better than one that is known.
 
     Parameters
@@ -45,7 +45,7 @@ def exact_outcome(
     explanation : str
         Why there is no plan, if there is none and that is no proof that none exists.
     trace, interrupted
-        As in `HeuristicOutcome`.
+        As in `MethodOutcome`.
     baseline_only : bool
         Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
         then holds for such plans only, and the bound is the divisible one.
@@ -70,10 +70,10 @@ def exact_outcome(
         warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
     if best is None and math.isinf(bound):
         explanation = NO_PLAN_EXISTS
-    return HeuristicOutcome(best, "" if best is not None else explanation, warnings, bound, trace, interrupted)
+    return MethodOutcome(best, "" if best is not None else explanation, warnings, bound, trace, interrupted)
 
 
-def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
+def start_plan(instance: Instance, run: Run) -> MethodOutcome:
     """Return the plan that the run was given, else the better one of the greedy's and of longest task first.
 
     Parameters
@@ -84,12 +84,12 @@ def start_plan(instance: Instance, run: Run) -> HeuristicOutcome:
         Time limit and initial plan.
     """
     if run.initial is not None:
-        return HeuristicOutcome(run.initial)
+        return MethodOutcome(run.initial)
     by_greedy = greedy(instance)
     by_length = lpt(instance, LptOptions(), run)
     plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
-    return HeuristicOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)
+    return MethodOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)
 
 
 class Beginning(NamedTuple):
@@ -103,14 +103,14 @@ class Beginning(NamedTuple):
         Its objective; infinite without one.
     window : MakespanWindow
         Makespans of better plans.
-    outcome : HeuristicOutcome or None
+    outcome : MethodOutcome or None
         The outcome of the method where there is nothing to be modelled: no makespan, or the user has interrupted.
     """
 
     start: Schedule | None
     at_most: float
     window: MakespanWindow
-    outcome: HeuristicOutcome | None
+    outcome: MethodOutcome | None
 
 
 def begin_in_window(instance: Instance, run: Run) -> Beginning:

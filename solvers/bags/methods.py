@@ -15,9 +15,9 @@ from ...core.errors import InputError, Issue
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
-    from ...schedules.method import HeuristicOutcome, Run
+    from ...schedules.method import MethodOutcome, Run
 
-    Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], HeuristicOutcome]]
+    Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], MethodOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Method:
         """Frozen dataclass of its options."""
         return self.load()[0]
 
-    def run(self, instance: Instance, options: Any, run: Run) -> HeuristicOutcome:
+    def run(self, instance: Instance, options: Any, run: Run) -> MethodOutcome:
         """Make a plan of an instance with D_spot set."""
         return self.load()[1](instance, options, run)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.patterns import PatternModel
-from ...schedules.method import HeuristicOutcome, Run
+from ...schedules.method import MethodOutcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from ..program_solver import SolverName, solve_program
@@ -32,7 +32,7 @@ class PatternOptions:
     solver: SolverName = "highs"
 
 
-def patterns(instance: Instance, options: PatternOptions, run: Run) -> HeuristicOutcome:
+def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOutcome:
     """Plan few classes of identical tasks on VMs whose memory never binds.
 
     Parameters
@@ -46,7 +46,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Heuristic
 
     Returns
     -------
-    HeuristicOutcome
+    MethodOutcome
         The best plan, with a bound of the instance as given. Burstable VMs are a relaxation at first; if the optimum
         rents some, the plan is the best with their tasks in baseline mode, and the bound need not be met.
 

@@ -13,7 +13,7 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.infeasibility import explain_infeasibility
-from ...schedules.method import HeuristicOutcome, Run, TracePoint
+from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .methods import find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Result, Status, closes_gap
@@ -131,14 +131,14 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     return start
 
 
-def _proven_bound(instance: Instance, outcome: HeuristicOutcome) -> float:
+def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
     """Bound of the method, or the divisible bound if it proved none."""
     if outcome.bound is not None:
         return outcome.bound
     return divisible_bound(instance).objective
 
 
-def _message(instance: Instance, outcome: HeuristicOutcome, schedule: Schedule | None, bound: float) -> str:
+def _message(instance: Instance, outcome: MethodOutcome, schedule: Schedule | None, bound: float) -> str:
     """Why there is no plan: proved if it is, else what the method says."""
     if schedule is not None:
         return ""

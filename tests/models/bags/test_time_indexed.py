@@ -16,7 +16,7 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
-from spotbag.schedules.method import HeuristicOutcome, Run
+from spotbag.schedules.method import MethodOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
@@ -56,7 +56,7 @@ def plan(problem: Instance, options: TimeIndexedOptions | None = None, initial: 
 
 def outcome_of(
     problem: Instance, options: TimeIndexedOptions | None = None, initial: Schedule | None = None
-) -> HeuristicOutcome:
+) -> MethodOutcome:
     outcome = time_indexed(problem, options or TimeIndexedOptions(), Run(initial=initial))
     if outcome.schedule is not None:
         assert check(problem, outcome.schedule).violations == ()

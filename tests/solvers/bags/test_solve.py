@@ -14,7 +14,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.greedy import GreedyOptions
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.schedules.method import HeuristicOutcome, Run
+from spotbag.schedules.method import MethodOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags import methods as registry
 from spotbag.solvers.bags.exact_method import exact_outcome
@@ -109,8 +109,8 @@ def test_an_unknown_method_is_refused() -> None:
 
 
 def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def both_at_once(instance: Instance, *_: object) -> HeuristicOutcome:
-        return HeuristicOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
+    def both_at_once(instance: Instance, *_: object) -> MethodOutcome:
+        return MethodOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
 
     faulty = registry.Method("faulty", "", lambda: (GreedyOptions, both_at_once), False, "")
     monkeypatch.setitem(METHODS, "faulty", faulty)
@@ -126,7 +126,7 @@ def claim_bound(monkeypatch: pytest.MonkeyPatch, factor: float) -> float:
     assert outcome.schedule is not None
     objective = outcome.schedule.objective
 
-    def claims(*_: object) -> HeuristicOutcome:
+    def claims(*_: object) -> MethodOutcome:
         return dataclasses.replace(outcome, bound=objective * factor)
 
     monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", lambda: (GreedyOptions, claims), False, ""))
