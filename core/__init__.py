@@ -1,1 +1,1 @@
-"""What knows no system: errors, documents, quantities, wording, processes, statistics."""
+"""What knows no system: errors, documents, quantities, tables, wording, processes, statistics."""

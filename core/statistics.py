@@ -1,4 +1,4 @@
-"""Means with intervals, paired differences."""
+"""Statistics of independent observations: means with intervals, ratios, paired differences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over days and its 95 % confidence interval, by Student's t.
+    """A mean over independent observations and its 95 % confidence interval, by Student's t.
 
     Attributes
     ----------
     n : int
-        Days that were averaged.
+        Number of observations.
     mean : float or None
         Their mean; None if there is none.
     half_width : float or None
-        The interval is ``mean`` plus and minus this; None for fewer than two days.
+        The interval is ``mean`` plus and minus this; None for fewer than two observations.
     """
 
     n: int
@@ -45,7 +45,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Estimate a mean from independent days."""
+    """Estimate a mean from independent observations."""
     n = len(values)
     if n == 0:
         return Estimate(0, None, None)
@@ -60,14 +60,14 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A value, and how much each day moved it.
+    """A value, and how much each observation moved it.
 
     Attributes
     ----------
     value : float
-        The value over all days.
+        The value over all observations.
     influence : tuple of float
-        One number a day, of mean zero.
+        One number for each observation, of mean zero.
     """
 
     value: float
@@ -85,13 +85,13 @@ class Statistic:
 
 
 def mean_of(values: Sequence[float]) -> Statistic:
-    """Mean over days."""
+    """Mean over observations."""
     mean = math.fsum(values) / len(values)
     return Statistic(mean, tuple(value - mean for value in values))
 
 
 def sd_of(values: Sequence[float]) -> Statistic | None:
-    """Standard deviation over days; None of a single one."""
+    """Standard deviation over observations; None of a single one."""
     n = len(values)
     if n < 2:
         return None
@@ -123,14 +123,15 @@ def reduction_percent(mine: Sequence[float], others: Sequence[float]) -> Statist
 
 
 def average(statistics: Sequence[Statistic]) -> Statistic:
-    """Mean over cells that share their days."""
+    """Mean of statistics of the same observations."""
     n = len(statistics)
-    days = zip(*(entry.influence for entry in statistics), strict=True)
-    return Statistic(math.fsum(entry.value for entry in statistics) / n, tuple(math.fsum(day) / n for day in days))
+    observations = zip(*(entry.influence for entry in statistics), strict=True)
+    influence = tuple(math.fsum(observation) / n for observation in observations)
+    return Statistic(math.fsum(entry.value for entry in statistics) / n, influence)
 
 
 def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic | None:
-    """One statistic over another of the same days, times a factor; None if the other is 0."""
+    """One statistic over another of the same observations, times a factor; None if the other is 0."""
     if other.value == 0:
         return None
     ratio = one.value / other.value

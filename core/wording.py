@@ -1,4 +1,4 @@
-"""How stories of replays word lists of names and of moments."""
+"""Lists of names, counts, percentages and suggestions in words."""
 
 from __future__ import annotations
 

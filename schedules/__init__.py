@@ -1,1 +1,1 @@
-"""The plan: schedules, their timing, cost, checker, files and charts."""
+"""The plan: schedules, their timing, cost, documents and files."""

@@ -1,1 +1,1 @@
-"""Solving: the front door, the result, the methods."""
+"""Solving: `solve`, its result, the methods, fronts, and their back ends."""
