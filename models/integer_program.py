@@ -45,11 +45,6 @@ class IntegerProgram:
         """Number of columns."""
         return len(self.costs)
 
-    @property
-    def n_nonzeros(self) -> int:
-        """Coefficients of all rows."""
-        return sum(len(columns) for columns, _ in self.rows)
-
     def add_column(self, cost: float = 0.0, lower: int = 0, upper: int = 1) -> int:
         """Add a column; return its index."""
         self.costs.append(cost)

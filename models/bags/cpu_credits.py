@@ -48,11 +48,6 @@ class CreditRules:
     initial: int
     most: int
 
-    @property
-    def may_run_dry(self) -> bool:
-        """Whether a core at the baseline spends anything, so that the floor of 0 can matter."""
-        return self.baseline > 0
-
 
 def credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
     """Credits of a VM of a burstable offer over a time, in integers.
