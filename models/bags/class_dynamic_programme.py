@@ -195,7 +195,7 @@ class _Sweep:
         """Search level by level, from the least bound of all makespans up."""
         for place in {0, len(self.ends) // 2, len(self.ends) - 1}:
             self._improve_bounds(place)
-        while True:  # the least bound shall be one by prices of its own
+        while True:  # the least bound must be one by prices of its own
             place = int(self._values().argmin())
             if place in self.prices:
                 break

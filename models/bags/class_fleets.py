@@ -150,7 +150,7 @@ class FleetSearch:
 
         def gains(multipliers: FloatArray) -> tuple[float, FloatArray]:
             prices, gradient = self._prices_of(multipliers, rows, pay=False)
-            # All prices 0 prove nothing, and the bound grows with their size: the tasks shall be worth something.
+            # All prices 0 prove nothing, and the bound grows with their size: the tasks must be worth something.
             if prices.of_counts @ self._most > 0.999 * _WORTH_OF_TASKS and (not best or prices.bound > best[0].bound):
                 best[:] = [prices]
             return prices.bound - float(prices.of_counts @ self._most), gradient

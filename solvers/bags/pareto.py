@@ -368,7 +368,7 @@ class _Walk:
         if gaps and gaps[0].last_s < self.facts.plans[0].makespan_s:
             candidates.append(_middle(gaps[0]))  # whether anything is faster is found by halves
         if self.most_points is None:
-            # What was asked in vain in a gap shall be asked again there with more time, not somewhere beside it.
+            # What was asked in vain in a gap should be asked again there with more time, not somewhere beside it.
             candidates += [self._step(gap) for gap in gaps if not self._asked_within(gap)]
         else:
             candidates += self._moments_of_chosen(gaps)

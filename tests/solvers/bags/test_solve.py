@@ -1,4 +1,4 @@
-"""The front door."""
+"""``solve``: its methods, options and results."""
 
 from __future__ import annotations
 
