@@ -1,1 +1,1 @@
-"""Benchmarks: what the heuristics reach, and what a move costs."""
+"""Benchmarks: what heuristics and bounds reach and how fast, and what papers print beside what is measured here."""

@@ -1,1 +1,1 @@
-"""What happens when a plan meets reality: spot VMs hibernate and resume, and policies react."""
+"""What happens when plans and policies meet a day, a stream of jobs, or jobs on a hybrid platform."""

@@ -1,4 +1,4 @@
-"""What a solver is told, and what it answers: the same for HiGHS and for CP-SAT."""
+"""What a solver receives, and what it answers: the same for HiGHS and for CP-SAT."""
 
 from __future__ import annotations
 

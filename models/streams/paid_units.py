@@ -1,4 +1,4 @@
-"""Lines to compare with when a bag runs on identical hosts that are paid by started units.
+"""Bags on identical hosts that are paid by started units: lines to compare with, and bounds that hold for every plan.
 
 A bag of n tasks of known run times; a host is paid by started units of U seconds from its request, is ready ``boot``
 seconds later and runs one task at a time. As many hosts as wanted can be requested at any time (Silva, Veiga, Ferreira:

@@ -1,4 +1,4 @@
-"""``replay_day`` and ``replay_days``: one way to a day, one way to many."""
+"""``replay_day`` and ``replay_days``: one day of a plan under a policy, and many under several."""
 
 from __future__ import annotations
 

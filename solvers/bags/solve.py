@@ -1,4 +1,4 @@
-"""``solve``: one way to all methods."""
+"""``solve``: the one call for all methods."""
 
 from __future__ import annotations
 

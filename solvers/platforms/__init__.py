@@ -1,1 +1,1 @@
-"""Methods of platforms."""
+"""Bounds of platforms, and the prices that prove them."""
