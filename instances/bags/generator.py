@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,23 +167,8 @@ def generate_instance(
     SpotbagError
         If an argument is out of its range.
     """
-    _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
-    if classes is not None:
-        _check_range("the number of classes", classes, 1, n_tasks)
-    _check_range("the seed", seed, 0, 2**63)
-    if max_on_demand is not None:
-        _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
-    if not 0 < tightness <= 1:
-        raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
-    if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
-        raise SpotbagError(f"the fraction of D_spot must be in [0, 1], not {d_spot_fraction}")
-    if isinstance(catalogue, str):
-        if catalogue not in CATALOGUES:
-            raise SpotbagError(f"catalogue {catalogue!r} is unknown; known: {', '.join(CATALOGUES)}")
-        _check_range("the limit of VMs", limit, 1, 10**6)
-        vm_types = CATALOGUES[catalogue](limit)
-    else:
-        vm_types = tuple(catalogue)
+    _check_arguments(n_tasks, classes, seed, max_on_demand, tightness, d_spot_fraction)
+    vm_types = _vm_types(catalogue, limit)
     runtimes = Distribution.parse(runtime_s) if isinstance(runtime_s, str) else runtime_s
     memories = Distribution.parse(memory_mb) if isinstance(memory_mb, str) else memory_mb
     rng = np.random.default_rng(seed)
@@ -191,29 +176,15 @@ def generate_instance(
     counts = _class_counts(n_tasks, classes, rng)
     sampled = runtimes.sample(counts, rng)
     memory = np.maximum(memories.sample(counts, rng).round(2), 0.01)
-    noise = np.clip(rng.normal(1.0, RUNTIME_NOISE, (len(counts), len(vm_types))), 0.5, 1.5)
-    noise[:, 0] = 1.0  # the first type has the run times as drawn
-    factors = np.array([RUNTIME_FACTORS.get(vm_type.name, 1.0) for vm_type in vm_types])
     if distinct:
         sampled = _distinct(sampled)
     if sampled.max() > MAX_SECONDS / 2:
         raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
-    table = np.clip(np.rint(sampled[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
-    width = len(str(len(counts)))
-    names = [vm_type.name for vm_type in vm_types]
-    rows = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
-    tasks = []
-    for row in rows:
-        count: dict[str, Any] = {"count": int(counts[row])} if counts[row] > 1 else {}
-        runtimes_s = dict(zip(names, table[row].tolist(), strict=True))
-        tasks.append(Task(id=f"t{row + 1:0{width}d}", memory_mb=float(memory[row]), runtime_s=runtimes_s, **count))
+    table = _runtime_table(sampled, vm_types, rng)
+    order = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
+    tasks = _tasks(order, table, memory, counts, vm_types)
     if deadline_s is None:
-        shortest = table.min(axis=1)
-        busy = (shortest * counts).sum() / core_count(vm_types, max_on_demand)
-        least = max(busy, shortest.max()) / tightness
-        if least > MAX_SECONDS:
-            raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
-        deadline_s = math.ceil(least)
+        deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand), tightness)
     d_spot: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
     kind = "each on its own" if classes is None else f"{classes} classes"
     return Instance(
@@ -231,8 +202,72 @@ def generate_instance(
         checkpoint=PAPER_CHECKPOINTS,
         limits=Limits(max_on_demand=max_on_demand) if max_on_demand is not None else Limits(),
         vm_types=vm_types,
-        tasks=tuple(tasks),
+        tasks=tasks,
     )
+
+
+def _check_arguments(
+    n_tasks: int,
+    classes: int | None,
+    seed: int,
+    max_on_demand: int | None,
+    tightness: float,
+    d_spot_fraction: float | None,
+) -> None:
+    """Refuse numbers that are out of their range."""
+    _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
+    if classes is not None:
+        _check_range("the number of classes", classes, 1, n_tasks)
+    _check_range("the seed", seed, 0, 2**63)
+    if max_on_demand is not None:
+        _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
+    if not 0 < tightness <= 1:
+        raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
+    if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
+        raise SpotbagError(f"the fraction of D_spot must be in [0, 1], not {d_spot_fraction}")
+
+
+def _vm_types(catalogue: str | Sequence[VmType], limit: int) -> tuple[VmType, ...]:
+    """VM types of a catalogue by name, with a limit of VMs for each; or those that are given."""
+    if not isinstance(catalogue, str):
+        return tuple(catalogue)
+    if catalogue not in CATALOGUES:
+        raise SpotbagError(f"catalogue {catalogue!r} is unknown; known: {', '.join(CATALOGUES)}")
+    _check_range("the limit of VMs", limit, 1, 10**6)
+    return CATALOGUES[catalogue](limit)
+
+
+def _runtime_table(sampled: FloatArray, vm_types: Sequence[VmType], rng: np.random.Generator) -> IntArray:
+    """Run times in whole seconds, of classes by VM types; the first type has them as sampled."""
+    noise = np.clip(rng.normal(1.0, RUNTIME_NOISE, (len(sampled), len(vm_types))), 0.5, 1.5)
+    noise[:, 0] = 1.0
+    factors = np.array([RUNTIME_FACTORS.get(vm_type.name, 1.0) for vm_type in vm_types])
+    table: IntArray = np.clip(np.rint(sampled[:, None] * factors * noise), 1, MAX_SECONDS).astype(int)
+    return table
+
+
+def _tasks(
+    order: Iterable[int], table: IntArray, memory: FloatArray, counts: IntArray, vm_types: Sequence[VmType]
+) -> tuple[Task, ...]:
+    """Task entries in an order of classes, which are numbered as they were sampled."""
+    width = len(str(len(counts)))
+    names = [vm_type.name for vm_type in vm_types]
+    tasks = []
+    for row in order:
+        count: dict[str, Any] = {"count": int(counts[row])} if counts[row] > 1 else {}
+        runtimes_s = dict(zip(names, table[row].tolist(), strict=True))
+        tasks.append(Task(id=f"t{row + 1:0{width}d}", memory_mb=float(memory[row]), runtime_s=runtimes_s, **count))
+    return tuple(tasks)
+
+
+def _deadline_s(table: IntArray, counts: IntArray, cores: int, tightness: float) -> int:
+    """Deadline that the least time for the work on all cores fills by the tightness."""
+    shortest = table.min(axis=1)
+    busy = (shortest * counts).sum() / cores
+    least: float = max(busy, shortest.max()) / tightness
+    if least > MAX_SECONDS:
+        raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
+    return math.ceil(least)
 
 
 def _class_counts(n_tasks: int, classes: int | None, rng: np.random.Generator) -> IntArray:
