@@ -138,10 +138,12 @@ def _tiny(name: str, optimum: KnownOptimum, **fields: Any) -> Instance:
     )
 
 
-def tiny_instances() -> Iterator[Instance]:
-    """Hand-sized instances. Prices are in m$/s, the objective is ``0.5 cost/0.1 + 0.5 makespan/100``."""
-    small = Limits(max_on_demand=2)
-    yield _tiny(
+_SMALL = Limits(max_on_demand=2)
+
+
+def _one_task() -> Instance:
+    """A spot and an on-demand VM for one task."""
+    return _tiny(
         "one-task",
         KnownOptimum(
             objective=0.75,
@@ -152,11 +154,15 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=200,
         d_spot_s=150,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
         tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 100}),),
     )
-    yield _tiny(
+
+
+def _two_cores() -> Instance:
+    """Tasks that fill two cores evenly."""
+    return _tiny(
         "two-cores",
         KnownOptimum(
             objective=0.3,
@@ -167,7 +173,7 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=100,
         d_spot_s=80,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=2, memory_mb=1024, gflops=10, offers=_offers(1.0)),),
         tasks=(
             Task(id="short", memory_mb=100, runtime_s={"a": 10}),
@@ -175,7 +181,11 @@ def tiny_instances() -> Iterator[Instance]:
             Task(id="long", memory_mb=100, runtime_s={"a": 30}),
         ),
     )
-    yield _tiny(
+
+
+def _too_long_for_spot() -> Instance:
+    """A task that ends too late for spot VMs."""
+    return _tiny(
         "too-long-for-spot",
         KnownOptimum(
             objective=1.0,
@@ -187,14 +197,18 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=120,
         d_spot_s=80,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
         tasks=(
             Task(id="long", memory_mb=100, runtime_s={"a": 90}),
             Task(id="short", memory_mb=100, runtime_s={"a": 40}),
         ),
     )
-    yield _tiny(
+
+
+def _memory_parts_them() -> Instance:
+    """Two tasks whose memory does not fit together."""
+    return _tiny(
         "memory-parts-them",
         KnownOptimum(
             objective=0.9,
@@ -205,11 +219,15 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=200,
         d_spot_s=150,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=2, memory_mb=4096, gflops=10, offers=_offers(1.0, limit=2)),),
         tasks=(Task(id="t", memory_mb=3000, runtime_s={"a": 60}, count=2),),
     )
-    yield _tiny(
+
+
+def _one_vm_is_enough() -> Instance:
+    """Two tasks that a second VM would not end sooner."""
+    return _tiny(
         "one-vm-is-enough",
         KnownOptimum(
             objective=0.5,
@@ -220,11 +238,15 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=100,
         d_spot_s=80,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=2, memory_mb=4096, gflops=10, offers=_offers(1.0, limit=2)),),
         tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 50}, count=2),),
     )
-    yield _tiny(
+
+
+def _fast_or_cheap() -> Instance:
+    """Two VM types, the faster of which is dearer."""
+    return _tiny(
         "fast-or-cheap",
         KnownOptimum(
             objective=0.7,
@@ -236,14 +258,18 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=120,
         d_spot_s=100,
-        limits=small,
+        limits=_SMALL,
         vm_types=(
             VmType(name="fast", vcpus=1, memory_mb=1024, gflops=30, offers=_offers(1.0)),
             VmType(name="cheap", vcpus=1, memory_mb=1024, gflops=20, offers=_offers(2 / 3)),
         ),
         tasks=(Task(id="t", memory_mb=100, runtime_s={"fast": 40, "cheap": 60}, count=2),),
     )
-    yield _tiny(
+
+
+def _checkpoints() -> Instance:
+    """Checkpoints that make a task on a spot VM longer."""
+    return _tiny(
         "checkpoints",
         KnownOptimum(
             objective=2.025,
@@ -255,12 +281,16 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         deadline_s=400,
         d_spot_s=300,
-        limits=small,
+        limits=_SMALL,
         checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=10),
         vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
         tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 250}),),
     )
-    yield _tiny(
+
+
+def _credits() -> Instance:
+    """A burstable VM with credits for just one task."""
+    return _tiny(
         "credits",
         KnownOptimum(
             objective=0.6,
@@ -270,7 +300,7 @@ def tiny_instances() -> Iterator[Instance]:
             "credit and the VM starts with 1: it ends at 60 s, 0.06 $, 0.3 + 0.3. In baseline mode it takes 120 s: 1.2.",
         ),
         deadline_s=200,
-        limits=small,
+        limits=_SMALL,
         vm_types=(
             VmType(
                 name="b",
@@ -282,7 +312,11 @@ def tiny_instances() -> Iterator[Instance]:
         ),
         tasks=(Task(id="t", memory_mb=100, runtime_s={"b": 60}),),
     )
-    yield _tiny(
+
+
+def _boot() -> Instance:
+    """VMs that must boot, and are billed from when they are ready."""
+    return _tiny(
         "boot",
         KnownOptimum(
             objective=0.65,
@@ -295,13 +329,26 @@ def tiny_instances() -> Iterator[Instance]:
         deadline_s=120,
         d_spot_s=100,
         boot_overhead_s=20,
-        limits=small,
+        limits=_SMALL,
         vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(1.0, limit=2)),),
         tasks=(
             Task(id="long", memory_mb=100, runtime_s={"a": 50}),
             Task(id="short", memory_mb=100, runtime_s={"a": 10}),
         ),
     )
+
+
+def tiny_instances() -> Iterator[Instance]:
+    """Hand-sized instances. Prices are in m$/s, the objective is ``0.5 cost/0.1 + 0.5 makespan/100``."""
+    yield _one_task()
+    yield _two_cores()
+    yield _too_long_for_spot()
+    yield _memory_parts_them()
+    yield _one_vm_is_enough()
+    yield _fast_or_cheap()
+    yield _checkpoints()
+    yield _credits()
+    yield _boot()
 
 
 def library() -> Iterator[Instance]:
