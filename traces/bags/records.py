@@ -44,12 +44,10 @@ class DayRecord(Record):
 
 
 class BillingRecord(Record):
-    """What is charged besides the price of running VMs, in which steps and since when."""
+    """What is charged besides the price of running VMs, and what is not charged."""
 
     first_hour_free: bool
     hibernated_usd_per_gb_hour: Amount
-    block_s: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
-    from_request: bool = False
 
 
 class BagRunRecord(Record):

@@ -541,12 +541,6 @@ def test_a_stream_in_the_records_of_bags_is_refused_with_a_way_out() -> None:
         parse_traces("\n".join(trace_lines([trace])), "t")
 
 
-def test_plans_may_be_billed_by_blocks() -> None:
-    trace = hand_made_traces.hibernated_and_resumed(block_s=200, from_request=True)
-    trace.end["cost_usd"] = 0.04  # of 280 s
-    assert audit(trace).findings == ()
-
-
 def test_messages_name_what_where_and_how_much() -> None:
     for name, message in (
         ("job: late", "job: submit of 'j2' at 150 s, 7 s too late"),
