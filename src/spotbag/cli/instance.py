@@ -27,7 +27,7 @@ class Document(StrEnum):
     INSTANCE = "instance"
     SCHEDULE = "schedule"
     TIMELINE = "timeline"
-    JOBS = "jobs"
+    STREAM = "stream"
     PLATFORM = "platform"
 
 
@@ -233,7 +233,7 @@ def schema_command(
     schemas = {
         Document.INSTANCE: Instance.schema_text,
         Document.SCHEDULE: schedule_schema,
-        Document.JOBS: Stream.schema_text,
+        Document.STREAM: Stream.schema_text,
         Document.PLATFORM: Platform.schema_text,
     }
     print(schemas[of](), end="")
