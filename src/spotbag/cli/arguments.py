@@ -27,10 +27,10 @@ InstanceArgument: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-JobsArgument: TypeAlias = Annotated[
+StreamArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="JOBS",
+        metavar="STREAM",
         help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
         show_default=False,
     ),

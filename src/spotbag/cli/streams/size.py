@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JobsArgument, JsonOption, load_stream, print_json
+from ..arguments import JsonOption, StreamArgument, load_stream, print_json
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -21,7 +21,7 @@ EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
 
 
 def size_command(
-    jobs: JobsArgument,
+    stream: StreamArgument,
     job: Annotated[
         list[str] | None, typer.Option("--job", metavar="ID", help="Job to size; may be given several times.")
     ] = None,
@@ -55,18 +55,18 @@ def size_command(
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
-    stream = load_stream(jobs)
-    chosen = [stream.job(job_id) for job_id in dict.fromkeys(job)] if job else list(stream.jobs_by_submission)
-    problems = [problem_of_job(stream, one, tasks, deadline) for one in chosen]
+    loaded = load_stream(stream)
+    chosen = [loaded.job(job_id) for job_id in dict.fromkeys(job)] if job else list(loaded.jobs_by_submission)
+    problems = [problem_of_job(loaded, one, tasks, deadline) for one in chosen]
     sizings = [size_job(problem, cast("SizingMethod", method)) for problem in problems]
     rows = list(zip(chosen, problems, sizings, strict=True))
     if as_json:
         print_json(
             {
-                "jobs_of": stream.name,
+                "jobs_of": loaded.name,
                 "method": method,
-                "block_s": stream.block_s,
-                "creation_overhead_s": stream.creation_overhead_s,
+                "block_s": loaded.block_s,
+                "creation_overhead_s": loaded.creation_overhead_s,
                 "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
                 "instances": sum(sizing.n_vms for sizing in sizings),
                 "cost_usd": sum(sizing.cost_usd for sizing in sizings),
@@ -75,8 +75,8 @@ def size_command(
             }
         )
     else:
-        launch = f"{seconds(stream.creation_overhead_s)} s to launch a VM"
-        print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {launch}")
+        launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"
+        print(f"{loaded.name}: blocks of {seconds(loaded.block_s)} s, {launch}")
         print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
         for one, problem, sizing in rows:
             _print_job(one, problem, sizing)
