@@ -29,14 +29,14 @@ def test_json_has_the_same_numbers_for_both_methods(shell: Shell) -> None:
         del one["solving_s"], same["solving_s"]
         assert one == same
     assert found["cost_usd"] == pytest.approx(2.628)
-    assert found["instances"] == 19
+    assert found["vms"] == 19
     first = found["jobs"][0]
     assert first["counts"] == {"m3.medium": 0, "m3.large": 2, "m3.xlarge": 0}
-    assert first["tasks_per_instance"] == {"m3.medium": 13, "m3.large": 27, "m3.xlarge": 34}
+    assert first["tasks_per_vm"] == {"m3.medium": 13, "m3.large": 27, "m3.xlarge": 34}
     assert first["uses"] == [
         {
             "vm_type": "m3.large",
-            "instances": 2,
+            "vms": 2,
             "tasks_each": 25,
             "runs_s": 540.0,
             "started_blocks": 1,
@@ -90,7 +90,7 @@ def test_streams_come_from_files_too(shell: Shell, monkeypatch: pytest.MonkeyPat
     (shell.folder / "jobs.json").write_text(text)
     assert shell.run("size", "jobs.json") == shell.run("size", "tiny/two-jobs")
     type_in(monkeypatch, text)
-    assert shell.json("size", "-")["jobs_of"] == "tiny/two-jobs"
+    assert shell.json("size", "-")["stream"] == "tiny/two-jobs"
 
 
 def test_bad_input_is_exit_code_2(shell: Shell) -> None:

@@ -63,12 +63,12 @@ def size_command(
     if as_json:
         print_json(
             {
-                "jobs_of": loaded.name,
+                "stream": loaded.name,
                 "method": method,
                 "block_s": loaded.block_s,
                 "creation_overhead_s": loaded.creation_overhead_s,
                 "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
-                "instances": sum(sizing.n_vms for sizing in sizings),
+                "vms": sum(sizing.n_vms for sizing in sizings),
                 "cost_usd": sum(sizing.cost_usd for sizing in sizings),
                 "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
                 "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
@@ -195,18 +195,18 @@ def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, ob
         "missing_s": sizing.missing_s,
         "fastest": sizing.fastest,
         "counts": sizing.counts,
-        "tasks_per_instance": sizing.tasks_per_vm,
+        "tasks_per_vm": sizing.tasks_per_vm,
         "runtime_s": {
             choice.name: None if choice.runtime_s is None else float(choice.runtime_s) for choice in problem.types
         },
-        "paid_blocks_per_instance": sizing.paid_blocks,
+        "paid_blocks_per_vm": sizing.paid_blocks,
         "cost_usd": None if sizing.status == "infeasible" else sizing.cost_usd,
         "started_cost_usd": None if sizing.status == "infeasible" else sizing.started_cost_usd,
         "cheaper_end": None if cheaper is None else {"available_s": cheaper[0], "cost_usd": cheaper[1].cost_usd},
         "uses": [
             {
                 "vm_type": use.vm_type,
-                "instances": use.vms,
+                "vms": use.vms,
                 "tasks_each": use.tasks_each,
                 "runs_s": use.runs_s,
                 "started_blocks": use.started_blocks,
