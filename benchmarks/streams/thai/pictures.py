@@ -117,7 +117,7 @@ def _violation_cost(rows: Sequence[ComparisonRow]) -> Figure:
 
 
 def _blocks(rows: Sequence[ComparisonRow]) -> Figure:
-    figure = new_figure(9, 5, "Fig. 4: paid time blocks by instance type")
+    figure = new_figure(9, 5, "Fig. 4: paid time blocks by VM type")
     axes = figure.subplots()
     quantities = list(dict.fromkeys(row.quantity for row in rows if row.table == "Fig. 4"))
     first = rows_of(rows, "Fig. 4", quantities[0])

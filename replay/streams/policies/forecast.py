@@ -1,4 +1,4 @@
-"""When tasks are expected to finish: what Thai et al. estimate of an instance and its queue (section 4.2.1)."""
+"""When tasks are expected to finish: what Thai et al. estimate of a VM and its queue (section 4.2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Thai et al.: a job goes to the instances that exist, and what is left to new ones by Model 6."""
+"""Algorithm 1 of Thai et al.: a job goes to the VMs that exist, and what is left to new ones by Model 6."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Unknown(Known):
         tasks = replay.sampled.tasks(job)
         duration_s = math.ceil(self.sampling.fraction * (replay.jobs[job].deadline_s - replay.now_s))
         types = self._types_to_sample(replay, tasks)
-        vms = [self._instance_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
+        vms = [self._vm_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
         self._samples = {vm.index: _Sample(vm, max(vm.ready_s, replay.now_s) + duration_s) for vm in vms}
         # Dealt in turns, so that a small job is sampled on every type.
         for place, task in zip(range(self.sampling.samples_per_vm * len(vms)), tasks, strict=False):
@@ -123,7 +123,7 @@ class Unknown(Known):
         able = [index for index in range(len(prices)) if replay.can_run(tasks[0], index)]
         return sorted(sorted(able, key=lambda index: prices[index])[: len(tasks)])
 
-    def _instance_of(self, replay: StreamState, type_index: int, duration_s: int) -> StreamVm | None:
+    def _vm_of(self, replay: StreamState, type_index: int, duration_s: int) -> StreamVm | None:
         """VM of a type with the largest permissible delay, if that suffices for the samples (lines 2 to 13)."""
         best, best_delay = None, 0.0
         for vm in replay.vms:

@@ -184,7 +184,7 @@ def test_every_change_is_found(make: Callable[[], Trace]) -> None:
     assert count > 50
 
 
-def test_the_price_and_the_instance_count() -> None:
+def test_prices_and_other_fields_of_the_instance_matter() -> None:
     for path, value in (
         (("vm_types", 0, "offers", "spot", "price_usd_per_hour"), 0.3601),
         (("boot_overhead_s",), 11),

@@ -145,7 +145,7 @@ def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
 
 
 def _used(use: VmUse) -> str:
-    """Use of the blocks of one instance in words: full ones, the last one, those that are idle."""
+    """Use of the blocks of one VM in words: full ones, the last one, those that are idle."""
     parts = [f"{use.full_blocks:,} full"] if use.full_blocks else []
     parts += [f"{100 * use.last_block_use:.0f} %"] if use.last_block_use else []
     parts += [f"{use.idle_blocks:,} idle"] if use.idle_blocks else []
