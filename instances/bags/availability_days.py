@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.quantities import BoolArray, is_name, whole
-from .day_draws import drawn_timeline, horizon_s, refuse_endless_day, spot_types, uniform_numbers
+from .day_draws import horizon_s, refuse_endless_day, sampled_timeline, spot_types, uniform_numbers
 from .timeline import Timeline
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class AvailabilityScenario:
             return Timeline((), self.name)
         meanings = [2 * number + np.arange(len(times)) % 2 for number, times in enumerate(moments)]
         name = f"{self.name}, seed {seed}, day {day}"
-        return drawn_timeline(name, names, np.concatenate(moments), np.concatenate(meanings))
+        return sampled_timeline(name, names, np.concatenate(moments), np.concatenate(meanings))
 
     def _available(self, type_name: str, instance: Instance) -> BoolArray:
         if not isinstance(self.available, Mapping):

@@ -67,7 +67,7 @@ def uniform_numbers(seed: int, day: int, streams: Sequence[int], n: int) -> Floa
     return numbers
 
 
-def drawn_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, meanings: IntArray) -> Timeline:
+def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, meanings: IntArray) -> Timeline:
     """Make a timeline of events of several types.
 
     Parameters

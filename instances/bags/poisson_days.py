@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.errors import InputError, Issue
 from ...core.quantities import whole
-from .day_draws import drawn_timeline, horizon_s, spot_types, uniform_numbers
+from .day_draws import horizon_s, sampled_timeline, spot_types, uniform_numbers
 from .timeline import Timeline
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class PoissonScenario:
         columns = np.arange(moments_s.shape[1])
         meanings = 2 * np.arange(len(types))[:, None] + columns % 2
         counted = columns < counts[:, None]
-        return drawn_timeline(name, [type_name for _, type_name in types], moments_s[counted], meanings[counted])
+        return sampled_timeline(name, [type_name for _, type_name in types], moments_s[counted], meanings[counted])
 
 
 def _alternating(

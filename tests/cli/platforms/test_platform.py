@@ -57,7 +57,7 @@ def test_every_policy_runs(shell: Shell) -> None:
 
 def test_json_has_the_means_and_every_run(shell: Shell) -> None:
     found = shell.json(*MIXED, "--runs", "4", "--seed", "5", "-p", "time-saving")
-    assert found["drawn"] == {"kind": "mixed", "number": 40}
+    assert found["job_set"] == {"kind": "mixed", "number": 40}
     assert (found["platform"], found["jobs"]) == ("caron/hybrid", 40)
     assert [run["seed"] for run in found["outcomes"]] == [5, 6, 7, 8]
     runs = [run["policies"]["time-saving"] for run in found["outcomes"]]
@@ -280,7 +280,7 @@ def test_a_picture_that_cannot_be_read_takes_nothing_from_the_rest(
     assert out.endswith("\nwrote t.jsonl\n")
     said = shell.json(*words, code=2)
     assert said["written"] == ["t.jsonl"]
-    assert "leave out time-saving" in said["not_drawn"]
+    assert "leave out time-saving" in said["picture_refused"]
     assert len(said["policies"]) == 2
     assert sorted(path.name for path in shell.folder.iterdir()) == ["t.jsonl"]
 

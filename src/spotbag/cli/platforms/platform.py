@@ -126,13 +126,13 @@ def platform_command(
     loaded = _load(argument, job_set)
     recorded = trace is not None or gantt is not None or tell
     traces = _traces(loaded, names, job_set, seed) if recorded else []
-    files, not_drawn = _write(traces, trace, gantt)
+    files, picture_refused = _write(traces, trace, gantt)
     done = _replay(loaded, names, job_set, options)
     bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
     stories = _stories(traces) if tell else None
     if as_json:
-        said = runs_object(loaded, job_set, done, seed, bounds, stories)
-        print_json(said | {"written": files} | ({} if not_drawn is None else {"not_drawn": not_drawn}))
+        report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
+        print_json(report if picture_refused is None else report | {"picture_refused": picture_refused})
     else:
         if stories is None:
             print_runs(loaded, job_set, done, seed, bounds)
@@ -140,8 +140,8 @@ def platform_command(
             _print_stories(stories)
         for path in files:
             print(f"wrote {path}")
-    if not_drawn is not None:
-        print(f"error: {not_drawn}", file=sys.stderr)
+    if picture_refused is not None:
+        print(f"error: {picture_refused}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED if done.interrupted else BAD_INPUT)
     if done.interrupted or (bound and bounds is None):
         raise typer.Exit(INTERRUPTED)

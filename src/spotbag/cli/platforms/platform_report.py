@@ -228,7 +228,7 @@ def runs_object(
         "agents": len(platform.agents),
         "resources": len(platform.resources),
         "jobs": len(runs.outcomes[0][0].jobs),
-        "drawn": None if job_set is None else asdict(job_set),
+        "job_set": None if job_set is None else asdict(job_set),
     }
     summaries = [
         _summary_object(summary, None if bounds is None else bounds[index])
