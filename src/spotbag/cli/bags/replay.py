@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -112,36 +112,43 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    from ...instances.bags.scenarios import find_scenario
-    from ...replay.vms import Billing
-
     names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
     replayed = [name for name in names if name != CLAIRVOYANT]
-    one_day = day is not None or trace is not None or gantt is not None
+    planning = _Planning(
+        argument=instance,
+        changes={"deadline": deadline, "d_spot": d_spot, "markets": markets},
+        plan=plan,
+        method=method,
+        time_limit_s=time_limit,
+    )
+    options = _DayOptions(
+        scenario=scenario,
+        rates={"k_h": k_h, "k_r": k_r, "rate_scale": rate_scale, "one_means": one_means},
+        runs=runs,
+        seed=seed,
+        day=day,
+        workers=workers,
+        first_hour_free=first_hour_free,
+        hibernated_rate=hibernated_rate,
+    )
+    files = _Files(trace, gantt)
+    one_day = day is not None or files.wanted
     _check_policies(replayed, one_day)
-    _check_files(trace, gantt, instance, plan, scenario)
-    _check_alternatives(plan, method, time_limit, day, runs)
-    days_from = find_scenario(scenario, k_h=k_h, k_r=k_r, rate_scale=rate_scale, one_means=one_means)
-    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
-    schedule, maker = _plan(problem, plan, method, time_limit)
+    files.check(instance, plan, scenario)
+    planning.check()
+    options.check()
+    days_from = options.find_scenario()
+    problem = planning.problem()
+    schedule, maker = _plan(problem, planning)
     if schedule is None:
         _print_no_plan(problem, maker, as_json)
         raise typer.Exit(NO_FEASIBLE_PLAN)
-    days_from.day(schedule.instance, seed, 0)  # a scenario that does not suit the instance is refused before any work
-    if days_from.fixed and (runs or 1) > 1:
-        warn([f"every day of {days_from.name} is the same: it is replayed once"])
-    wanted = _Days(
-        scenario=days_from,
-        n_days=1 if days_from.fixed else runs or _DEFAULT_RUNS,
-        seed=seed,
-        workers=workers,
-        billing=Billing(first_hour_free, hibernated_rate),
-    )
+    wanted = options.days(days_from, schedule)
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
     if one_day:
         traces = _traces(schedule, replayed, wanted, day or 0)
-        _write(traces, trace, gantt)
+        files.write(traces)
         if day is not None:
             _print_day(traces, as_json)
             return
@@ -155,14 +162,117 @@ def replay_command(
 
 
 @dataclass(frozen=True)
+class _Planning:
+    """What is planned and how, or the plan to read."""
+
+    argument: str
+    changes: dict[str, Any]
+    plan: str | None
+    method: str | None
+    time_limit_s: float | None
+
+    def check(self) -> None:
+        """Refuse options of making a plan beside a plan to read."""
+        from ...core.errors import SpotbagError
+
+        if self.plan is not None and (self.method is not None or self.time_limit_s is not None):
+            other = "--method" if self.method is not None else "--time-limit"
+            raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
+
+    def problem(self) -> Instance:
+        """Load the instance."""
+        return change_instance(load_instance(self.argument), **self.changes)
+
+
+@dataclass(frozen=True)
+class _DayOptions:
+    """Where the days come from, which are replayed, and how."""
+
+    scenario: str
+    rates: dict[str, Any]
+    runs: int | None
+    seed: int
+    day: int | None
+    workers: int
+    first_hour_free: bool
+    hibernated_rate: float
+
+    def check(self) -> None:
+        """Refuse a number of days beside a single one."""
+        from ...core.errors import SpotbagError
+
+        if self.day is not None and self.runs is not None:
+            raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
+
+    def find_scenario(self) -> Scenario:
+        """Find the scenario by its name, or read it."""
+        from ...instances.bags.scenarios import find_scenario
+
+        return find_scenario(self.scenario, **self.rates)
+
+    def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
+        """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
+        from ...replay.vms import Billing
+
+        scenario.day(schedule.instance, self.seed, 0)
+        if scenario.fixed and (self.runs or 1) > 1:
+            warn([f"every day of {scenario.name} is the same: it is replayed once"])
+        return _Days(
+            scenario=scenario,
+            n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
+            seed=self.seed,
+            workers=self.workers,
+            billing=Billing(self.first_hour_free, self.hibernated_rate),
+        )
+
+
+@dataclass(frozen=True)
 class _Days:
-    """Which days are replayed, and how."""
+    """The days to replay, and how."""
 
     scenario: Scenario
     n_days: int
     seed: int
     workers: int
     billing: Billing
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files to write of one day, those that are wanted."""
+
+    trace: str | None
+    gantt: str | None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is one to write."""
+        return self.trace is not None or self.gantt is not None
+
+    def check(self, *sources: str | None) -> None:
+        """Refuse, before any work is done, files that cannot be written."""
+        if self.gantt is not None:
+            from ...charts.picture_files import picture_format
+
+            picture_format(self.gantt)
+        check_output(self.trace, *sources, self.gantt)
+        check_output(self.gantt, *sources)
+
+    def write(self, traces: Sequence[Trace]) -> None:
+        """Write the trace of a day, and a picture for each policy."""
+        if self.trace is not None:
+            from ...traces.files import write_traces
+
+            write_traces(self.trace, traces)
+        if self.gantt is None:
+            return
+        from ...charts.bags.replay import write_replay_gantt
+
+        stem, ending = os.path.splitext(self.gantt)
+        for trace in traces:
+            name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
+            with busy(f"drawing {name}"):
+                write_replay_gantt(trace, name)
 
 
 def _check_policies(policies: Sequence[str], one_day: bool) -> None:
@@ -174,29 +284,6 @@ def _check_policies(policies: Sequence[str], one_day: bool) -> None:
         find_policy(name, [CLAIRVOYANT])
     if one_day and not policies:
         raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
-
-
-def _check_files(trace: str | None, gantt: str | None, *sources: str | None) -> None:
-    """Refuse, before any work is done, files that cannot be written."""
-    if gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(gantt)
-    check_output(trace, *sources, gantt)
-    check_output(gantt, *sources)
-
-
-def _check_alternatives(
-    plan: str | None, method: str | None, time_limit: float | None, day: int | None, runs: int | None
-) -> None:
-    """Refuse what does not go together."""
-    from ...core.errors import SpotbagError
-
-    if plan is not None and (method is not None or time_limit is not None):
-        other = "--method" if method is not None else "--time-limit"
-        raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
-    if day is not None and runs is not None:
-        raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool) -> None:
@@ -239,17 +326,15 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
     return policies
 
 
-def _plan(
-    problem: Instance, plan: str | None, method: str | None, time_limit: float | None
-) -> tuple[Schedule | None, str]:
+def _plan(problem: Instance, planning: _Planning) -> tuple[Schedule | None, str]:
     """Read or make the plan; with what it is called, or why there is none."""
-    if plan is not None:
-        return _read_plan(problem, plan), f"the plan of {plan}"
+    if planning.plan is not None:
+        return _read_plan(problem, planning.plan), f"the plan of {planning.plan}"
     from ...solvers.bags.solve import solve
 
-    name = method or "auto"
+    name = planning.method or "auto"
     with progress(f"planning {problem.name} by {name}") as show:
-        result = solve(problem, name, time_limit_s=time_limit, on_progress=show)
+        result = solve(problem, name, time_limit_s=planning.time_limit_s, on_progress=show)
     warn(result.warnings)
     if result.schedule is None:
         return None, f"{problem.name}: no plan found by {name}\n{result.message}"
@@ -292,23 +377,6 @@ def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int
 
     timeline = wanted.scenario.day(schedule.instance, wanted.seed, day)
     return [trace_day(schedule, name, timeline, billing=wanted.billing, day=day)[1] for name in policies]
-
-
-def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
-    """Write the trace of a day, and a picture for each policy."""
-    if path is not None:
-        from ...traces.files import write_traces
-
-        write_traces(path, traces)
-    if gantt is None:
-        return
-    from ...charts.bags.replay import write_replay_gantt
-
-    stem, ending = os.path.splitext(gantt)
-    for trace in traces:
-        name = gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
-        with busy(f"drawing {name}"):
-            write_replay_gantt(trace, name)
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
