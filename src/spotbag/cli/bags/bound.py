@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,6 +27,7 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
+    from ...instances.instance import Instance
     from ...models.bags.lower_bounds import LowerBound
 
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
@@ -65,40 +67,31 @@ def bound_command(
     infeasible = any(math.isinf(bound.value) for bound in bounds)
     reason = explain_infeasibility(problem) if infeasible else ""
     if as_json:
-        print_json(
-            {
-                "instance": problem.name,
-                "status": "infeasible" if infeasible else "bounded",
-                "message": reason,
-                "deadline_s": problem.deadline_s,
-                "d_spot_s": problem.d_spot_s,
-                "cost_weight": problem.objective.cost_weight,
-                "cost_scale_usd": problem.cost_scale_usd,
-                "makespan_scale_s": problem.makespan_scale_s,
-                "warnings": [warning] if warning else [],
-                "bounds": [_as_object(bound) for bound in bounds],
-            }
-        )
+        print_json(_as_object(problem, bounds, reason, [warning] if warning else []))
     elif infeasible:
         print(f"{problem.name}: {reason}")
     else:
-        best = max(bound.value for bound in bounds if bound.unit == "objective")
-        weight = problem.objective.cost_weight
-        print(f"{problem.name}: every plan has an objective of at least {best:.6f}")
-        print(
-            f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
-            f"{problem.makespan_scale_s:g} s"
-        )
-        columns = [
-            Column("bound"),
-            Column("value", True),
-            Column("unit"),
-            Column("time (ms)", True),
-            Column("what it says"),
-        ]
-        print_table(Table(columns, [_cells(bound) for bound in bounds]))
+        _print_bounds(problem, bounds)
     if infeasible:
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
+    best = max(bound.value for bound in bounds if bound.unit == "objective")
+    weight = problem.objective.cost_weight
+    print(f"{problem.name}: every plan has an objective of at least {best:.6f}")
+    print(
+        f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
+        f"{problem.makespan_scale_s:g} s"
+    )
+    columns = [
+        Column("bound"),
+        Column("value", True),
+        Column("unit"),
+        Column("time (ms)", True),
+        Column("what it says"),
+    ]
+    print_table(Table(columns, [_cells(bound) for bound in bounds]))
 
 
 def _cells(bound: LowerBound) -> list[str]:
@@ -106,7 +99,23 @@ def _cells(bound: LowerBound) -> list[str]:
     return [bound.name, value, bound.unit, f"{1000 * bound.runtime_s:.1f}", bound.meaning]
 
 
-def _as_object(bound: LowerBound) -> dict[str, object]:
+def _as_object(problem: Instance, bounds: Sequence[LowerBound], reason: str, warnings: list[str]) -> dict[str, object]:
+    """The bounds as a JSON object; with a reason, they prove that no plan exists."""
+    return {
+        "instance": problem.name,
+        "status": "infeasible" if reason else "bounded",
+        "message": reason,
+        "deadline_s": problem.deadline_s,
+        "d_spot_s": problem.d_spot_s,
+        "cost_weight": problem.objective.cost_weight,
+        "cost_scale_usd": problem.cost_scale_usd,
+        "makespan_scale_s": problem.makespan_scale_s,
+        "warnings": warnings,
+        "bounds": [_bound_as_object(bound) for bound in bounds],
+    }
+
+
+def _bound_as_object(bound: LowerBound) -> dict[str, object]:
     """A bound as a JSON object; its value is null where it proves that no plan exists."""
     return {
         "name": bound.name,
