@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,23 +72,66 @@ def pareto_command(
 
     Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
     """
+    files = _Files(out, plans, plot)
+    files.check(instance)
+    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
+    front, others = _front(problem, points, seed, time_limit, threads, heuristics=plot is not None)
+    warn(front.warnings)
+    files.write(front, others)
+    if as_json:
+        print_json(front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]})
+    else:
+        _print_front(front, others)
+    if not front.points:
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files to write, those that are wanted."""
+
+    out: str | None
+    plans: str | None
+    plot: str | None
+
+    def check(self, instance: str) -> None:
+        """Refuse, before any work is done, what cannot be written."""
+        if self.plot is not None:
+            from ...charts.bags.front import FRONT
+            from ...charts.picture_files import still_format
+
+            still_format(self.plot, FRONT)
+        if self.out is not None:
+            _check_points_file(self.out)
+        check_output(self.out, instance, self.plot)
+        check_output(self.plot, instance)
+        _check_folder(self.plans)
+
+    def write(self, front: ParetoFront, others: dict[str, Schedule]) -> None:
+        """Write the picture, the points and their plans, if there are any."""
+        if not front.points:
+            return
+        if self.plot is not None:
+            from ...charts.bags.front import write_pareto
+
+            with busy(f"drawing {self.plot}"):
+                write_pareto(front, self.plot, others)
+        if self.out is not None:
+            _write_points(front, self.out)
+        if self.plans is not None:
+            _write_plans(front, self.plans)
+
+
+def _front(
+    problem: Instance, points: int | None, seed: int, time_limit_s: float | None, threads: int, heuristics: bool
+) -> tuple[ParetoFront, dict[str, Schedule]]:
+    """Find the front; with the plans of the heuristics, if they are wanted, within the same time."""
     from ...solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
 
-    if plot is not None:
-        from ...charts.bags.front import FRONT
-        from ...charts.picture_files import still_format
-
-        still_format(plot, FRONT)
-    if out is not None:
-        _check_points_file(out)
-    check_output(out, instance, plot)
-    check_output(plot, instance)
-    _check_folder(plans)
-    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
-    limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
+    limit = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
     begin = time.perf_counter()
     others: dict[str, Schedule] = {}
-    if plot is not None:
+    if heuristics:
         with busy("planning by the heuristics"):
             others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
     with _points_found(problem.name) as show:
@@ -100,22 +144,7 @@ def pareto_command(
             on_point=show,
             initial=others.values(),
         )
-    warn(front.warnings)
-    if front.points and plot is not None:
-        from ...charts.bags.front import write_pareto
-
-        with busy(f"drawing {plot}"):
-            write_pareto(front, plot, others)
-    if front.points and out is not None:
-        _write_points(front, out)
-    if plans is not None:
-        _write_plans(front, plans)
-    if as_json:
-        print_json(front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]})
-    else:
-        _print_front(front, others)
-    if not front.points:
-        raise typer.Exit(NO_FEASIBLE_PLAN)
+    return front, others
 
 
 def _check_points_file(path: str) -> None:
@@ -208,8 +237,6 @@ def _write_plans(front: ParetoFront, folder: str) -> None:
     from ...core.errors import SpotbagError
     from ...schedules.schedule_files import write_schedule
 
-    if not front.points:
-        return
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
