@@ -147,9 +147,6 @@ def platform_policy(name: str) -> PolicyFactory:
 
 def _fault_of_name(name: str) -> str:
     """Say what is wrong with the name of a policy; empty if nothing is."""
-    several = [part.strip() for part in name.split(",")]
-    if len(several) > 1:
-        return "is no policy (give them one by one: " + " ".join(f"--policy {part}" for part in several) + ")"
     base, *suffixes = name.split("+")
     if not base and suffixes:
         return f"is no policy (rules follow the name of one: {next(iter(PLATFORM_POLICIES))}{name})"

@@ -387,3 +387,20 @@ def test_a_closed_pipe_ends_quietly() -> None:
         f"{sys.executable} -m spotbag show distinct/1000 | head -c 1", shell=True, capture_output=True, check=False
     )
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "second"),
+    [
+        (("replay", "tiny/one-task", "--scenario", "quiet", "--runs", "1"), "static", "hads"),
+        (("stream", "tiny/two-jobs", "--once"), "unknown", "known"),
+        (("platform", "tiny/hybrid", "--once"), "time-saving", "money-saving"),
+    ],
+)
+def test_policies_are_named_one_by_one_or_by_commas(
+    shell: Shell, words: tuple[str, ...], first: str, second: str
+) -> None:
+    for given in (("-p", f"{first}, {second}"), ("-p", first, "-p", second), ("-p", f"{first},{second}", "-p", first)):
+        assert [entry["policy"] for entry in shell.json(*words, *given)["policies"]] == [first, second]
+    shell.run(*words, "-p", f"{first},", code=2)
+    assert "'' is no policy" in shell.err

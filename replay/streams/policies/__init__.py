@@ -144,9 +144,6 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 def _hint(stream: Stream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
     names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
-    several = name.split(",")
-    if len(several) > 1:
-        return "give them one by one: " + " ".join(f"--policy {part.strip()}" for part in several)
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

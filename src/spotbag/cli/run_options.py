@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
@@ -25,9 +26,15 @@ GanttOption: TypeAlias = Annotated[
 ]
 
 
-def policies_option(absent: str) -> Any:
-    """Return the option of the policies, with what is replayed if it is absent."""
-    return typer.Option("--policy", "-p", help=f"See above. May be given several times; {absent} if absent.")
+def policies_option(names: str, absent: str) -> Any:
+    """Return the option of the policies, with where their names are and what is replayed if it is absent."""
+    several = "May be given several times, or once with names separated by commas"
+    return typer.Option("--policy", "-p", help=f"{names} {several}; {absent} if absent.")
+
+
+def policy_names(given: Iterable[str]) -> list[str]:
+    """Return the names of policies, each once: every value of the option may have several, separated by commas."""
+    return list(dict.fromkeys(name.strip() for value in given for name in value.split(",")))
 
 
 def runs_option(what: str) -> Any:

@@ -252,7 +252,6 @@ def named_nameless(seed: int) -> PlatformPolicy:
     ("name", "said"),
     [
         ("money-saving+exact+exact", "'money-saving+exact+exact' has +exact twice"),
-        ("money-saving,time-saving", "(give them one by one: --policy money-saving --policy time-saving)"),
         ("+exact", "'+exact' is no policy (rules follow the name of one: money-saving+exact)"),
         ("money-saving+exat", "changes no rule by 'exat' (did you mean exact?)"),
     ],

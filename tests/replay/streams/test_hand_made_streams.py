@@ -330,8 +330,6 @@ def test_policies_go_by_name() -> None:
     )
     with pytest.raises(InputError, match=r"small\.2.* b cannot run on small.*; no VM type can run all of them"):
         stream_policy(split, "small.2")
-    with pytest.raises(InputError, match=r"give them one by one: --policy known --policy unknown"):
-        stream_policy(jobs, "known, unknown")
     with pytest.raises(InputError, match="sampling_fraction"):
         stream_policy(jobs, "unknown", Sampling(fraction=1.5))
     with pytest.raises(InputError, match="samples_per_vm"):

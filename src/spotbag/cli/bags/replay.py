@@ -24,7 +24,7 @@ from ..arguments import (
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting, progress
-from ..run_options import WorkersOption
+from ..run_options import WorkersOption, policies_option, policy_names
 from ..run_report import warn_of_missing
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
@@ -41,7 +41,7 @@ EXAMPLE = (
 )
 
 _DEFAULT_RUNS = 100
-_DEFAULT_POLICIES = "static,hads,burst-hads,on-demand,clairvoyant"
+_DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
 def replay_command(
@@ -52,12 +52,10 @@ def replay_command(
         typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given."),
     ] = None,
     policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            help="By commas: static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is a bound. "
-            f"If absent: {_DEFAULT_POLICIES}.",
+        list[str] | None,
+        policies_option(
+            "One of static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is a bound.",
+            "all but hads-as-printed",
         ),
     ] = None,
     scenario: Annotated[
@@ -112,7 +110,7 @@ def replay_command(
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
     2: bad input.
     """
-    names = list(dict.fromkeys(name.strip() for name in (policy or _DEFAULT_POLICIES).split(",")))
+    names = policy_names(policy or _DEFAULT_POLICIES)
     replayed = [name for name in names if name != CLAIRVOYANT]
     planning = _Planning(
         argument=instance,

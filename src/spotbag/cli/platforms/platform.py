@@ -20,6 +20,7 @@ from ..run_options import (
     TraceOption,
     WorkersOption,
     policies_option,
+    policy_names,
     runs_option,
 )
 from ..run_report import warn_of_missing
@@ -47,7 +48,9 @@ def platform_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[list[str] | None, policies_option("money-saving, time-saving and round-robin")] = None,
+    policy: Annotated[
+        list[str] | None, policies_option("See above.", "money-saving, time-saving and round-robin")
+    ] = None,
     draw: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +122,7 @@ def platform_command(
         _check_writing(options, write, policy is not None or bound or tell)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
-    names = _policy_names(policy or _DEFAULT_POLICIES, seed)
+    names = _full_names(policy or _DEFAULT_POLICIES, seed)
     if runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
     _check_files(options, tell)
@@ -200,11 +203,11 @@ def _check_files(options: RunOptions, tell: bool) -> None:
     options.check_files()
 
 
-def _policy_names(policies: Sequence[str], seed: int) -> list[str]:
+def _full_names(policies: Sequence[str], seed: int) -> list[str]:
     """Names of the policies, each once, whatever the order of its rules."""
     from ...replay.platforms.policies import platform_policy
 
-    return list(dict.fromkeys(platform_policy(name)(seed).name for name in policies))
+    return list(dict.fromkeys(platform_policy(name)(seed).name for name in policy_names(policies)))
 
 
 def _draws_nothing(policy: str) -> bool:

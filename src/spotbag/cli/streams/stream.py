@@ -18,6 +18,7 @@ from ..run_options import (
     TraceOption,
     WorkersOption,
     policies_option,
+    policy_names,
     runs_option,
 )
 from ..run_report import warn_of_missing
@@ -44,7 +45,7 @@ def stream_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[list[str] | None, policies_option("known and unknown")] = None,
+    policy: Annotated[list[str] | None, policies_option("See above.", "known and unknown")] = None,
     runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells how each job went.")] = False,
     seed: SeedOption = 0,
@@ -134,7 +135,7 @@ def _replay(
     from ...replay.streams.policies import stream_policies
     from ...replay.streams.runs import replay_stream, replay_stream_once
 
-    names = list(dict.fromkeys(policies))
+    names = policy_names(policies)
     stream_policies(stream, names, sampling, a2ha)
     _warn_of_hopeless_jobs(stream)
     with counting(f"replaying {stream.name}", options.n_runs) as count:
