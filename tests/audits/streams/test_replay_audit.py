@@ -56,7 +56,7 @@ def test_plans_and_streams_are_audited_side_by_side() -> None:
     assert audit_traces(traces) == [audit(trace) for trace in traces]
 
 
-def test_notes_tell_the_late_tasks_of_each_job() -> None:
+def test_notes_report_the_late_tasks_of_each_job() -> None:
     assert audit(sampled()).notes == ("j3: 1 of 1 task late for its deadline of 500 s, by up to 20 s",)
     assert audit(given_up()).notes == ("1 task unfinished",)
     trace = sampled()

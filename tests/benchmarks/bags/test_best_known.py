@@ -56,7 +56,7 @@ def test_a_worse_result_changes_nothing_and_a_better_one_replaces_the_plan(good:
     assert replaced.bound_method == "greedy"  # the same bound: who proved it first
 
 
-def test_the_larger_bound_is_kept_whatever_the_plan(good: Result, bad: Result) -> None:
+def test_the_larger_bound_is_retained_whatever_the_plan(good: Result, bad: Result) -> None:
     assert bad.bound is not None
     before = entry_of(good)
     stronger = dataclasses.replace(bad, bound=bad.bound * 1.01)

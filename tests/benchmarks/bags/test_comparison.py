@@ -148,7 +148,7 @@ def test_a_bound_of_one_method_proves_the_plan_of_another() -> None:
     assert (reference.optimum, reference.best_by, reference.bound_by) == (8.0, "a", "b")
 
 
-def test_a_bound_above_a_plan_is_told_and_proves_nothing() -> None:
+def test_a_bound_above_a_plan_is_reported_and_proves_nothing() -> None:
     reference = make_references([row("a", 8.0, 4.0), row("b", 9.0, 8.5)], {})["x"]
     assert reference.optimum is None
     assert "the bound 8.5 of b is above the plan of a, 8" in reference.contradiction

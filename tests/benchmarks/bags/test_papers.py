@@ -318,7 +318,7 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(burst: P
     assert compare(BURST_HADS, BurstHadsOptions(runs=2, workers=2)) == burst
 
 
-def test_all_days_are_told(hads: PublishedComparisonResult) -> None:
+def test_progress_is_reported_for_all_days(hads: PublishedComparisonResult) -> None:
     described: list[int] = []
     compare(BURST_HADS, BurstHadsOptions(runs=1), lambda done, label: described.append(done))
     assert sum(described) == BURST_HADS.n_runs(BurstHadsOptions(runs=1)) == 40

@@ -144,7 +144,9 @@ def test_the_counts_of_the_grid_are_of_all_its_settings(result: PublishedCompari
     assert set(sums.values()) == {12}
 
 
-def test_all_steps_are_told(result: PublishedComparisonResult, described: list[tuple[int, str]]) -> None:
+def test_progress_is_reported_for_all_steps(
+    result: PublishedComparisonResult, described: list[tuple[int, str]]
+) -> None:
     assert sum(done for done, _ in described) == n_caron_runs(FEW)
     assert {"6 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in described}
 

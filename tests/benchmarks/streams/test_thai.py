@@ -325,7 +325,7 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: 
     assert compare(THAI, PaperOptions(runs=2, seed=3, workers=2)) == result
 
 
-def test_all_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.streams.thai.runs.SAMPLING_FRACTIONS", (0.1,))
     described: list[tuple[int, str]] = []
     options = PaperOptions(runs=5)

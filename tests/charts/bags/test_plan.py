@@ -84,7 +84,7 @@ def test_pictures_are_written(plan: Schedule, tmp_path: Path, name: str, magic: 
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
-def test_the_page_stands_alone_and_tells_task_vm_and_times(plan: Schedule, tmp_path: Path) -> None:
+def test_the_page_stands_alone_and_describes_task_vm_and_times(plan: Schedule, tmp_path: Path) -> None:
     path = tmp_path / "plan.html"
     write_gantt(plan, path, "greedy")
     text = path.read_text(encoding="utf-8")

@@ -158,7 +158,7 @@ def test_categories(panel: Panel) -> None:
     assert (kinds["t#1"], kinds["t#5"], kinds["t#6"]) == ("spot", "on-demand", "burstable, baseline")
 
 
-def test_svg_tells_the_day(tmp_path: Path) -> None:
+def test_svg_describes_the_day(tmp_path: Path) -> None:
     path = tmp_path / "day.svg"
     write_replay_gantt(bad_day(), path)
     text = path.read_text(encoding="utf-8")
@@ -205,7 +205,7 @@ def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
         assert path.read_bytes().startswith(magic)
 
 
-def test_the_page_stands_alone_and_tells_pieces_and_moves(tmp_path: Path) -> None:
+def test_the_page_stands_alone_and_describes_pieces_and_moves(tmp_path: Path) -> None:
     path = tmp_path / "day.html"
     write_replay_gantt(bad_day(), path)
     text = path.read_text(encoding="utf-8")

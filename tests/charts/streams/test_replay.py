@@ -215,7 +215,7 @@ def test_jobs_of_one_moment_share_a_label(tmp_path: Path) -> None:
     assert ">j1, j2 due<" in (tmp_path / "s.svg").read_text(encoding="utf-8")
 
 
-def test_long_names_of_jobs_are_told_apart(tmp_path: Path) -> None:
+def test_long_names_of_jobs_are_distinguished(tmp_path: Path) -> None:
     trace = sampled()
     for number, entry in enumerate(trace.run["jobs"]):
         entry["id"] = f"the-nightly-batch-of-the-laboratory-{number}"

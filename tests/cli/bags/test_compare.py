@@ -91,7 +91,7 @@ def test_every_run_goes_to_a_file(shell: Shell) -> None:
     assert [row["objective"] for row in document["rows"]] == [float(row["objective"]) for row in rows]
 
 
-def test_instances_of_the_same_name_are_told_apart_by_their_files(shell: Shell) -> None:
+def test_instances_of_the_same_name_are_distinguished_by_their_files(shell: Shell) -> None:
     for file in ("a.json", "b.json"):
         (shell.folder / file).write_text(library_instance("tiny/boot").replace(name="mine").to_text())
     found = shell.json("compare", "a.json", "b.json", "a.json", "--methods", "lpt")

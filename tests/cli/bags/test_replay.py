@@ -52,7 +52,7 @@ def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> 
     assert parallel == among
 
 
-def test_one_day_is_told_drawn_traced_and_audited(shell: Shell) -> None:
+def test_one_day_is_described_plotted_traced_and_audited(shell: Shell) -> None:
     described = shell.run(*ANY, "--policy", "hads", "--day", "1", "--trace", "day.jsonl", "--gantt", "day.png")
     assert "burst-hads/J60, policy hads, day 1" in described
     assert "hibernates" in described

@@ -86,7 +86,7 @@ def test_several_processes_say_the_same(shell: Shell) -> None:
     assert shell.run(*words, "--workers", "2") == shell.run(*words)
 
 
-def test_one_run_tells_what_ran_where(shell: Shell) -> None:
+def test_one_run_reports_what_ran_where(shell: Shell) -> None:
     out = shell.run(*TINY, "--once", "-p", "money-saving")
     assert "tiny/hybrid: 5 jobs, 3 resources below 1 agent" in out
     assert "the run of seed 0" in out
@@ -292,7 +292,7 @@ def test_what_was_written_is_said(shell: Shell) -> None:
     assert shell.json(*TINY, "--once")["written"] == []
 
 
-def test_jobs_that_missed_something_are_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_that_missed_something_are_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("-p", "money-saving", "-p", "time-saving")
     rows = [line.split() for line in shell.run(*TINY, "--once", *words).splitlines()]
     assert ["money-saving", "hopeless", "dedicated", "180", "720", "900", "480", "420", "0", "5"] in rows

@@ -63,7 +63,7 @@ def test_a_run_is_the_same_alone_among_others_and_in_another_process(shell: Shel
     assert parallel["policies"]["unknown"] == among
 
 
-def test_one_run_tells_each_job(shell: Shell) -> None:
+def test_one_run_reports_each_job(shell: Shell) -> None:
     out = shell.run(*TINY, "--once", "--policy", "known")
     assert "the run of seed 0" in out
     assert "±" not in out
@@ -210,7 +210,7 @@ def test_help_has_an_example_and_all_policies(shell: Shell) -> None:
     assert "Example:  spotbag stream thai/table2" in out
 
 
-def test_a_job_that_cannot_be_in_time_is_told_of(shell: Shell) -> None:
+def test_a_job_that_cannot_be_in_time_is_reported(shell: Shell) -> None:
     stream = library_stream("tiny/two-jobs").to_document()
     stream["jobs"][0]["deadline_s"] = 25
     (shell.folder / "tight.json").write_text(json.dumps(stream))

@@ -153,7 +153,9 @@ def test_d_spot_is_relaxed_once_more_iterations_than_max_failed_have_found_nothi
 
 
 @pytest.mark.parametrize(("d_spot_s", "apart"), [(40, True), (59, True), (60, False)])
-def test_the_best_plan_under_the_true_d_spot_is_kept_beside_the_best_relaxed_one(d_spot_s: int, apart: bool) -> None:
+def test_the_best_plan_under_the_true_d_spot_is_retained_beside_the_best_relaxed_one(
+    d_spot_s: int, apart: bool
+) -> None:
     """Two tasks of 30 s; a VM of type s costs 1 $/h, one of type t 2 $/h.
 
     Both on s end at 60 s, for 60 / 3600 $, which D_spot allows once it is relaxed by half. If D_spot itself is less
@@ -241,7 +243,7 @@ def test_the_convergence_is_drawn(tmp_path: Path) -> None:
         write_convergence(result, tmp_path / "x.html")
 
 
-def test_a_tight_initial_plan_is_kept_where_the_order_of_ids_ends_too_late() -> None:
+def test_a_tight_initial_plan_is_retained_where_the_order_of_ids_ends_too_late() -> None:
     offers = {"spot": {"price_usd_per_hour": 1, "limit": 1}}
     instance = Instance(
         name="tight",

@@ -93,7 +93,7 @@ def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_value_that_is_kept_up_move_by_move_is_the_value_of_the_state(seed: int) -> None:
+def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: int) -> None:
     instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9))
     state = priced_start(instance, divisible_bound(instance), 1)
     value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5), anneal)

@@ -315,7 +315,7 @@ def test_what_cannot_be_done_is_proved_and_explained() -> None:
     assert nowhere.schedule is None
 
 
-def test_the_time_limit_is_kept_and_the_start_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_is_observed_and_the_start_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = with_d_spot(library_instance("memory/m20"))
     start = solve(problem, "lpt").schedule
     clock = fake_time(monkeypatch, look_s=0.01)

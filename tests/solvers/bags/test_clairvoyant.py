@@ -118,7 +118,7 @@ def test_one_task_does_not_use_two_vms_at_a_time() -> None:
     assert usd(bag([{"a": 20}] * 2, types), day((20, "a", "hibernate"))) == pytest.approx(0.040)
 
 
-def test_without_checkpoints_no_part_of_a_task_is_kept() -> None:
+def test_without_checkpoints_no_part_of_a_task_is_retained() -> None:
     events = day((30, "a", "hibernate"), (90, "a", "resume"))
     problem = bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND], checkpoint=None)
     # The task of 50 s does not fit the 40 s of spot time, the one of 30 s does; it may wait hibernated and go on.

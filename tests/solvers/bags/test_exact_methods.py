@@ -219,7 +219,7 @@ def test_a_target_gap_ends_the_route_early() -> None:
 @pytest.mark.parametrize(
     ("name", "method"), [("burst-hads/ED200", "auto"), ("memory/m30", "interval"), ("memory/m30", "columns")]
 )
-def test_time_limits_are_kept(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_limits_are_observed(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = with_d_spot(library_instance(name))
     start = solve(instance, "lpt").schedule
     clock = fake_time(monkeypatch, look_s=0.05)

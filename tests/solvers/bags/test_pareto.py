@@ -208,7 +208,7 @@ def test_no_plan_exists_and_why() -> None:
     assert nothing.message.startswith("no plan exists")
 
 
-def test_the_time_limit_holds_and_points_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_holds_and_points_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     bag = generate_instance(300, seed=3, name="bag")
     clock = fake_time(monkeypatch, look_s=0.02)
     solvers_take_all_their_time(monkeypatch, clock)

@@ -70,7 +70,7 @@ def test_what_does_not_fit_on_clusters_goes_to_the_cloud() -> None:
     assert platform_bound(platform([CLOUD], [(4, 0, 500)]), "execution_time_s").value == 1
 
 
-def test_caps_that_no_schedule_keeps_are_told() -> None:
+def test_caps_that_no_schedule_observes_are_reported() -> None:
     tiny = platform([FREE, PAID, CLOUD], [(4, 0, 120), (4, 0, 120), (4, 0, 120)])
     cost = platform_bound(tiny, "execution_time_s", cost_at_most=3, delay_s_at_most=0)
     assert (cost.value, cost.how, cost.feasible) == (math.inf, "caps", False)
@@ -85,7 +85,7 @@ def test_caps_that_no_schedule_keeps_are_told() -> None:
     assert not own.feasible
 
 
-def test_caps_that_only_prices_contradict_are_told() -> None:
+def test_caps_that_only_prices_contradict_are_reported() -> None:
     tiny = platform([FREE], [(40, 0, 600)] * 6)
     assert "delay" in platform_bound(tiny, "execution_time_s", delay_s_at_most=1000).reason
     # One after the other they end 10, 30, ..., 110 minutes late.
