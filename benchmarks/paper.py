@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
+from string import Formatter
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.json_documents import check_format, parse_json
@@ -135,8 +136,10 @@ def read_figures(model: type[_Document], package: str, name: str) -> _Document:
 def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:
     """Read the notes of a paper, which lie in its package, and put values in the place of their names.
 
-    A note is a paragraph; its lines become one.
+    A note is a paragraph; its lines become one. Where a value is None, there is nothing to say: the note is left out.
     """
     text = resources.files(package).joinpath("notes.md").read_text(encoding="utf-8")
+    missing = {name for name, value in values.items() if value is None}
     for note in text.split("\n\n"):
-        yield " ".join(note.split()).format_map(values)
+        if missing.isdisjoint(field for _, field, _, _ in Formatter().parse(note) if field):
+            yield " ".join(note.split()).format_map(values)

@@ -318,6 +318,14 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(burst: P
     assert compare(BURST_HADS, BurstHadsOptions(runs=2, workers=2)) == burst
 
 
+def test_notes_say_of_which_plans_d_spot_is_printed(hads: PublishedComparisonResult) -> None:
+    assert len(hads.notes) == 5
+    assert "the printed makespan (J100 " in hads.notes[1]
+    runs = HADS.replay(DayOptions(runs=1, d_spot="estimated"), lambda done, label: None)
+    notes = tuple(HADS.notes(runs))
+    assert notes[1:] == hads.notes[2:]  # none is: the note is left out
+
+
 def test_progress_is_reported_for_all_days(hads: PublishedComparisonResult) -> None:
     described: list[int] = []
     compare(BURST_HADS, BurstHadsOptions(runs=1), lambda done, label: described.append(done))
