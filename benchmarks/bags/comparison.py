@@ -27,7 +27,6 @@ from ...solvers.bags.methods import find_method
 from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
 
-DEFAULT_METHODS = ("auto", "greedy", "lpt", "ils", "search")
 COMPARISON_FORMAT = "spotbag.comparison/1"
 
 RowStatus: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible", "refused", "error"]
