@@ -113,7 +113,7 @@ class Audit(ABC):
         kind, now = event["event"], event["t"]
         if now < self.now_s:
             early = self.now_s - now
-            self._find("order", "", early, "s", f"{described(event)} is told after what happens at {self.now_s} s")
+            self._find("order", "", early, "s", f"{described(event)} is recorded after what happens at {self.now_s} s")
         elif now > self.now_s:
             self._moment_ends()
             self.now_s, self.rank = now, -1

@@ -65,7 +65,7 @@ class Run:
         return self.time_limit_s is not None and time.perf_counter() - self.begin >= self.time_limit_s
 
     def report(self, point: TracePoint, planned: int) -> None:
-        """Tell the progress."""
+        """Report the progress."""
         if self.on_progress is not None:
             self.on_progress(point, planned)
 

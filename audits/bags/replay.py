@@ -200,7 +200,7 @@ class PlanAudit(Audit):
             message = f"{described(event)}: it is not idle, {len(vm.runs)} of its cores are busy"
             self._find("cycle-end", vm.name, len(vm.runs), "cores", message)
         if uptime == vm.reported_cycle_uptime_s:
-            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is told twice")
+            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is recorded twice")
         vm.reported_cycle_uptime_s = uptime
         vm.idle_since_uptime_s = None
 
@@ -217,7 +217,7 @@ class PlanAudit(Audit):
             return
         boundary, uptime = max(-(-since // cycle), 1) * cycle, vm.uptime_s(now)
         if boundary < uptime:
-            message = f"{vm.name} is idle at the end of its cycle (uptime {boundary} s), which is not told"
+            message = f"{vm.name} is idle at the end of its cycle (uptime {boundary} s), which is not recorded"
             self._find("cycle-end", vm.name, 1, "events", message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
@@ -342,7 +342,7 @@ class PlanAudit(Audit):
         }
         if not fits[kind]:
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
-            message = f"{described(event)} is told as of kind {kind!r}; the target is {state}"
+            message = f"{described(event)} is recorded as of kind {kind!r}; the target is {state}"
             self._find("migration", event["task"], 1, "tasks", message)
         if empty:
             target.filled_s = now
@@ -396,7 +396,7 @@ class PlanAudit(Audit):
         if vm.state != "terminated":
             self._catch_up(vm, end, -1)
         if vm.stolen:
-            message = f"{vm.name} has stolen {vm.stolen} tasks in an attempt that is not told"
+            message = f"{vm.name} has stolen {vm.stolen} tasks in an attempt that is not recorded"
             self._find("steal", vm.name, vm.stolen, "tasks", message)
         for run in vm.runs.values():  # on VMs that never resumed
             self.figures.checkpoints += self._checkpoints_done(vm, run, end)[0]

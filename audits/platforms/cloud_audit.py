@@ -95,7 +95,7 @@ class CloudAudit(PlatformAuditBase):
             elif machine.job is not None:
                 reason = f"runs {machine.job!r}"
             elif name in machines:
-                reason = "is told twice"
+                reason = "is recorded twice"
             else:
                 machines[name] = machine
                 continue

@@ -105,7 +105,7 @@ class ClusterAudit(PlatformAuditBase):
             self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
             return
         if job.stated_start:
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: it has been told to start before")
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: its start has been recorded before")
         job.stated_start = True
         if job.state == "waiting":
             others = "others have the processors until then, or there are none"

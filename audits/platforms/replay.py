@@ -219,7 +219,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             rule = "processors" if resource in self.clusters else "run-time"
             self._find(rule, name, abs(off), "s", f"{described(event)}, {when}: it is due at {job.due_s} s")
         if not job.stated_start:
-            message = f"{described(event)}: its start, at {job.start_s} s, has not been told"
+            message = f"{described(event)}: its start, at {job.start_s} s, has not been recorded"
             self._find("processors", name, 1, "events", message)
         job.state, job.stated_end_s = "done", now
         self._free_machines(job)

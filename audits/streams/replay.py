@@ -200,7 +200,7 @@ class StreamAudit(Audit):
             self._find("block-end", vm.name, busy, "tasks", message)
         queue = self.queues[vm.name]
         if queue.reported_block_end_s == now:
-            self._find("block-end", vm.name, 1, "events", f"{described(event)} is told twice")
+            self._find("block-end", vm.name, 1, "events", f"{described(event)} is recorded twice")
         queue.reported_block_end_s, queue.idle_since_s = now, None
 
     def _first_block_s(self, vm: VmBook) -> int:
@@ -223,7 +223,7 @@ class StreamAudit(Audit):
         start = self._first_block_s(vm)
         boundary = start + max(-(-(since - start) // block), 1) * block
         if boundary < now:
-            message = f"{vm.name} is idle at the end of a block ({boundary} s), which is not told"
+            message = f"{vm.name} is idle at the end of a block ({boundary} s), which is not recorded"
             self._find("block-end", vm.name, 1, "events", message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:

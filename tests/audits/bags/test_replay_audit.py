@@ -90,7 +90,7 @@ _UNSEEN_IF_DROPPED = {"stranded"}
 
 
 def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
-    """Small changes of a trace: an event dropped, told twice, moved by a second, a field changed."""
+    """Small changes of a trace: an event dropped, recorded twice, moved by a second, a field changed."""
     for index, entry in enumerate(trace.events):
         name = f"{index} {entry['event']} at {entry['t']}"
         first_set = entry["event"] == "trigger-set" and trace.events[index + 1]["event"] == "trigger-set"
@@ -116,7 +116,7 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
             if key == "core" and not any(
                 (other["event"], other.get("vm")) == ("finish", entry["vm"]) for other in trace.events
             ):
-                continue  # never told again
+                continue  # never recorded again
             for other in other_values(trace, key, value):
                 changed = copy.deepcopy(trace)
                 changed.events[index][key] = other
@@ -233,7 +233,7 @@ def test_a_task_that_finishes_now_leaves_its_memory_whatever_is_recorded_first()
     trace = bursting()
     for task in trace.instance["tasks"][1:]:
         task["memory_mb"] = 1500
-    assert audit(trace).findings == ()  # "second" starts before it is told that "slow" has finished
+    assert audit(trace).findings == ()  # "second" starts before it is recorded that "slow" has finished
     trace.instance["tasks"][0]["memory_mb"] = 1500
     assert found(trace) == {"memory": pytest.approx(2 * 1500 - 2048)}
 

@@ -158,7 +158,7 @@ def test_the_second_offer_of_a_cloud_costs_the_budget_or_what_it_will() -> None:
 
 
 def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
-    """Small changes of a trace: an event dropped, told twice, moved, a field changed."""
+    """Small changes of a trace: an event dropped, recorded twice, moved, a field changed."""
 
     def changed(change: Callable[[Trace], object]) -> Trace:
         events = [dict(entry) for entry in trace.events]
@@ -251,7 +251,7 @@ def resource_says(number: int, **fields: Any) -> Change:
 
 
 CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
-    "order: told after what is later": (moved, [edit("submit", 3, t=100)], {"order": 20, "job": 80}),
+    "order: recorded after what is later": (moved, [edit("submit", 3, t=100)], {"order": 20, "job": 80}),
     "order: a start before a submit": (stuck, [swap(8, 9), swap(7, 8)], {"order": 1}),
     "order: given back before an end": (rented, [edit("terminate", t=3000), move(14, 10)], {"order": 1, "machines": 1}),
     "job: too late": (stuck, [job_says(5, arrival_s=120)], {"job": 10, "figures": 10}),

@@ -129,7 +129,7 @@ def test_a_boot_of_no_time() -> None:
 
 
 def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
-    """Small changes of a trace: an event dropped, told twice, moved, a field changed."""
+    """Small changes of a trace: an event dropped, recorded twice, moved, a field changed."""
 
     def changed(change: Callable[[Trace], object]) -> Trace:
         other = copy.deepcopy(trace)
@@ -400,7 +400,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
     ),
     "queue: what waits elsewhere": (sampled, [edit("return", vm="v2")], {"queue": 1}),
     "idle-while-waiting: for a while": (sampled, [moved(23, 24, 6), moved(25, 26, 6)], {"idle-while-waiting": 6}),
-    "idle-while-waiting: until it is told otherwise": (
+    "idle-while-waiting: until it is recorded otherwise": (
         given_up,
         [
             put(
