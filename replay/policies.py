@@ -160,7 +160,7 @@ class PolicyKind(Generic[P]):
 
 
 class _NoPolicyError(Exception):
-    """Says why something is no policy; an issue whose place is not known yet."""
+    """Says why something is not a policy; an issue whose place is not known yet."""
 
     def __init__(self, rule: str, value: Any = Issue.NOTHING) -> None:
         super().__init__(rule)

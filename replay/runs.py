@@ -63,7 +63,7 @@ def means_of(outcomes: Sequence[Out], metrics: Mapping[str, Callable[[Out], floa
 
 
 def check_runs(runs: int, workers: int, seed: int | None = None) -> None:
-    """Refuse numbers of runs and of processes, and seeds, that there are not.
+    """Refuse numbers of runs and of processes, and seeds, that are out of range.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def replay_day(
     Raises
     ------
     InputError
-        If that is no policy, or the day has VM types that the instance does not offer as spot VMs.
+        If that is not a policy, or the day has VM types that the instance does not offer as spot VMs.
     SpotbagError
         If the plan cannot be carried out.
     """
@@ -177,7 +177,7 @@ def replay_days(
     Raises
     ------
     InputError
-        If one is no policy, or cannot be sent to other processes; if a number is out of range.
+        If one is not a policy, or cannot be sent to other processes; if a number is out of range.
     SpotbagError
         If the plan cannot be carried out.
     """
@@ -216,7 +216,7 @@ def _demand_possible(schedule: Schedule) -> None:
     """Refuse a plan that no cloud could carry out."""
     broken = [entry for entry in check(schedule.instance, schedule).violations if entry.rule in PHYSICAL_RULES]
     if broken:
-        more = f" (and {len(broken) - 1} more; 'spotbag check' tells all)" if len(broken) > 1 else ""
+        more = f" (and {len(broken) - 1} more; 'spotbag check' lists all)" if len(broken) > 1 else ""
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 

@@ -149,9 +149,9 @@ def _fault_of_name(name: str) -> str:
     """Say what is wrong with the name of a policy; empty if nothing is."""
     base, *suffixes = name.split("+")
     if not base and suffixes:
-        return f"is no policy (rules follow the name of one: {next(iter(PLATFORM_POLICIES))}{name})"
+        return f"is not a policy (rules follow the name of one: {next(iter(PLATFORM_POLICIES))}{name})"
     if base not in PLATFORM_POLICIES:
-        return f"is no policy ({near_names(base, PLATFORM_POLICIES)})"
+        return f"is not a policy ({near_names(base, PLATFORM_POLICIES)})"
     for place, suffix in enumerate(suffixes):
         if suffix not in SUFFIXES:
             return f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"

@@ -69,7 +69,7 @@ def replay_platform(
     Raises
     ------
     InputError
-        If one is no policy, or cannot be sent to other processes; if there are no jobs, or a number is out of range.
+        If one is not a policy, or cannot be sent to other processes; if there are no jobs, or a number is out of range.
     SpotbagError
         If a policy of one's own chooses what cannot be.
     """
@@ -116,7 +116,7 @@ def replay_platform_once(
     Raises
     ------
     InputError
-        If that is no policy, there are no jobs, or a number is out of range.
+        If that is not a policy, there are no jobs, or a number is out of range.
     SpotbagError
         If a policy of one's own chooses what cannot be.
     """

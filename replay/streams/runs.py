@@ -73,7 +73,7 @@ def replay_stream(
     Raises
     ------
     InputError
-        If one is no policy, or cannot be sent to other processes; if a number is out of range.
+        If one is not a policy, or cannot be sent to other processes; if a number is out of range.
     SpotbagError
         If a policy decides what cannot be carried out.
     """

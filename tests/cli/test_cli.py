@@ -403,4 +403,4 @@ def test_policies_are_named_one_by_one_or_by_commas(
     for given in (("-p", f"{first}, {second}"), ("-p", first, "-p", second), ("-p", f"{first},{second}", "-p", first)):
         assert [entry["policy"] for entry in shell.json(*words, *given)["policies"]] == [first, second]
     shell.run(*words, "-p", f"{first},", code=2)
-    assert "'' is no policy" in shell.err
+    assert "'' is not a policy" in shell.err

@@ -155,7 +155,7 @@ def bad_policies(system: System) -> list[tuple[Any, str]]:
         ([], "policies must have at least one policy"),
         ([system.known, 3], rf"policies\[1\]: must be the name of a policy, a {base} \(a class or an inst.*, not 3"),
         ([None], r"policies\[0\]: must be the name of a policy"),
-        ([system.known, "nonsense"], r"^replay: policies\[1\]: 'nonsense' is no policy \("),
+        ([system.known, "nonsense"], r"^replay: policies\[1\]: 'nonsense' is not a policy \("),
         ([other], rf"policies\[0\]: {other.__name__} is no {base}"),
         ([lambda: 3], rf"policies\[0\]: what <lambda> makes must be a {base}, not 3"),
         ([nameless], r"policies\[0\]: Nameless must have a name: name = 'mine'"),
@@ -188,7 +188,7 @@ def test_every_bad_policy_is_tried(system: System) -> None:
 def test_a_single_bad_policy_is_named(system: System) -> None:
     with pytest.raises(InputError, match=r"^replay: policy: must be the name of a policy"):
         system.once(3)
-    with pytest.raises(InputError, match=r"^replay: policy: 'nonsense' is no policy"):
+    with pytest.raises(InputError, match=r"^replay: policy: 'nonsense' is not a policy"):
         system.once("nonsense")
 
 

@@ -46,5 +46,5 @@ def policy_class(name: str, others: Sequence[str] = ()) -> type[Policy]:
         known = [*POLICIES, *others]
         close = difflib.get_close_matches(name, known, n=2)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
-        raise InputError("policy", [Issue("", f"is no policy ({hint})", value=name)])
+        raise InputError("policy", [Issue("", f"is not a policy ({hint})", value=name)])
     return POLICIES[name]

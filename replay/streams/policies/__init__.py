@@ -107,7 +107,7 @@ def stream_policy(
     fleet = _FLEET.fullmatch(name)
     types = _types_called(stream.type_names, fleet["type"]) if fleet else []
     if fleet is None or not types:
-        raise InputError("policy", [Issue("", f"is no policy ({_hint(stream, name)})", value=name)])
+        raise InputError("policy", [Issue("", f"is not a policy ({_hint(stream, name)})", value=name)])
     if len(types) > 1:
         both = " or ".join(f"{stream.type_names[index]}.{fleet['count']}" for index in types)
         raise InputError("policy", [Issue("", f"could be {both}; give the whole name of the type", value=name)])
@@ -117,7 +117,7 @@ def stream_policy(
         rule = f"must end in a number of VMs from 1 to {min(useful, MOST_VMS)}"
         if count > useful:
             has = f"{counted(stream.n_tasks, 'task')} and {counted(len(stream.vm_types), 'VM type')}"
-            rule += f" ({stream.name} has {has}; more VMs than there are tasks help nobody)"
+            rule += f" ({stream.name} has {has}; more VMs than tasks are of no use)"
         raise InputError("policy", [Issue("", rule, value=name)])
     _demand_type_for_all(stream, name, types[0])
     return lambda: FixedFleet(name, types[0], count)

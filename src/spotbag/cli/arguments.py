@@ -147,7 +147,7 @@ def print_json(value: Any) -> None:
 
 
 def print_story(lines: Iterable[str]) -> None:
-    """Print what `describe_trace` tells; on a terminal, lines go on below the words, not below the times."""
+    """Print what `describe_trace` gives; on a terminal, lines go on below the words, not below the times."""
     from textwrap import fill
 
     width = terminal_width()

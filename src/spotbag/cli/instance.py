@@ -245,7 +245,7 @@ def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[
         print(instance.to_text(), end="")
         return
     instance.write(out)
-    said: dict[str, Any] = {
+    report: dict[str, Any] = {
         "instance": instance.name,
         "written": [out],
         "tasks": instance.n_tasks,
@@ -254,6 +254,6 @@ def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[
         "warnings": warnings,
     }
     if as_json:
-        print_json(said)
+        print_json(report)
     else:
         print(f"wrote {out}: {instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

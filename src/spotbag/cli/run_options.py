@@ -78,7 +78,9 @@ class RunOptions:
         from ..core.errors import SpotbagError
 
         if self.once and self.runs is not None:
-            raise SpotbagError("--once and --runs: give one of them; a single run is told, several are averaged")
+            raise SpotbagError(
+                "--once and --runs: use one or the other; a single run is described, several are averaged"
+            )
 
     def check_files(self) -> None:
         """Refuse, before any work is done, files that cannot be written."""

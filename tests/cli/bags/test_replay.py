@@ -92,7 +92,7 @@ def test_availability_must_say_what_a_one_means(shell: Shell) -> None:
         (("--policy", "hadz"), "did you mean hads"),
         (("--scenario", "hads/sc9"), "hads/sc"),
         (("--plan", "plan.json", "--method", "lpt"), "give one of them"),
-        (("--day", "1", "--runs", "3"), "give one of them"),
+        (("--day", "1", "--runs", "3"), "use one or the other"),
         (("--gantt", "day.xyz"), ".png"),
         (("--trace", "no/folder/day.jsonl"), "folder does not exist"),
         (("--scenario", "hads/sc4", "--k-h", "3"), "k_h"),

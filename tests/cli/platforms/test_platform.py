@@ -178,8 +178,8 @@ def test_a_platform_is_written_with_the_jobs_of_a_seed(shell: Shell) -> None:
     own = shell.json("platform", "mine.json", "--once", "-p", "money-saving")
     sampled = shell.json(*MIXED, "--once", "--seed", "3", "-p", "money-saving")
     assert own["outcomes"][0]["policies"] == sampled["outcomes"][0]["policies"]
-    said = shell.json("platform", "caron/hybrid", "--write", "bare.json")
-    assert said == {"platform": "caron/hybrid", "jobs": 0, "written": ["bare.json"]}
+    report = shell.json("platform", "caron/hybrid", "--write", "bare.json")
+    assert report == {"platform": "caron/hybrid", "jobs": 0, "written": ["bare.json"]}
     assert read_platform("bare.json") == library_platform("caron/hybrid")
     shell.run("platform", "mine.json", "--write", "mine.json", code=2)
     assert "is another file of this command" in shell.err
@@ -210,7 +210,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("none.json",), "none.json: no such file"),
         (("bad.json",), "bad.json: 3 errors\n  name is missing\n  agents is missing"),
         (("own.json",), "own.json: has no jobs: have some drawn"),
-        (("tiny/hybrid", "--tell"), "--tell: tells a single run; add --once"),
+        (("tiny/hybrid", "--tell"), "--tell: is for a single run; add --once"),
         (("caron/hybrid",), "caron/hybrid: has no jobs: have some drawn, e.g. --draw mixed --number 100"),
         (("tiny/hybrid", "--policy", "money-savings"), "did you mean money-saving"),
         (("tiny/hybrid", "--draw", "mix"), "did you mean mixed"),
@@ -222,7 +222,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--seed", "-1"), "--seed"),
         (("tiny/hybrid", "--seed", str(2**64)), "must be from 0 to 2**64 - 1"),
         (("tiny/hybrid", "--once", "--seed", str(2**64), "--trace", "t.jsonl"), "must be from 0 to 2**64 - 1"),
-        (("tiny/hybrid", "--once", "--runs", "3"), "give one of them"),
+        (("tiny/hybrid", "--once", "--runs", "3"), "use one or the other"),
         (("tiny/hybrid", "--trace", "t.jsonl"), "add --once"),
         (("tiny/hybrid", "--write", "mine.json", "--gantt", "p.png"), "leave out what is for a replay"),
         (("tiny/hybrid", "--write", "mine.json", "-p", "nonsense"), "leave out what is for a replay"),
@@ -278,10 +278,10 @@ def test_a_picture_that_cannot_be_read_takes_nothing_from_the_rest(
     assert "leave out time-saving (which has 3)" in shell.err
     assert len(rows_of(out, "time-saving")) == 6
     assert out.endswith("\nwrote t.jsonl\n")
-    said = shell.json(*words, code=2)
-    assert said["written"] == ["t.jsonl"]
-    assert "leave out time-saving" in said["picture_refused"]
-    assert len(said["policies"]) == 2
+    report = shell.json(*words, code=2)
+    assert report["written"] == ["t.jsonl"]
+    assert "leave out time-saving" in report["picture_refused"]
+    assert len(report["policies"]) == 2
     assert sorted(path.name for path in shell.folder.iterdir()) == ["t.jsonl"]
 
 

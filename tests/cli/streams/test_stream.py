@@ -165,7 +165,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/two-jobs", "--sampling-fraction", "1"), "sampling_fraction 1 must be above 0 and below 1"),
         (("tiny/two-jobs", "--sampling-fraction", "0"), "sampling_fraction 0 must be above 0 and below 1"),
         (("tiny/two-jobs", "--samples", "0"), "samples_per_vm 0 must be 1 or more"),
-        (("tiny/two-jobs", "--once", "--runs", "3"), "give one of them"),
+        (("tiny/two-jobs", "--once", "--runs", "3"), "use one or the other"),
         (("tiny/two-jobs", "--trace", "t.jsonl"), "add --once"),
         (("tiny/two-jobs", "--write", "mine.json", "--gantt", "s.png"), "leave out --trace and --gantt"),
         (("tiny/two-jobs", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),

@@ -172,7 +172,7 @@ class Unruled(Cheap):
         ([lambda seed: "money-saving"], "what <lambda> makes must be a PlatformPolicy, not 'money-saving'"),
         ([Nameless], "Nameless must have a name: name = 'mine'"),
         ([Unruled], "Unruled must have PlatformRules as its rules, not 'exact'"),
-        (["money-savign"], r"policies\[0\]: 'money-savign' is no policy \(did you mean money-saving"),
+        (["money-savign"], r"policies\[0\]: 'money-savign' is not a policy \(did you mean money-saving"),
     ],
 )
 def test_what_is_no_policy_is_refused(policies: Any, said: str) -> None:
@@ -252,7 +252,7 @@ def named_nameless(seed: int) -> PlatformPolicy:
     ("name", "said"),
     [
         ("money-saving+exact+exact", "'money-saving+exact+exact' has +exact twice"),
-        ("+exact", "'+exact' is no policy (rules follow the name of one: money-saving+exact)"),
+        ("+exact", "'+exact' is not a policy (rules follow the name of one: money-saving+exact)"),
         ("money-saving+exat", "changes no rule by 'exat' (did you mean exact?)"),
     ],
 )

@@ -72,7 +72,7 @@ def replay_command(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the days.")] = 0,
     day: Annotated[
         int | None,
-        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and tell what happens."),
+        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
     ] = None,
     workers: WorkersOption = 1,
     k_h: Annotated[
@@ -200,7 +200,7 @@ class _DayOptions:
         from ...core.errors import SpotbagError
 
         if self.day is not None and self.runs is not None:
-            raise SpotbagError("--day and --runs: give one of them; a single day is told, several are averaged")
+            raise SpotbagError("--day and --runs: use one or the other; a single day is described, several are averaged")
 
     def find_scenario(self) -> Scenario:
         """Find the scenario by its name, or read it."""
@@ -274,7 +274,7 @@ class _Files:
 
 
 def _check_policies(policies: Sequence[str], one_day: bool) -> None:
-    """Refuse policies that there are not, and a bound alone where a day is to be told."""
+    """Refuse unknown policies, and a bound alone where a day is to be described."""
     from ...core.errors import SpotbagError
     from ...replay.bags.policies import find_policy
 
@@ -360,7 +360,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
     warn(report.notes)
     if report.violations:
         more = (
-            f" (and {len(report.violations) - 1} more; 'spotbag check' tells all)" if len(report.violations) > 1 else ""
+            f" (and {len(report.violations) - 1} more; 'spotbag check' lists all)" if len(report.violations) > 1 else ""
         )
         warn([f"the plan is not feasible here: {report.violations[0]}{more}"])
     return schedule

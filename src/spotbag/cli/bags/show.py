@@ -60,7 +60,7 @@ def show_command(
         return
     report = check(schedule.instance, found)
     if not report.feasible:
-        warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' tells all"])
+        warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])
     if gantt is not None:
         from ...charts.bags.plan import write_gantt
 

@@ -66,8 +66,8 @@ def platform_command(
     runs: Annotated[
         int | None,
         runs_option(
-            f"Draws to replay: of the jobs, and of where round-robin sends them; {DEFAULT_RUNS} if absent, "
-            "but one where nothing is drawn."
+            f"Draws to replay: of the jobs, and of where round-robin sends them; {DEFAULT_RUNS} by default, "
+            "1 if nothing is random."
         ),
     ] = None,
     once: Annotated[
@@ -77,10 +77,11 @@ def platform_command(
     workers: WorkersOption = 1,
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Tell also what no policy can beat; takes some seconds a run and policy."),
+        typer.Option("--bound", help="Also show what no policy can beat; takes a few seconds per run and policy."),
     ] = False,
-    tell: Annotated[
-        bool, typer.Option("--tell", help="Instead of tables, tell what happens in one run (--once), policy by policy.")
+    story: Annotated[
+        bool,
+        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
     ] = False,
     trace: TraceOption = None,
     gantt: GanttOption = None,
@@ -119,20 +120,20 @@ def platform_command(
     options = RunOptions(platform, runs, once, seed, workers, trace, gantt)
     argument, job_set = _check_options(options, draw, number)
     if write is not None:
-        _check_writing(options, write, policy is not None or bound or tell)
+        _check_writing(options, write, policy is not None or bound or story)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
     names = _full_names(policy or _DEFAULT_POLICIES, seed)
     if runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
-    _check_files(options, tell)
+    _check_files(options, story)
     loaded = _load(argument, job_set)
-    recorded = trace is not None or gantt is not None or tell
+    recorded = trace is not None or gantt is not None or story
     traces = _traces(loaded, names, job_set, seed) if recorded else []
     files, picture_refused = _write(traces, trace, gantt)
     done = _replay(loaded, names, job_set, options)
     bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
-    stories = _stories(traces) if tell else None
+    stories = _stories(traces) if story else None
     if as_json:
         report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
         print_json(report if picture_refused is None else report | {"picture_refused": picture_refused})
@@ -188,13 +189,13 @@ def _check_writing(options: RunOptions, path: str, replays: bool) -> None:
     check_output(path, options.argument)
 
 
-def _check_files(options: RunOptions, tell: bool) -> None:
-    """Refuse, before any work is done, what tells more than one run, and files that cannot be written."""
+def _check_files(options: RunOptions, story: bool) -> None:
+    """Refuse, before any work is done, a trace or a story of more than one run, and files that cannot be written."""
     from ...core.errors import SpotbagError
 
-    for option, wanted in (("--trace", options.trace is not None), ("--tell", tell)):
+    for option, wanted in (("--trace", options.trace is not None), ("--tell", story)):
         if wanted and options.n_runs != 1:
-            raise SpotbagError(f"{option}: tells a single run; add --once (the run of --seed)")
+            raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
     if options.gantt is not None:
         from ...charts.picture_files import still_format
         from ...charts.platforms.replay import PICTURE

@@ -219,7 +219,7 @@ def runs_object(
 ) -> dict[str, Any]:
     """Return all that is known of the runs as one JSON object; of a single run, also each job and machine.
 
-    The story of a single run under each policy, if there is one, is told in its lines.
+    The story of a single run under each policy, if there is one, is given line by line.
     """
     from ...replay.platforms.runs import platform_with_jobs
 
@@ -239,9 +239,9 @@ def runs_object(
         with_jobs = platform_with_jobs(platform, job_set, seed + number)
 
         def as_object(index: int, outcome: PlatformOutcome) -> dict[str, Any]:
-            said = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
-            said |= {} if bounds is None else {"at_least": asdict(bounds[index][number])}
-            return said | ({} if stories is None else {"story": list(stories[index])})
+            report = _outcome_object(outcome, runs.n_runs == 1) | {"by_resource": _resources(with_jobs, outcome)}
+            report |= {} if bounds is None else {"at_least": asdict(bounds[index][number])}
+            return report | ({} if stories is None else {"story": list(stories[index])})
 
         return {"seed": seed + number, "policies": by_policy(runs, number, as_object)}
 
@@ -250,21 +250,21 @@ def runs_object(
 
 
 def _summary_object(summary: Summary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
-    said: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
-    said |= means_object(summary.means)
+    report: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
+    report |= means_object(summary.means)
     if bounds is not None:
-        said["at_least"] = means_object(_bound_estimates(bounds))
-    return said
+        report["at_least"] = means_object(_bound_estimates(bounds))
+    return report
 
 
 def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
     from ...replay.platforms.runs import METRICS
 
-    said: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
+    report: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
     if single:
-        said["jobs"] = [asdict(job) for job in outcome.jobs]
-        said["machine_bills"] = [asdict(machine) for machine in outcome.machines]
-    return said
+        report["jobs"] = [asdict(job) for job in outcome.jobs]
+        report["machine_bills"] = [asdict(machine) for machine in outcome.machines]
+    return report
 
 
 def library_platforms() -> list[dict[str, Any]]:

@@ -44,10 +44,10 @@ def size_command(
     ] = "milp",
     as_json: JsonOption = False,
 ) -> None:
-    """Tell how many VMs of each type finish a job by its deadline at least cost.
+    """Find how many VMs of each type finish a job by its deadline at least cost.
 
     Each job on its own, with its average run times, as if nothing were rented yet (Model 6 of Thai et al.): every
-    VM is paid until the deadline, so that an earlier end may cost less, which is said. That is a cost to plan with; a
+    VM is paid until the deadline; the output says where an earlier end costs less. That is a cost to plan with; a
     bill counts the blocks that were started.
 
     Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.

@@ -47,7 +47,7 @@ def stream_command(
     ] = None,
     policy: Annotated[list[str] | None, policies_option("See above.", "known and unknown")] = None,
     runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; tells how each job went.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; shows how each job went.")] = False,
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
     sampling_fraction: Annotated[
@@ -83,7 +83,9 @@ def stream_command(
     gantt: GanttOption = None,
     write: Annotated[
         str | None,
-        typer.Option("--write", metavar="FILE", help="Write the stream as JSON, to begin one's own with, and stop."),
+        typer.Option(
+            "--write", metavar="FILE", help="Write the stream as JSON, as a starting point for your own, and stop."
+        ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the streams of the library, and stop.")] = False,
     as_json: JsonOption = False,
@@ -193,7 +195,7 @@ def _check_options(stream: str | None, run_times: str | None, options: RunOption
         raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(stream_names())}")
     options.check_number()
     if options.trace is not None and options.n_runs != 1:
-        raise SpotbagError("--trace: a trace tells a single run; add --once (the run of --seed)")
+        raise SpotbagError("--trace: a trace records a single run; add --once (the run of --seed)")
 
 
 def _check_writing(options: RunOptions, path: str) -> None:
