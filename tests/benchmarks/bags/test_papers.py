@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ from spotbag.benchmarks.claims import (
 from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult, format_result, format_rows_csv
 from spotbag.benchmarks.section import section_text
-from spotbag.core.statistics import Estimate, average, estimate, mean_of, ratio_of, reduction_percent
+from spotbag.core.statistics import Estimate
 from spotbag.docs import SECTIONS
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
@@ -111,38 +110,6 @@ def test_printed_averages_follow_from_the_printed_table() -> None:
         shorter = 100 * (1 - row.burst_hads_makespan_s / row.hads_makespan_s)
         # Means of the printed seconds: one cell is off by 0.7 points, all others by rounding.
         assert row.makespan_reduction_percent == pytest.approx(shorter, abs=0.8)
-
-
-# ---------------------------------------------------------------------------- statistics
-
-
-def test_a_mean_has_the_interval_of_its_days() -> None:
-    values = [1.0, 4.0, 2.0, 2.0]
-    assert mean_of(values).estimate == estimate(values)
-
-
-def test_a_ratio_is_of_sums_and_its_interval_that_of_the_linearisation() -> None:
-    ratio = ratio_of([1, 0, 2], [2, 1, 3], 100.0)
-    assert ratio is not None
-    assert ratio.value == pytest.approx(50.0)
-    # influence 100 (part - 0.5 whole) / 2: 0, -25, 25
-    assert ratio.influence == pytest.approx([0, -25, 25])
-    assert ratio.estimate.half_width == pytest.approx(4.302653 * 25 / math.sqrt(3), rel=1e-6)
-    assert ratio_of([0, 0], [0, 0]) is None
-
-
-def test_a_reduction_is_of_the_other_and_a_constant_one_is_certain() -> None:
-    cheaper = reduction_percent([8.0, 4.0], [10.0, 5.0])
-    assert cheaper.value == pytest.approx(20.0)
-    assert cheaper.estimate.half_width == pytest.approx(0.0, abs=1e-9)
-    with pytest.raises(ValueError, match="must not be 0"):
-        reduction_percent([1.0], [0.0])
-
-
-def test_cells_that_share_days_stay_paired() -> None:
-    up, down = mean_of([0.0, 2.0]), mean_of([2.0, 0.0])
-    assert average([up, down]).estimate == Estimate(2, 1.0, 0.0)
-    assert (up - up).estimate == Estimate(2, 0.0, 0.0)
 
 
 # ---------------------------------------------------------------------------- verdicts

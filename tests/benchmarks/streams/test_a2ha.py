@@ -45,7 +45,6 @@ from spotbag.benchmarks.streams.a2ha.runs import (
     sweep_ratios,
 )
 from spotbag.cli.bench import app
-from spotbag.core.statistics import sd_of
 from spotbag.docs import SECTIONS
 from spotbag.instances.streams.draws import draws
 from spotbag.instances.streams.stream_files import library_stream
@@ -119,27 +118,6 @@ def test_the_jobs_of_the_library_are_the_printed_ones() -> None:
         average = stream.average_s(stream.applications[0].name, "host")
         assert average is not None
         assert float(average) == pytest.approx(printed.mean_s, rel=0.01)
-
-
-# ---------------------------------------------------------------------------- statistics
-
-
-def test_a_standard_deviation_and_what_each_ordering_does_to_it() -> None:
-    values = [1.0, 2.0, 4.0, 9.0]
-    found = sd_of(values)
-    assert found is not None
-    assert found.value == pytest.approx(np.std(values, ddof=1))
-    weights = np.full(4, 0.25)
-    for number, influence in enumerate(found.influence):
-        nudged = (1 - 1e-6) * weights
-        nudged[number] += 1e-6
-        mean = nudged @ np.array(values)
-        sd = math.sqrt(nudged @ (np.array(values) - mean) ** 2 * 4 / 3)
-        assert (sd - found.value) / 1e-6 == pytest.approx(influence * 4 / 3, rel=1e-3, abs=1e-3)
-    same = sd_of([2.0, 2.0])
-    assert same is not None
-    assert (same.value, same.estimate.half_width) == (0.0, 0.0)
-    assert sd_of([2.0]) is None
 
 
 def run(hosts: Any = 18, wall_s: float = 3600, **changes: Any) -> A2haRun:

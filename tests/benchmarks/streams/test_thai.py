@@ -32,7 +32,7 @@ from spotbag.benchmarks.streams.thai.runs import (
     thai_runs,
 )
 from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Statistic, mean_of, quotient
+from spotbag.core.statistics import Statistic
 from spotbag.docs import SECTIONS
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.outcome import StreamOutcome
@@ -118,21 +118,6 @@ def test_seven_hundred_times_is_xlarge_2_and_not_xlarge_3() -> None:
     assert (described.policy, described.printed) == ("xlarge.3", 700)
     for policy, printed in (("large.5", 2), ("large.4", 27), ("medium.8", 45)):
         assert int(FIGURES.ratio(policy, UNKNOWN, "late_tasks", "times")) == printed
-
-
-# ---------------------------------------------------------------------------- statistics
-
-
-def test_a_quotient_of_means_is_paired() -> None:
-    one, other = mean_of([2.0, 4.0]), mean_of([1.0, 2.0])
-    found = quotient(one, other, 100.0)
-    assert found is not None
-    assert found.value == 200.0
-    assert found.influence == (0.0, 0.0)  # always twice the other
-    assert quotient(one, mean_of([1.0, -1.0])) is None
-    unpaired = quotient(one, mean_of([2.0, 1.0]))
-    assert unpaired is not None
-    assert unpaired.influence == pytest.approx((-4 / 3, 4 / 3))  # (-1 - 2 * 0.5) / 1.5
 
 
 def outcome(**changes: Any) -> StreamOutcome:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.charts.bags.convergence import write_convergence
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.burst_allocation import burst_allocation
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -229,18 +227,6 @@ def test_queues_of_a_plan_give_the_plan_again() -> None:
     assert again.cost_usd == pytest.approx(schedule.cost_usd)
     assert again.makespan_s == schedule.makespan_s
     assert np.array_equal(again.task_vm, schedule.task_vm)
-
-
-def test_the_convergence_is_drawn(tmp_path: Path) -> None:
-    result = solve(library_instance("burst-hads/J60"), "ils")
-    write_convergence(result, tmp_path / "ils.svg")
-    assert (tmp_path / "ils.svg").read_text().startswith("<?xml")
-    write_convergence(solve(library_instance("hads/J60"), "search"), tmp_path / "search.png")
-    assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(SpotbagError, match="greedy keeps no trace"):
-        write_convergence(solve(library_instance("hads/J60"), "greedy"), tmp_path / "x.png")
-    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
-        write_convergence(result, tmp_path / "x.html")
 
 
 def test_a_tight_initial_plan_is_retained_where_the_order_of_ids_ends_too_late() -> None:

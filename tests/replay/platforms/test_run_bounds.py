@@ -1,15 +1,23 @@
-"""Bounds next to runs on hybrid platforms: each belongs to its run, and none is above it."""
+"""Bounds beside runs on hybrid platforms: no policy beats them, and each belongs to its run."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_platforms import random_platforms
 
-from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.job_draws import JobSet, draw_malleable_jobs
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.models.platforms.dual import METRICS
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.run_bounds import RunBounds, bounds_of_runs, run_bounds
 from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform
+from spotbag.solvers.platforms.bound import platform_bound
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]
 
@@ -72,3 +80,32 @@ def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = replay_platform(platform, ["round-robin"], 2, job_set=sampled)
     bounds_of_runs(platform, runs, job_set=sampled)
     assert len(calls) == 4
+
+
+def assert_not_beaten(platform: Platform, outcome: PlatformOutcome) -> None:
+    """Bound each metric, with caps on the others that the run keeps."""
+    for metric in METRICS:
+        caps = {f"{name}_at_most": getattr(outcome, name) for name in METRICS if name != metric}
+        bound = platform_bound(platform, metric, **caps)
+        assert bound.feasible, bound.reason
+        assert bound.value <= getattr(outcome, metric) * (1 + 1e-9)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(
+    random_platforms(most_jobs=8).filter(lambda platform: bool(platform.jobs)),
+    st.sampled_from(sorted(PLATFORM_POLICIES)),
+    st.sets(st.sampled_from(sorted(SUFFIXES))),
+)
+def test_no_policy_beats_the_bounds(platform: Platform, policy: str, suffixes: set[str]) -> None:
+    name = "+".join([policy, *sorted(suffixes)])
+    assert_not_beaten(platform, PlatformReplay(platform, platform_policy(name)(0)).run())
+
+
+@pytest.mark.parametrize("kind", ["small", "mixed"])
+def test_no_policy_beats_the_bounds_of_the_paper_s_jobs(kind: str) -> None:
+    jobs = draw_malleable_jobs(60, kind, 0, max_processors=64)
+    platform = library_platform("caron/hybrid").with_jobs(jobs)
+    for policy in ("money-saving", "round-robin"):
+        outcome = PlatformReplay(platform, platform_policy(policy)(0)).run()
+        assert_not_beaten(platform, outcome)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
 from spotbag.audits.bags.plan import check
-from spotbag.charts.bags.front import best_point, write_pareto
-from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
+from spotbag.charts.bags.front import best_point
+from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.class_fleets import FleetSearch
@@ -295,35 +294,3 @@ def test_what_is_refused() -> None:
     for options in ({"time_limit_s": 0}, {"seed": -1}, {"threads": 0}, {"most_points": 1}, {"method": "magic"}):
         with pytest.raises(InputError):
             pareto_front(instance, **options)
-
-
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_pictures(ending: str, tmp_path: Path) -> None:
-    instance = few_classes_instance([3, 5, 4])
-    front = pareto_front(instance)
-    plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(instance, method).schedule)}
-    path = tmp_path / f"front.{ending}"
-    write_pareto(front, path, plans)
-    data = path.read_bytes()
-    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[ending]
-    write_pareto(front, path, plans)
-    assert path.read_bytes() == data
-    if ending == "svg":
-        for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
-            assert text in data.decode()
-
-
-def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
-    instance = generate_instance(40, seed=1, name="bag")
-    known = [solve(instance, "greedy").schedule, solve(instance, "lpt").schedule]
-    front = pareto_front(instance, time_limit_s=1e-6, initial=[plan for plan in known if plan is not None])
-    write_pareto(front, tmp_path / "front.svg")
-    text = (tmp_path / "front.svg").read_text()
-    assert "front, not proven" in text
-    assert "front, proven" not in text
-    assert "optimum of the objective" not in text
-    nothing = pareto_front(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12))
-    with pytest.raises(SpotbagError, match="without points"):
-        write_pareto(nothing, tmp_path / "none.svg")
-    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
-        write_pareto(front, tmp_path / "front.html")

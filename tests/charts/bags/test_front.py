@@ -1,0 +1,46 @@
+"""Pictures of Pareto fronts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_core_instances import few_classes_instance, hand_instance
+
+from spotbag.charts.bags.front import write_pareto
+from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.solvers.bags.pareto import pareto_front
+from spotbag.solvers.bags.solve import solve
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures(ending: str, tmp_path: Path) -> None:
+    instance = few_classes_instance([3, 5, 4])
+    front = pareto_front(instance)
+    plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(instance, method).schedule)}
+    path = tmp_path / f"front.{ending}"
+    write_pareto(front, path, plans)
+    data = path.read_bytes()
+    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[ending]
+    write_pareto(front, path, plans)
+    assert path.read_bytes() == data
+    if ending == "svg":
+        for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
+            assert text in data.decode()
+
+
+def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
+    instance = generate_instance(40, seed=1, name="bag")
+    known = [solve(instance, "greedy").schedule, solve(instance, "lpt").schedule]
+    front = pareto_front(instance, time_limit_s=1e-6, initial=[plan for plan in known if plan is not None])
+    write_pareto(front, tmp_path / "front.svg")
+    text = (tmp_path / "front.svg").read_text()
+    assert "front, not proven" in text
+    assert "front, proven" not in text
+    assert "optimum of the objective" not in text
+    nothing = pareto_front(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12))
+    with pytest.raises(SpotbagError, match="without points"):
+        write_pareto(nothing, tmp_path / "none.svg")
+    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
+        write_pareto(front, tmp_path / "front.html")
