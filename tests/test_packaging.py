@@ -1,4 +1,4 @@
-"""What is installed is what lies in the folders, and the rooms import only downwards."""
+"""What is installed is what lies in the folders, under the version of the project."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ def test_public_names_are_there_and_unknown_ones_are_not() -> None:
 def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert spotbag.__version__ == project["version"]
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 @pytest.mark.xdist_group("one group")
