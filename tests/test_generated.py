@@ -52,3 +52,30 @@ def test_elsewhere_it_says_where_it_belongs(
     monkeypatch.chdir(tmp_path)
     assert generated.main(["--check"]) == 2
     assert "is no checkout of spotbag" in capsys.readouterr().err
+
+
+def test_a_file_that_no_generator_makes_is_named(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = checkout / "instances" / "data"
+    for name in ("hads/old.json", "best_known.json", "best_known/hads/J60.json"):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text("{}")
+    assert generated.main([]) == 0
+    capsys.readouterr()
+    assert generated.main(["--check"]) == 1
+    assert capsys.readouterr().out == "stale: instances/data/hads/old.json (made by no generator)\n"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```console\n$ spotbag size tiny/two-jobs\nits `output`\n```\n",
+        "```console\n$ other command\n```\n",
+        "- ```console\n  $ spotbag size tiny/two-jobs\n  ```\n",
+    ],
+)
+def test_a_block_that_would_not_be_run_is_refused(
+    checkout: Path, block: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "README.md").write_text(f"Sizes:\n\n{block}")
+    assert generated.main(["--check"]) == 2
+    assert "README.md: a block 'console' is '$ spotbag ...'" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +59,13 @@ def pages(root: Path) -> Mapping[str, str]:
 
     Of a block ``console``, the first line is the command, the others are its output.
     """
-    texts = {path: path.read_text(encoding="utf-8") for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]}
-    return {path.relative_to(root).as_posix(): _CONSOLE.sub(_rerun, text) for path, text in texts.items()}
+    found = {}
+    for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]:
+        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        if len(_CONSOLE.findall(text)) != text.count("```console"):
+            raise SpotbagError(f"{name}: a block 'console' is '$ spotbag ...' and what it prints, without backticks")
+        found[name] = _CONSOLE.sub(_rerun, text)
+    return found
 
 
 _CONSOLE = re.compile(r"(?<=^```console\n)\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
@@ -86,6 +91,16 @@ def generated(root: Path) -> Iterator[tuple[Path, str]]:
             yield root / path, text
 
 
+def made_by_nothing(root: Path, made: Collection[Path]) -> Sequence[Path]:
+    """Files of the library that are not among those that are made; best values and their plans are not looked at."""
+    data = root / "instances" / "data"
+    return [
+        path
+        for path in sorted(data.rglob("*.json"))
+        if path not in made and not path.relative_to(data).parts[0].startswith("best_known")
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; return the exit code."""
     parser = argparse.ArgumentParser(
@@ -98,13 +113,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
         print(f"error: {root} is no checkout of spotbag: run this in its folder", file=sys.stderr)
         return 2
-    stale = [(path, text) for path, text in generated(root) if not path.is_file() or path.read_text("utf-8") != text]
+    try:
+        found = _write_or_compare(root, given.check, given.papers)
+    except SpotbagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 1 if given.check and found else 0
+
+
+def _write_or_compare(root: Path, check: bool, papers: bool) -> int:
+    """Name what is stale, and write it unless it is only to be checked; return how much it is."""
+    files = dict(generated(root))
+    strangers = made_by_nothing(root, files)
+    for path in strangers:
+        print(f"stale: {path.relative_to(root).as_posix()} (made by no generator)")
+    stale = [(path, text) for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path, text in stale:
-        print(f"{'stale' if given.check else 'written'}: {path.relative_to(root).as_posix()}")
-        if not given.check:
+        print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
+        if not check:
             path.write_text(text, encoding="utf-8")
-    sections = _papers(root / "docs", given.check) if given.papers else 0
-    return 1 if given.check and (stale or sections) else 0
+    return len(strangers) + len(stale) + (_papers(root / "docs", check) if papers else 0)
 
 
 def _papers(folder: Path, check: bool) -> int:
