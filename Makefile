@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv-tests/bin
 
-.PHONY: help install test slow soak lint types generated ci
+.PHONY: help install test slow soak lint types generated papers ci
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -32,6 +32,9 @@ types: $(BIN)/pytest ## mypy --strict alone
 
 generated: $(BIN)/pytest ## write the schemas, the library and the figures of the docs anew
 	$(BIN)/python -m spotbag.generated
+
+papers: $(BIN)/pytest ## check the sections of the docs on the papers (replays of many minutes)
+	$(BIN)/python -m spotbag.generated --check --papers
 
 ci: ## everything that must hold before a change lands, in a fresh clone and environment
 	.ci/run

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..core.errors import SpotbagError
 from ..core.tables import Column, Table
 from ..core.text_files import write_text
 from .claims import verdicts_in_words
@@ -21,6 +22,9 @@ from .paper import Paper, PaperOptions, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
 from .paper_tables import claims_table, docs_table, markdown_table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _WIDTH = 120
 _TEMPLATE = "section.md.j2"
@@ -69,8 +73,6 @@ class Section:
 
 def section_text(section: Section, results: Results) -> str:
     """Return a section in Markdown."""
-    from jinja2 import Environment, StrictUndefined
-
     result = next(iter(results.values()))
 
     def table(name: str, number: int = 1, scenarios: Collection[str] | None = None) -> str:
@@ -79,8 +81,7 @@ def section_text(section: Section, results: Results) -> str:
         rows = [row for row in result.rows if scenarios is None or row.scenario in scenarios]
         return markdown_table(docs_table(found, rows))
 
-    environment = Environment(undefined=StrictUndefined, lstrip_blocks=True)
-    environment.filters["fill"] = fill
+    environment = _environment()
     stated = section.paper.stated
     template = resources.files(f"{__package__}.{section.folder}").joinpath(_TEMPLATE).read_text(encoding="utf-8")
     body = environment.from_string(template).render(
@@ -96,6 +97,23 @@ def section_text(section: Section, results: Results) -> str:
     )
     begin, end = section.marks
     return f"{begin}\n\n{body.strip()}\n\n{end}\n"
+
+
+def _environment() -> Environment:
+    """Return what reads the templates.
+
+    Raises
+    ------
+    SpotbagError
+        If Jinja is not installed; it is only needed to write the docs.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ModuleNotFoundError:
+        raise SpotbagError("the sections of the docs need jinja2: pip install 'spotbag[dev]'") from None
+    environment = Environment(undefined=StrictUndefined, lstrip_blocks=True)
+    environment.filters["fill"] = fill
+    return environment
 
 
 def _by_options(results: Results) -> Table:
@@ -130,6 +148,7 @@ def with_section(text: str, new: str) -> str:
 
 def results_of(section: Section) -> Results:
     """Replay a paper under all options of its section."""
+    _environment()  # what is missing is said before the replays of many minutes, not after them
     return {name: compare(section.paper, options) for name, options in section.options.items()}
 
 
