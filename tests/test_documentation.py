@@ -86,6 +86,20 @@ def test_the_example_of_a_stream_of_ones_own_runs(
     assert [line.split()[0] for line in policies] == ["known", "large.4"]
 
 
+@pytest.mark.slow
+def test_the_comparison_in_the_readme_is_that_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "compare burst-hads/J60"
+    table = (ROOT / "README.md").read_text().partition(f"`spotbag {command}` gives\n\n")[2].partition("\n\n")[0]
+    assert main([*command.split(), "--json"]) == 0
+    found = [
+        f"| `{entry['method']}` | {entry['objective_mean']:.4f} | {entry['cost_usd_mean']:.4f}"
+        f" | {entry['makespan_s_mean']:,.0f} | {100 * entry['optimum_gap_mean']:.1f} % | {status} |"
+        for entry in json.loads(capsys.readouterr().out)["summaries"]
+        for status in entry["statuses"]
+    ]
+    assert found == table.splitlines()[2:]
+
+
 def platform_example(part: str) -> str:
     """Python block of docs/platforms.md that has some text in it."""
     text = (ROOT / "docs" / "platforms.md").read_text()
