@@ -1,8 +1,10 @@
-"""Who may import whom: stages downwards, no system another, and no circle of files."""
+"""Who may import whom: stages downwards, no system another, and no circle of files; what an ``__init__`` may hold."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
@@ -31,9 +33,19 @@ DOORS = {
     "traces/files.py",
     "traces/stories.py",
     "audits/auditor.py",
-    "instances/library.py",
+    "solvers/backend.py",
 }
-"""Shared files that may import systems: they choose by system. Besides them: data, and what is shared of cli."""
+"""Shared files that may import systems: they choose by system, and a back end takes its limits from a run of a method.
+
+Besides them: data, and what is shared of the command line.
+"""
+INITS_WITH_CODE = {
+    "replay/bags/policies/__init__.py",
+    "replay/streams/policies/__init__.py",
+    "src/spotbag/__init__.py",
+    "src/spotbag/cli/__init__.py",
+}
+"""An ``__init__`` that holds more than a docstring: lists of policies, the public names, and the command line."""
 
 
 def modules() -> dict[str, Path]:
@@ -55,6 +67,17 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+def named_modules(table: ast.expr) -> Iterator[str]:
+    """Modules that a table ``_MODULES`` names, which are imported when they are asked for.
+
+    Its keys are modules where its values are tuples of names; else its values are.
+    """
+    entries = ast.literal_eval(table)
+    assert entries
+    for key, value in entries.items():
+        yield key if isinstance(value, tuple) else value
+
+
 def imports_of(name: str, path: Path) -> set[str]:
     """Modules of the package that a file imports, wherever in it, also for types only."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -74,6 +97,8 @@ def imports_of(name: str, path: Path) -> set[str]:
             for alias in node.names:
                 inside = f"{target}.{alias.name}".lstrip(".")
                 found.add(inside if inside in MODULES else target)
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
+            found |= {".".join([*package, place]) for place in named_modules(node.value)}
     assert found <= set(MODULES), (path, found - set(MODULES))
     return found - {name}
 
@@ -129,9 +154,43 @@ def test_what_systems_share_imports_none_of_them() -> None:
         for name, targets in IMPORTS.items()
         if system_of(name) is None and not is_door(name)
         for target in sorted(targets)
-        if system_of(target) and stage_of(target) != "schedules"
+        if system_of(target)
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_every_door_is_needed(door: str) -> None:
+    [name] = [name for name, path in MODULES.items() if path == ROOT / door]
+    assert system_of(name) is None
+    assert any(system_of(target) for target in IMPORTS[name])
+
+
+def test_modules_that_are_named_in_a_table_count_as_imports() -> None:
+    assert {"cli.bags.solve", "cli.audit", "cli.streams.size"} <= IMPORTS["cli.app"]
+    assert {"audits.auditor", "solvers.bags.solve"} <= IMPORTS[""]
+
+
+def test_the_table_in_the_docs_is_the_one_that_is_checked() -> None:
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    found: dict[str, set[str]] = {}
+    for stage, cell in re.findall(r"^\| `([\w/]+)/` \| .* \| ([^|]*) \|$", text, re.MULTILINE):
+        words = re.sub(r" \(.*\)", "", cell)
+        named = {"nothing": set(), "all above": set(found), "all": set(found)}
+        found[stage] = named[words] if words in named else set(words.split(", "))
+    assert found.pop("src/spotbag") == set(STAGES)
+    assert found == {stage: set(others) for stage, others in STAGES.items()}
+
+
+def test_an_init_holds_a_docstring_only() -> None:
+    with_code = set()
+    for path in MODULES.values():
+        if path.name == "__init__.py":
+            first, *rest = ast.parse(path.read_text(encoding="utf-8")).body
+            assert isinstance(first, ast.Expr), path
+            if rest:
+                with_code.add(path.relative_to(ROOT).as_posix())
+    assert with_code == INITS_WITH_CODE
 
 
 def test_no_file_imports_itself_through_others() -> None:
