@@ -65,6 +65,11 @@ _WORDS: Mapping[Verdict, tuple[str, str]] = {
 """Of one statement, and of several."""
 
 
+def verdict_in_words(verdict: Verdict) -> str:
+    """Return the verdict on one statement as the end of a sentence: ``is not decided``."""
+    return _WORDS[verdict][0]
+
+
 def verdicts_in_words(claims: Sequence[Claim]) -> str:
     """How many statements have each verdict, the most frequent one first: ``9 hold, 1 is not decided``."""
     counts = Counter(claim.verdict for claim in claims).most_common()

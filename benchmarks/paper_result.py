@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..core.json_documents import format_json
 from ..core.statistics import Estimate, Statistic
-from .claims import Claim
+from .claims import Claim, Verdict
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"
 RESULT_ENDINGS = (".csv", ".json")
@@ -121,6 +121,11 @@ class PublishedComparisonResult:
         mean = self.row(table, quantity, job, scenario, policy).ours.mean
         assert mean is not None, (table, quantity, job, scenario, policy)
         return mean
+
+    def verdict(self, beginning: str) -> Verdict:
+        """Return the verdict on the statement that begins so, of which there is one."""
+        [claim] = [claim for claim in self.claims if claim.statement.startswith(beginning)]
+        return claim.verdict
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON object."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import SpotbagError
 from ..core.tables import Column, Table
 from ..core.text_files import write_text
-from .claims import verdicts_in_words
+from .claims import verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
@@ -113,6 +113,7 @@ def _environment() -> Environment:
         raise SpotbagError("the sections of the docs need jinja2: pip install 'spotbag[dev]'") from None
     environment = Environment(undefined=StrictUndefined, lstrip_blocks=True)
     environment.filters["fill"] = fill
+    environment.filters["in_words"] = verdict_in_words
     return environment
 
 

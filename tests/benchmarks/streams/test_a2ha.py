@@ -549,7 +549,7 @@ def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResul
     assert new.rstrip().endswith(SECTION.marks[1])
 
 
-def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
+def test_the_docs_have_the_present_sections(result: PublishedComparisonResult) -> None:
     demand_docs(result, "a2ha.md", SECTION.marks, ("a2ha-fig-9-image", "a2ha-fig-12-speedup", "a2ha-not-knowing"))
 
 

@@ -397,7 +397,7 @@ def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> N
     assert with_section(once, new) == once
 
 
-def test_the_docs_are_of_the_present_layout(result: PublishedComparisonResult) -> None:
+def test_the_docs_have_the_present_sections(result: PublishedComparisonResult) -> None:
     demand_docs(
         result, "streams.md", SECTION.marks, ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling")
     )

@@ -200,7 +200,9 @@ class _DayOptions:
         from ...core.errors import SpotbagError
 
         if self.day is not None and self.runs is not None:
-            raise SpotbagError("--day and --runs: use one or the other; a single day is described, several are averaged")
+            raise SpotbagError(
+                "--day and --runs: use one or the other; a single day is described, several are averaged"
+            )
 
     def find_scenario(self) -> Scenario:
         """Find the scenario by its name, or read it."""
