@@ -11,7 +11,9 @@ from .state import PlatformState
 
 
 class PlatformPolicy(ABC):
-    """Chooses a candidate for each job; made afresh for each replay.
+    """Chooses a candidate for each job.
+
+    Each replay has a policy of its own, which may keep what it knows in itself (see `spotbag.replay.policies`).
 
     Parameters
     ----------

@@ -9,8 +9,9 @@ from .vm import StreamVm
 class StreamPolicy:
     """Base of the policies for streams; what is not overridden does nothing.
 
-    A policy is made for one replay and keeps what it knows in itself. Decisions are methods of `StreamState`:
-    ``start_vm``, ``assign``, ``take_back``, ``suspend``, ``terminate``, ``wake_at``.
+    Each replay has a policy of its own, which may keep what it knows in itself (see `spotbag.replay.policies`).
+    Decisions are methods of `StreamState`: ``start_vm``, ``assign``, ``take_back``, ``suspend``, ``terminate``,
+    ``wake_at``.
 
     Attributes
     ----------

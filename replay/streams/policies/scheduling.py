@@ -14,7 +14,7 @@ from ..vm import StreamVm
 from .forecast import Forecast
 
 _NOISE_S = 1e-6
-"""Forecasts are sums of floating-point numbers; what is less than this is none of their business."""
+"""Forecasts are sums of floating-point numbers; smaller differences are rounding."""
 
 
 def schedule_job(
