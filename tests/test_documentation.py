@@ -139,6 +139,30 @@ def test_the_example_of_a_stream_policy_of_ones_own_runs(capsys: pytest.CaptureF
     assert float(known[2]) < float(own[2]), "one VM for each job is late with more tasks"
 
 
+def replay_example(part: str) -> str:
+    """Python block of docs/replay.md that has some text in it."""
+    text = (ROOT / "docs" / "replay.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if part in code]
+    return str(example)
+
+
+def test_the_example_of_a_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(replay_example("class Impatient"), {"__name__": "example"})
+    hads, burst, *story, last = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in (hads, burst)] == ["hads", "burst-hads"]
+    assert story
+    assert len({float(number) for number in last.split()}) == 3  # it costs something else than HADS
+
+
+def test_the_example_of_options_of_policies_changes_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(replay_example("A2haSettings"), {"__name__": "example"})
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [name for name, _ in rows] == ["hads", "hads-as-printed", "a2ha", "eager", "time-saving", "urgent-first"]
+    numbers = [float(number) for _, number in rows]
+    assert numbers[3] > numbers[2], "more hosts, which are paid"
+    assert numbers[5] < numbers[4], "more jobs end in time on the clusters: less of the cloud"
+
+
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
     from spotbag.instances.platforms.job_draws import JobSet
     from spotbag.instances.platforms.platform_files import library_platform
