@@ -139,6 +139,14 @@ def test_the_example_of_a_stream_policy_of_ones_own_runs(capsys: pytest.CaptureF
     assert float(known[2]) < float(own[2]), "one VM for each job is late with more tasks"
 
 
+def test_every_path_in_development_md_exists() -> None:
+    page = (ROOT / "docs" / "development.md").read_text()
+    systems = {"bags/", "streams/", "platforms/"}  # sub-folders of the stages
+    paths = [path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", page) if path not in systems]
+    assert len(paths) > 50
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def replay_example(part: str) -> str:
     """Python block of docs/replay.md that has some text in it."""
     text = (ROOT / "docs" / "replay.md").read_text()

@@ -86,11 +86,11 @@ def imports_of(name: str, path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             top = {alias.name.split(".")[0] for alias in node.names}
-            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between rooms"
+            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between folders"
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             # The bare name of a stage would import a second copy of every class from the repository's root.
             top = {(node.module or "").split(".")[0]}
-            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between rooms"
+            assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between folders"
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1]
             target = ".".join(base + (node.module.split(".") if node.module else []))
