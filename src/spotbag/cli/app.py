@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated
 
@@ -29,14 +30,21 @@ _MODULES = {
 """Module of each command, in the order of the help; it has ``EXAMPLE`` and ``<name>_command``, or an ``app``."""
 
 
+_HELP = ("-h", "--help")
+
+
 def make_app(asked: str | None = None) -> typer.Typer:
-    """Return the command line: with the command that is asked for and nothing else loaded, or with all commands."""
+    """Return the command line for a first word: with the command that it names, or with all.
+
+    What is not asked for costs no time: neither the modules of other commands, nor, where the help lists all commands,
+    their options.
+    """
     app = typer.Typer(
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": [*_HELP]},
         help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
         epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
     )
@@ -45,9 +53,19 @@ def make_app(asked: str | None = None) -> typer.Typer:
         module = import_module(f".{_MODULES[name]}", __package__)
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
-        else:
-            app.command(name, epilog=module.EXAMPLE)(getattr(module, f"{name.replace('-', '_')}_command"))
+            continue
+        command = getattr(module, f"{name.replace('-', '_')}_command")
+        app.command(name, epilog=module.EXAMPLE)(_listed(command) if asked in _HELP else command)
     return app
+
+
+def _listed(command: Callable[..., None]) -> Callable[[], None]:
+    """Return a command of which the help of all shows the first line: its options need not be read."""
+
+    def listed() -> None: ...
+
+    listed.__doc__ = command.__doc__
+    return listed
 
 
 def _version(wanted: bool) -> None:
