@@ -22,6 +22,7 @@ from .benchmarks.streams.a2ha.facts import a2ha_facts
 from .benchmarks.streams.a2ha.paper import A2HA
 from .benchmarks.streams.a2ha.runs import A2haOptions
 from .benchmarks.streams.thai.paper import THAI
+from .core.errors import SpotbagError
 
 _WORKERS = 2
 
@@ -73,7 +74,11 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or not set(arguments[1:]) <= set(PAGES):
         print(f"usage: python -m spotbag.docs FOLDER [PAGE ...]; pages: {', '.join(PAGES)}", file=sys.stderr)
         return 2
-    write_sections(Path(arguments[0]), arguments[1:] or PAGES)
+    try:
+        write_sections(Path(arguments[0]), arguments[1:] or PAGES)
+    except SpotbagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

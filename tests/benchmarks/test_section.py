@@ -15,6 +15,7 @@ from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import OnRuns, Paper, PaperOptions
 from spotbag.benchmarks.section import Section, is_stale, write_section
 from spotbag.core.errors import SpotbagError
+from spotbag.docs import main
 
 PAGE = "# A page\n\n<!-- written by spotbag.docs: fake -->\nold\n<!-- end of what it writes: fake -->\n\nThe end.\n"
 
@@ -91,3 +92,11 @@ def test_without_its_library_a_section_is_refused_before_any_replay(
         use(fake_section(seeds), docs)
     assert seeds == []
     assert (docs / "page.md").read_text() == PAGE
+
+
+def test_the_command_says_what_is_missing(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main([str(docs), "a2ha.md"]) == 2
+    assert "error: the sections of the docs need jinja2" in capsys.readouterr().err
