@@ -420,7 +420,7 @@ def _gaps(objectives: Sequence[float], reference: float | None) -> list[float]:
     if reference is None or math.isinf(reference):
         return []
     gaps = [relative_gap(objective, reference) for objective in objectives]
-    # Below zero by rounding: 0. Below it by more there is a contradiction, which is told.
+    # Below zero by rounding: 0. Below it by more there is a contradiction, which is reported.
     return [0.0 if -OPTIMALITY_TOLERANCE <= gap < 0 else gap for gap in gaps if gap is not None]
 
 

@@ -103,7 +103,7 @@ def platform_bound(
     Returns
     -------
     PlatformBound
-        Whatever the solver does, its value is proved; that no schedule keeps the caps is told there, too.
+        Whatever the solver does, its value is proved; that no schedule keeps the caps is reported there, too.
 
     Raises
     ------

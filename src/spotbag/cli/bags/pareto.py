@@ -168,7 +168,7 @@ def _check_folder(path: str | None) -> None:
 
 @contextmanager
 def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | None]:
-    """Show on a terminal how many points there are; gives the callback that is told of them."""
+    """Show on a terminal how many points there are; gives the callback that receives them."""
     if not sys.stderr.isatty():
         yield None
         return
