@@ -107,7 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m spotbag.generated", description="Write schemas, library and figures of the docs anew."
     )
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something is stale")
-    parser.add_argument("--papers", action="store_true", help="the sections on the papers too: replays of minutes")
+    parser.add_argument(
+        "--papers",
+        nargs="*",
+        metavar="NAME",
+        help="the sections on the papers too, of some or of all: replays of minutes",
+    )
     given = parser.parse_args(arguments)
     root = Path.cwd()
     if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
@@ -121,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if given.check and found else 0
 
 
-def _write_or_compare(root: Path, check: bool, papers: bool) -> int:
+def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None) -> int:
     """Name what is stale, and write it unless it is only to be checked; return how much it is."""
     files = dict(generated(root))
     strangers = made_by_nothing(root, files)
@@ -132,19 +137,23 @@ def _write_or_compare(root: Path, check: bool, papers: bool) -> int:
         print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
         if not check:
             path.write_text(text, encoding="utf-8")
-    return len(strangers) + len(stale) + (_papers(root / "docs", check) if papers else 0)
+    return len(strangers) + len(stale) + (0 if papers is None else _papers(root / "docs", check, papers))
 
 
-def _papers(folder: Path, check: bool) -> int:
-    """Write the sections on the papers, or name those that are stale; return how many are."""
+def _papers(folder: Path, check: bool, names: Sequence[str]) -> int:
+    """Write sections on papers, those named or all, or name those that are stale; return how many are."""
     from .benchmarks.section import is_stale, write_section
     from .docs import SECTIONS
 
+    unknown = [name for name in names if name not in SECTIONS]
+    if unknown:
+        raise SpotbagError(f"--papers: there is no section {unknown[0]!r} (there are {', '.join(SECTIONS)})")
+    chosen = names or tuple(SECTIONS)
     if not check:
-        for section in SECTIONS.values():
-            write_section(section, folder)
+        for name in chosen:
+            write_section(SECTIONS[name], folder)
         return 0
-    stale = [name for name, section in SECTIONS.items() if is_stale(section, folder)]
+    stale = [name for name in chosen if is_stale(SECTIONS[name], folder)]
     for name in stale:
         print(f"stale: section {name} of {folder.name}/{SECTIONS[name].page}")
     return len(stale)

@@ -80,6 +80,11 @@ def test_papers_are_checked_or_written_where_they_are_asked_for(
     assert generated.main(["--check", "--papers"]) == 0
     assert capsys.readouterr().out == ""
     assert len(seeds) == 3
+    assert generated.main(["--check", "--papers", "fake"]) == 0
+    assert len(seeds) == 4
+    assert generated.main(["--check", "--papers", "fakes"]) == 2
+    assert "there is no section 'fakes' (there are fake)" in capsys.readouterr().err
+    assert len(seeds) == 4
 
 
 @pytest.mark.parametrize("use", [is_stale, write_section])
