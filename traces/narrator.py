@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,7 +15,7 @@ from .vm_history import read_history
 Event: TypeAlias = Mapping[str, Any]
 
 
-class Narrator:
+class Narrator(ABC):
     """Describes a replay line by line; each system says what its moments are.
 
     Parameters
@@ -45,20 +46,20 @@ class Narrator:
         """Add a line about a second."""
         self.lines.append(f"{time_s:>9,} s  {text}")
 
+    @abstractmethod
     def heading(self) -> str:
         """Say what was replayed."""
-        raise NotImplementedError
 
-    def pass_deadlines(self, before_s: int) -> None:
+    def pass_deadlines(self, before_s: int) -> None:  # noqa: B027 (a story of a platform has none)
         """Describe the deadlines before a second that have not been described."""
 
+    @abstractmethod
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
         """Describe what happens in a second."""
-        raise NotImplementedError
 
+    @abstractmethod
     def outcome(self) -> list[str]:
         """Say how the replay ended, in lines of their own."""
-        raise NotImplementedError
 
 
 class TaskNarrator(Narrator):
