@@ -104,7 +104,9 @@ def made_by_nothing(root: Path, made: Collection[Path]) -> Sequence[Path]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; return the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m spotbag.generated", description="Write schemas, library and figures of the docs anew."
+        prog="python -m spotbag.generated",
+        description="Write schemas, library and figures of the docs anew.",
+        epilog="Example:  python -m spotbag.generated --check --papers thai",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something is stale")
     parser.add_argument(
