@@ -1,29 +1,73 @@
-"""Work in threads and processes that Ctrl-C ends."""
+"""Work in threads and processes that end when their limit is over, and interrupts as requests to stop."""
 
 from __future__ import annotations
 
+import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, TypeVar
 
-_POLL_S = 0.1
+from .limits import Stop, current_limit, stop_point, within
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_POLL_S = 0.05
+_QUEUED_A_WORKER = 2
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> bool:
-    """Do some work in a thread; at Ctrl-C ask it to stop and wait for it.
+@contextmanager
+def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None = None) -> Iterator[None]:
+    """Have a caller's stop, Ctrl-C and SIGTERM end the work inside, all in the same way.
+
+    A second Ctrl-C does not wait for the work any longer, but raises KeyboardInterrupt. Signals are those of the main
+    thread, and left alone where a program handles them by itself.
+
+    Parameters
+    ----------
+    stop : Stop, optional
+        What the caller sets to have the work ended.
+    on_life : callable, optional
+        See `spotbag.core.limits.Limit`.
+    """
+    signalled = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if signalled.is_set():
+            raise KeyboardInterrupt
+        signalled.set()
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
+    taken = [number for number, handler in before.items() if handler is signal.default_int_handler]
+    try:
+        for number in taken:
+            signal.signal(number, ask)
+        with within(stop=stop, on_life=on_life), within(stop=signalled if taken else None):
+            yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+def run_in_thread(work: Callable[[], None], end: Callable[[], None], watch: Callable[[], None] | None = None) -> None:
+    """Do some work in a thread, and ask it to end when the limit is over.
 
     Parameters
     ----------
     work : callable
         What to do. An exception in it is raised here.
-    stop : callable
-        Makes the work end early; called from another thread, and again until the work ends: a solver that has not begun
+    end : callable
+        Makes the work end early; called from this thread, and again until the work ends: a solver that has not begun
         yet does not notice.
-
-    Returns
-    -------
-    bool
-        Whether the user interrupted it.
+    watch : callable, optional
+        Called in this thread now and then, and once more in the end. An exception in it ends the work and is raised.
     """
     failures: list[BaseException] = []
     ended = threading.Event()
@@ -36,20 +80,24 @@ def run_interruptibly(work: Callable[[], None], stop: Callable[[], None]) -> boo
         finally:
             ended.set()
 
+    limit = current_limit()
     thread = threading.Thread(target=guarded, daemon=True)
-    interrupted = over = False
     thread.start()
     # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
+    over = False
     while not over:
         try:
-            if interrupted:
-                stop()
+            if failures or limit.over():
+                end()
             over = ended.wait(_POLL_S)
-        except KeyboardInterrupt:
-            interrupted = True
+            if limit.on_life is not None and not failures:
+                limit.on_life()
+            if watch is not None and not failures:
+                watch()
+        except BaseException as error:  # of a callback, or a second interrupt: what runs must end before it is raised
+            failures.append(error)
     if failures:
         raise failures[0]
-    return interrupted
 
 
 Case = TypeVar("Case")
@@ -71,18 +119,43 @@ def in_processes(
         Number of processes.
     in_order : bool
         Whether results come in the order of the cases, or as they are done.
+
+    Raises
+    ------
+    LimitReached
+        If it is asked to stop before all are done.
     """
-    from joblib import Parallel, delayed
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     from joblib.externals.loky import get_reusable_executor
 
-    kind = "generator" if in_order else "generator_unordered"
+    executor = get_reusable_executor(max_workers=workers, initializer=_leave_interrupts_to_parent)
     ended = False
+    left = iter(cases)
+    queued: deque[Future[Done]] = deque()
     try:
-        yield from Parallel(n_jobs=workers, batch_size=1, return_as=kind)(delayed(work)(case) for case in cases)
+        while True:
+            while len(queued) < _QUEUED_A_WORKER * workers:
+                try:
+                    queued.append(executor.submit(work, next(left)))
+                except StopIteration:
+                    break
+            if not queued:
+                break
+            stop_point()
+            done = wait([queued[0]] if in_order else queued, _POLL_S, FIRST_COMPLETED).done
+            for future in [future for future in queued if future in done]:
+                queued.remove(future)
+                yield future.result()
         ended = True
     finally:
         if not ended:
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            executor.shutdown(wait=False, kill_workers=True)
+
+
+def _leave_interrupts_to_parent() -> None:
+    """Ignore Ctrl-C, which reaches all processes of a terminal: the parent ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> Iterator[Done]:

@@ -1,32 +1,117 @@
-"""Work in a thread that Ctrl-C ends."""
+"""Work in threads and processes that ends when its limit is over."""
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
+from contextlib import suppress
 
 import pytest
+from stops import StopAt
 
-from spotbag.core.processes import run_interruptibly
+from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
+from spotbag.core.processes import each, in_processes, interruptible, run_in_thread
 
 
-def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped, interrupts = threading.Event(), [KeyboardInterrupt]
+def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> None:
+    ended = threading.Event()
     stops: list[str] = []
 
-    def work() -> None:
-        stopped.wait(20)  # not for ever, if nothing stops it
-
-    def stop() -> None:
+    def end() -> None:
         stops.append("stop")
         if len(stops) > 1:
-            stopped.set()
+            ended.set()
 
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            if timeout is not None and interrupts:
-                raise interrupts.pop()
-            return super().wait(timeout)
+    with within(0.0):
+        run_in_thread(lambda: assert_(ended.wait(20)), end)
+    assert len(stops) == 2
 
-    monkeypatch.setattr(threading, "Event", Interrupted)
-    assert run_interruptibly(work, stop)
-    assert stopped.is_set()
+
+def assert_(condition: bool) -> None:
+    assert condition
+
+
+def test_an_exception_in_a_callback_ends_the_work_and_is_raised_in_the_thread_of_the_call() -> None:
+    ended = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def fail() -> None:
+        threads.append(threading.current_thread())
+        raise RuntimeError("of the callback")
+
+    for kind in ("watch", "on_life"):
+        ended.clear()
+        with pytest.raises(RuntimeError, match="of the callback"), within(on_life=fail if kind == "on_life" else None):
+            run_in_thread(lambda: assert_(ended.wait(20)), ended.set, fail if kind == "watch" else None)
+        assert ended.is_set()
+    assert set(threads) == {threading.current_thread()}
+    assert current_limit().on_life is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_a_request_to_stop_and_a_second_one_does_not_wait(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with interruptible():
+            assert not stopped()
+            os.kill(os.getpid(), number)
+            assert stopped()
+            with pytest.raises(LimitReached):
+                checkpoint()
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+        assert signal.getsignal(number) is signal.default_int_handler
+        assert not stopped()
+    finally:
+        signal.signal(number, before)
+
+
+def test_signals_that_a_program_handles_itself_are_left_to_it() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        with interruptible():
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert not stopped()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIGTERM]
+
+
+def test_processes_end_when_they_are_asked_to_stop() -> None:
+    done: list[int] = []
+    with within(stop=StopAt(4)), suppress(LimitReached):
+        for number in in_processes(_slowly, range(100_000), workers=2):
+            done.append(number)
+    assert done == list(range(len(done)))
+    assert len(done) < 100_000
+    assert list(each(_twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
+    assert sorted(in_processes(_twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
+
+
+def _slowly(number: int) -> int:
+    time.sleep(0.01)
+    return number
+
+
+def _twice(number: int) -> int:
+    return 2 * number
+
+
+def test_workers_leave_interrupts_to_their_parent() -> None:
+    assert set(each(_interrupt_handler, range(4), workers=2)) == {signal.SIG_IGN}
+
+
+def _interrupt_handler(_: int) -> object:
+    return signal.getsignal(signal.SIGINT)
+
+
+def test_limits_nest() -> None:
+    with within(1000.0) as outer, within(5000.0) as inner:
+        assert inner.deadline == outer.deadline
+        with within(stop=StopAt(1)):
+            assert stopped()
+        assert not stopped()
+    assert current_limit().deadline == float("inf")

@@ -1,0 +1,146 @@
+"""How long work may go on: a moment, a request to stop, and signs of life meanwhile.
+
+Work runs inside a limit (`within`). Whatever takes long calls `checkpoint` in its loops, which raises `LimitReached`
+when the limit is over; who has begun the work catches that and returns what there is so far. Limits nest: an inner one
+is never over later than the outer one. A limit is that of a thread: other threads have none of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+SIGN_OF_LIFE_S = 0.1
+"""Seconds between two signs of life, if nothing else is reported meanwhile."""
+
+
+class Stop(Protocol):
+    """What a caller sets to have work ended, such as ``threading.Event``."""
+
+    def is_set(self) -> bool:
+        """Whether the work is to end."""
+
+
+class LimitReached(Exception):  # noqa: N818  (it is no error)
+    """The limit is over; what there is so far is the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Until when work may go on.
+
+    Attributes
+    ----------
+    deadline : float
+        Moment of ``time.perf_counter``.
+    stops : tuple of Stop
+        Whichever is set first ends the work.
+    on_life : callable, optional
+        Called now and then while the work goes on, at `checkpoint` and while a solver is waited for.
+    """
+
+    deadline: float = math.inf
+    stops: tuple[Stop, ...] = ()
+    on_life: Callable[[], None] | None = None
+
+    def stopped(self) -> bool:
+        """Whether it was asked to stop."""
+        return any(stop.is_set() for stop in self.stops)
+
+    def over(self) -> bool:
+        """Whether the time is over, or it was asked to stop."""
+        return self.stopped() or (self.deadline < math.inf and time.perf_counter() >= self.deadline)
+
+
+_NO_LIMIT = Limit()
+_current: ContextVar[Limit] = ContextVar("limit", default=_NO_LIMIT)
+
+
+def current_limit() -> Limit:
+    """Return the limit that holds here."""
+    return _current.get()
+
+
+@contextmanager
+def within(
+    seconds: float | None = None,
+    *,
+    begin: float | None = None,
+    stop: Stop | None = None,
+    on_life: Callable[[], None] | None = None,
+) -> Iterator[Limit]:
+    """Limit the work inside.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        How long it may take; no longer than the outer limit in any case.
+    begin : float, optional
+        Moment of ``time.perf_counter`` from which they count; now if absent.
+    stop : Stop, optional
+        Ends it as well.
+    on_life : callable, optional
+        See `Limit`; that of the outer limit if absent.
+    """
+    outer = _current.get()
+    deadline = outer.deadline
+    if seconds is not None:
+        deadline = min(deadline, (time.perf_counter() if begin is None else begin) + seconds)
+    stops = outer.stops if stop is None else (*outer.stops, stop)
+    limit = Limit(deadline, stops, on_life or outer.on_life)
+    token = _current.set(limit)
+    try:
+        yield limit
+    finally:
+        _current.reset(token)
+
+
+def checkpoint() -> None:
+    """Give a sign of life, and end the work if its limit is over.
+
+    Raises
+    ------
+    LimitReached
+        If it is.
+    """
+    limit = _current.get()
+    if limit.on_life is not None:
+        limit.on_life()
+    if limit.over():
+        raise LimitReached
+
+
+def stop_point() -> None:
+    """Give a sign of life, and end the work if it was asked to stop: where a first answer matters more than time.
+
+    Raises
+    ------
+    LimitReached
+        If it was.
+    """
+    limit = _current.get()
+    if limit.on_life is not None:
+        limit.on_life()
+    if limit.stopped():
+        raise LimitReached
+
+
+def out_of_time() -> bool:
+    """Whether the limit that holds here is over."""
+    return _current.get().over()
+
+
+def stopped() -> bool:
+    """Whether the work here was asked to stop."""
+    return _current.get().stopped()
+
+
+def seconds_left() -> float | None:
+    """Seconds until the limit here is over, at least 0; None without one."""
+    deadline = _current.get().deadline
+    return None if deadline == math.inf else max(deadline - time.perf_counter(), 0.0)

@@ -1,0 +1,60 @@
+"""Linear programmes solved by HiGHS within the limit that holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .limits import LimitReached, checkpoint, current_limit, seconds_left
+from .processes import run_in_thread
+
+if TYPE_CHECKING:
+    import highspy
+
+_LARGE = 5_000
+"""Entries of a matrix from which on a solver is watched while it runs."""
+
+
+def run_linear_program(solver: highspy.Highs) -> None:
+    """Solve what a HiGHS solver holds, from where it stands.
+
+    Parameters
+    ----------
+    solver : highspy.Highs
+        With a linear programme. Its status says how it ended.
+
+    Raises
+    ------
+    LimitReached
+        If the limit was over before.
+    """
+    import highspy
+
+    checkpoint()
+    left = seconds_left()
+    # The time limit of HiGHS is one of all runs of a solver together.
+    solver.setOptionValue("time_limit", highspy.kHighsInf if left is None else solver.getRunTime() + left)
+    limit = current_limit()
+    if solver.getNumNz() < _LARGE or not (limit.stops or limit.on_life):
+        solver.run()
+    else:
+        _run_watched(solver)
+    if solver.getModelStatus() in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
+        raise LimitReached
+
+
+def _run_watched(solver: Any) -> None:
+    """Run a solver in a thread that a request to stop ends."""
+    stopped = False
+
+    def watch(event: Any) -> None:
+        event.interrupt(stopped)
+
+    def end() -> None:
+        nonlocal stopped
+        stopped = True
+
+    solver.cbSimplexInterrupt.subscribe(watch)
+    try:
+        run_in_thread(solver.run, end)
+    finally:
+        solver.cbSimplexInterrupt.unsubscribe(watch)
