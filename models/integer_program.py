@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..core.limits import checkpoint
 from ..core.quantities import BoolArray, FloatArray, IntArray
 
 INFINITE = 2**40
@@ -55,7 +56,8 @@ class IntegerProgram:
     def add_row(
         self, columns: Sequence[int], coefficients: Sequence[int], lower: int = -INFINITE, upper: int = INFINITE
     ) -> None:
-        """Add a row."""
+        """Add a row; raises `LimitReached` if there is no time for more."""
+        checkpoint()
         self.rows.append((list(columns), list(coefficients)))
         self.row_lower.append(lower)
         self.row_upper.append(upper)

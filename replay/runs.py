@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ..core.errors import InputError, Issue
-from ..core.processes import each
+from ..core.limits import LimitReached, Stop, stop_point
+from ..core.processes import each, interruptible
 from ..core.statistics import Estimate, estimate
 
 Out = TypeVar("Out")
@@ -92,6 +93,7 @@ def replay_batches(
     workers: int,
     per_batch: int,
     on_run: Callable[[int], None] | None = None,
+    stop: Stop | None = None,
 ) -> tuple[list[Row], bool]:
     """Replay runs, in batches.
 
@@ -107,13 +109,15 @@ def replay_batches(
         Most runs in a batch.
     on_run : callable, optional
         Called with the number of runs that have just been done.
+    stop : Stop, optional
+        Ends it early; so do Ctrl-C and SIGTERM.
 
     Returns
     -------
     rows : list
         In the order of the numbers.
     interrupted : bool
-        Whether an interrupt (Ctrl-C) has ended it early; one before the first row is raised.
+        Whether it was ended early.
 
     Raises
     ------
@@ -122,19 +126,19 @@ def replay_batches(
     """
     batches = [numbers[first : first + per_batch] for first in range(0, len(numbers), per_batch)]
     done: list[Row] = []
-    try:
-        for rows in each(work, batches, workers):
-            done += rows
-            if on_run is not None:
-                on_run(len(rows))
-    except KeyboardInterrupt:
-        if not done:
+    with interruptible(stop):
+        try:
+            for rows in each(work, batches, workers):
+                done += rows
+                if on_run is not None:
+                    on_run(len(rows))
+                stop_point()
+        except LimitReached:
+            return done, len(done) < len(numbers)
+        except RuntimeError as error:
+            if workers > 1:
+                _explain_import(error)
             raise
-        return done, True
-    except RuntimeError as error:
-        if workers > 1:
-            _explain_import(error)
-        raise
     return done, False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,16 +32,44 @@ class TracePoint:
     bound: float | None = None
 
 
+class Incumbent:
+    """The best plan and the best bound of a run so far: what is left of a method whose limit is reached.
+
+    Attributes
+    ----------
+    schedule : Schedule or None
+        The best plan.
+    bound : float
+        The best proven bound; minus infinity if there is none.
+    """
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        self.schedule = schedule
+        self.bound = -math.inf
+
+    @property
+    def objective(self) -> float:
+        """Objective of the best plan; infinite without one."""
+        return math.inf if self.schedule is None else self.schedule.objective
+
+    def take(self, schedule: Schedule | None) -> None:
+        """Keep a plan if it is the best."""
+        if schedule is not None and schedule.objective < self.objective:
+            self.schedule = schedule
+
+    def raise_bound(self, bound: float) -> None:
+        """Keep a proven bound if it is the best."""
+        self.bound = max(self.bound, bound)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Seed, time limit and progress callback of a run.
+    """Seed and progress callback of a run, and what is known. Its time is that of `spotbag.core.limits`.
 
     Attributes
     ----------
     seed : int
         Same seed and no time limit: same plan.
-    time_limit_s : float, optional
-        The best plan so far is returned when it is over.
     on_progress : callable, optional
         Called with each `TracePoint` and the number of iterations planned.
     target_gap : float
@@ -50,19 +78,16 @@ class Run:
         Threads of a solver.
     initial : Schedule, optional
         A plan to start from; nothing worse is returned.
+    incumbent : Incumbent
+        Receives plans and bounds as soon as they are known.
     """
 
     seed: int = 0
-    time_limit_s: float | None = None
     on_progress: Callable[[TracePoint, int], None] | None = None
     target_gap: float = 0.0
     threads: int = 1
     initial: Schedule | None = None
-    begin: float = field(default_factory=time.perf_counter)
-
-    def out_of_time(self) -> bool:
-        """Whether the time limit is over."""
-        return self.time_limit_s is not None and time.perf_counter() - self.begin >= self.time_limit_s
+    incumbent: Incumbent = field(default_factory=Incumbent)
 
     def report(self, point: TracePoint, planned: int) -> None:
         """Report the progress."""
@@ -86,8 +111,6 @@ class MethodOutcome:
         Proven lower bound of the objective, infinite if the instance is proved infeasible.
     trace : tuple of TracePoint
         How a search converged.
-    interrupted : bool
-        Whether it was ended by the user; the plan is the best until then.
     """
 
     schedule: Schedule | None
@@ -95,4 +118,3 @@ class MethodOutcome:
     warnings: tuple[str, ...] = ()
     bound: float | None = None
     trace: tuple[TracePoint, ...] = ()
-    interrupted: bool = False

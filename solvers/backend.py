@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -16,12 +15,10 @@ Values = TypeVar("Values")
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """When a solver stops, and with what it works.
+    """When a solver stops, beside its time (see `spotbag.core.limits`), and with what it works.
 
     Attributes
     ----------
-    deadline : float or None
-        Moment of ``time.perf_counter()`` at which it stops.
     target_gap : float
         Relative gap at which it stops; 0 to go on until the optimum is proved.
     threads : int
@@ -32,7 +29,6 @@ class SolverLimits:
         Called with the objective of the best solution and the bound whenever one of them improves.
     """
 
-    deadline: float | None = None
     target_gap: float = 0.0
     threads: int = 1
     seed: int = 0
@@ -40,13 +36,19 @@ class SolverLimits:
 
     @classmethod
     def of_run(cls, run: Run, on_progress: Callable[[float, float], None] | None = None) -> SolverLimits:
-        """Limits of what is left of a run."""
-        deadline = None if run.time_limit_s is None else run.begin + run.time_limit_s
-        return cls(deadline, run.target_gap, run.threads, run.seed % 2**31, on_progress)
+        """Limits of a run."""
+        return cls(run.target_gap, run.threads, run.seed % 2**31, on_progress)
 
-    def seconds_left(self) -> float | None:
-        """Seconds until the solver must stop; None without a limit."""
-        return None if self.deadline is None else max(self.deadline - time.perf_counter(), 0.01)
+    def pass_on(self, news: list[tuple[float, float]]) -> Callable[[], None]:
+        """Return what reports the news of a solver's thread, each once, in the thread that calls it."""
+
+        def report() -> None:
+            while news:
+                objective, bound = news.pop(0)
+                if self.on_progress is not None:
+                    self.on_progress(objective, bound)
+
+        return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,8 @@ class SolverAnswer(Generic[Values]):
         The solution, in whatever form its model reads back.
     bound : float
         Proven lower bound, in the units of the model's objective; minus infinity if there is none.
-    interrupted : bool
-        Whether the user ended it.
     """
 
     status: SolverStatus
     values: Values | None
     bound: float
-    interrupted: bool = False

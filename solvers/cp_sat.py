@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..core.errors import SpotbagError
-from ..core.processes import run_interruptibly
+from ..core.limits import checkpoint, seconds_left
+from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
 from .backend import SolverAnswer, SolverLimits
@@ -56,30 +57,30 @@ def solve_cp_model(
     parameters.catch_sigint_signal = False
     if linearization_level is not None:
         parameters.linearization_level = linearization_level
-    left = limits.seconds_left()
+    checkpoint()
+    left = seconds_left()
     if left is not None:
         parameters.max_time_in_seconds = left
 
+    news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
+
     class Report(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            if limits.on_progress is not None:
-                limits.on_progress(
-                    self.objective_value / factor + constant, self.best_objective_bound / factor + constant
-                )
+            news.append((self.objective_value / factor + constant, self.best_objective_bound / factor + constant))
 
     report = Report()
     statuses: list[cp_model.CpSolverStatus] = []
-    interrupted = run_interruptibly(lambda: statuses.append(solver.solve(model, report)), solver.stop_search)
+    run_in_thread(lambda: statuses.append(solver.solve(model, report)), solver.stop_search, limits.pass_on(news))
     status = statuses[0]
     if status == cp_model.MODEL_INVALID:
         raise SpotbagError("CP-SAT calls a model invalid; please report this")
     if status == cp_model.INFEASIBLE:
-        return SolverAnswer("infeasible", None, math.inf, interrupted)
+        return SolverAnswer("infeasible", None, math.inf)
     bound = solver.best_objective_bound / factor + constant
     if status == cp_model.UNKNOWN:
-        return SolverAnswer("unknown", None, bound, interrupted)
+        return SolverAnswer("unknown", None, bound)
     values = read(solver.value)
-    return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", values, bound, interrupted)
+    return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", values, bound)
 
 
 def solve_with_cp_sat(
@@ -94,6 +95,7 @@ def solve_with_cp_sat(
         for index, (low, high) in enumerate(zip(program.lower, program.upper, strict=True))
     ]
     for (members, coefficients), low, high in zip(program.rows, program.row_lower, program.row_upper, strict=True):
+        checkpoint()
         expression = cp_model.LinearExpr.weighted_sum([columns[k] for k in members], coefficients)
         if low <= -INFINITE:
             model.add(expression <= high)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.processes import run_interruptibly
+from ..core.limits import checkpoint, seconds_left
+from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits, SolverStatus
@@ -75,29 +76,30 @@ def solve_with_highs(
         solver.setSolution(solution)
     if math.isfinite(better_than):
         solver.setOptionValue("objective_bound", better_than * factor)
-    left = limits.seconds_left()
+    checkpoint()
+    left = seconds_left()
     if left is not None:
         solver.setOptionValue("time_limit", left)
     stopped = False
+    news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
 
     def watch(event: Any) -> None:
         event.interrupt(stopped)  # type: ignore[no-untyped-call, unused-ignore]
 
     def improved(event: Any) -> None:
-        if limits.on_progress is not None:
-            found = event.data_out
-            limits.on_progress(found.objective_function_value / factor, found.mip_dual_bound / factor)
+        found = event.data_out
+        news.append((found.objective_function_value / factor, found.mip_dual_bound / factor))
 
     solver.cbMipInterrupt.subscribe(watch)
     solver.cbSimplexInterrupt.subscribe(watch)
     solver.cbMipImprovingSolution.subscribe(improved)
 
-    def stop() -> None:
+    def end() -> None:
         nonlocal stopped
         stopped = True
 
-    interrupted = run_interruptibly(solver.run, stop)
-    return _answer(solver, program, factor, interrupted)
+    run_in_thread(solver.run, end, limits.pass_on(news))
+    return _answer(solver, program, factor)
 
 
 def _without_columns(program: IntegerProgram) -> SolverAnswer[IntArray]:
@@ -135,13 +137,13 @@ def _highs_model(program: IntegerProgram, factor: float) -> Any:
     return model
 
 
-def _answer(solver: Any, program: IntegerProgram, factor: float, interrupted: bool) -> SolverAnswer[IntArray]:
+def _answer(solver: Any, program: IntegerProgram, factor: float) -> SolverAnswer[IntArray]:
     import highspy
 
     kinds = highspy.HighsModelStatus
     status = solver.getModelStatus()
     if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):  # no programme here is unbounded
-        return SolverAnswer("infeasible", None, math.inf, interrupted)
+        return SolverAnswer("infeasible", None, math.inf)
     information = solver.getInfo()
     bound = information.mip_dual_bound / factor
     bound = bound - _MARGIN * abs(bound) if math.isfinite(bound) else -math.inf
@@ -151,4 +153,4 @@ def _answer(solver: Any, program: IntegerProgram, factor: float, interrupted: bo
         if not program.satisfied_by(values):
             values = None  # feasible within tolerances only
     found: SolverStatus = "unknown" if values is None else "optimal" if status == kinds.kOptimal else "feasible"
-    return SolverAnswer(found, values, bound, interrupted)
+    return SolverAnswer(found, values, bound)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.limits import checkpoint
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits
@@ -43,7 +44,7 @@ def solve_pyomo_with_highs(model: Any, limits: SolverLimits) -> SolverAnswer[Map
     program, columns = integer_program_of(model)
     answer = solve_with_highs(program, limits, _start(columns))
     values = None if answer.values is None else ComponentMap(zip(columns, answer.values.tolist(), strict=True))
-    return SolverAnswer(answer.status, values, answer.bound, answer.interrupted)
+    return SolverAnswer(answer.status, values, answer.bound)
 
 
 def integer_program_of(model: Any) -> tuple[IntegerProgram, list[Any]]:
@@ -72,6 +73,7 @@ def integer_program_of(model: Any) -> tuple[IntegerProgram, list[Any]]:
     program = IntegerProgram()
     columns = list(model.component_data_objects(pyo.Var, active=True))
     for column in columns:
+        checkpoint()
         lower, upper = (column.value, column.value) if column.fixed else column.bounds
         if lower is None or upper is None or not (column.fixed or column.is_integer() or column.is_binary()):
             raise ValueError(f"variable {column.name} is not a bounded integer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.limits import stop_point
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, ends_in_time, queue_times
@@ -40,6 +41,7 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
     burstable = plan.rent_burstable(math.ceil(burst_rate * len(plan.queues) - 1e-9))
     idle = list(burstable)
     for task in plan.take_late_tasks():
+        stop_point()
         taker = next((vm for vm in idle if plan.fits(vm, task)), None)
         if taker is not None:
             taker.tasks.append(task)
@@ -47,6 +49,7 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
         elif not plan.put_on_demand(task):
             return None
     for vm in idle:
+        stop_point()
         last = plan.last_task()
         if last is None or not plan.fits(vm, last[1]):
             break

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+
+_TASKS_A_CHECK = 1024
 
 
 @dataclass(slots=True)
@@ -240,7 +243,9 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
     left = room.tolist()
     result = np.empty(len(groups), dtype=np.int64)
     group_list = groups.tolist()
-    for task in np.argsort(-regret[groups], kind="stable").tolist():
+    for number, task in enumerate(np.argsort(-regret[groups], kind="stable").tolist()):
+        if number % _TASKS_A_CHECK == 0:
+            checkpoint()
         group = group_list[task]
         choices = [k for k in able[group] if seconds[group][k] < NEVER]
         for k in choices:
@@ -278,7 +283,9 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
             continue
         seconds = state.durations[k]
         heap = [(0, core) for core in cores]
-        for task in mine[np.argsort(-seconds[mine], kind="stable")].tolist():
+        for number, task in enumerate(mine[np.argsort(-seconds[mine], kind="stable")].tolist()):
+            if number % _TASKS_A_CHECK == 0:
+                checkpoint()
             load, core = heap[0]
             heapq.heapreplace(heap, (load + int(seconds[task]), core))
             tasks[core].append(task)

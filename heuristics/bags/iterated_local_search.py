@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
@@ -18,6 +20,7 @@ from .burst_allocation import burst_allocation
 from .greedy import greedy
 
 _MOVES_PER_CALL = 100_000
+_TIMES_OF_TRIAL = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,14 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
         return MethodOutcome(None, explanation, warnings)
+    run.incumbent.take(initial)
     search = LocalSearch(instance, initial, options, run)
-    trace, interrupted = [], False
+    trace: list[TracePoint] = []
     try:
-        search.local_search()  # line 4
+        with within(_search_s(search)):
+            search.local_search()  # line 4
         last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
-        while i < options.max_iteration and not run.out_of_time():  # line 9
+        while i < options.max_iteration:  # line 9
             search.select_random_spot_vm()  # lines 11-13
             if i - last_best > options.max_failed:  # lines 14-15
                 search.relax_d_spot()  # line 16
@@ -96,14 +101,31 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
             i += 1  # line 23
             trace.append(TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s))
             run.report(trace[-1], options.max_iteration)
-    except KeyboardInterrupt:
-        interrupted = True
-    plans = [burst_allocation(instance, queues, options.burst_rate) for queues in search.best_plans()]  # lines 25-27
-    schedules = [schedule_of_queues(instance, queues) for queues in plans if queues is not None]
+    except LimitReached:  # the best plan so far
+        pass
+    schedules = _with_burstable(search)
     if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
-    return MethodOutcome(best, warnings=warnings, trace=tuple(trace), interrupted=interrupted)
+    return MethodOutcome(best, warnings=warnings, trace=tuple(trace))
+
+
+def _with_burstable(search: LocalSearch) -> list[Schedule]:
+    """Lines 25-27 for the best plans so far: those that are in time with some tasks on burstable VMs."""
+    instance = search.instance
+    plans = [burst_allocation(instance, queues, search.options.burst_rate) for queues in search.best_plans()]
+    return [schedule_of_queues(instance, queues) for queues in plans if queues is not None]
+
+
+def _search_s(search: LocalSearch) -> float | None:
+    """Seconds for the search: what is left, less what the burstable VMs take afterwards, which is tried out."""
+    left = seconds_left()
+    if left is None:
+        return None
+    before = time.perf_counter()
+    for schedule in _with_burstable(search):
+        search.run.incumbent.take(schedule)
+    return left - _TIMES_OF_TRIAL * (time.perf_counter() - before)
 
 
 def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, ...], str]:
@@ -205,7 +227,8 @@ class LocalSearch:
         best_plans = BestPlans(best_task_vm, self.true_task_vm)
         self.current, left = begin, self.options.max_attempt
         slice_of_attempts = max(_MOVES_PER_CALL // moves, 1)
-        while left > 0 and not self.run.out_of_time():
+        while left > 0:
+            checkpoint()
             walk = Attempts(self.selected[: self.n_selected], min(slice_of_attempts, left), moves)
             self.current, self.true_best = local_search(
                 self.vms, fitness, plan, walk, best_plans, self.current, self.true_best

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
@@ -16,6 +17,7 @@ from ...schedules.timing import VmTimeline
 
 _MOST_TRIALS = 400
 _WORK = 60_000_000
+_TASKS_A_CHECK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +60,17 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
         for candidate in longest_first.neighbours(counts, first=best is None):
             if candidate in seen:
                 continue
-            if len(seen) >= trials or (best is not None and run.out_of_time()):
+            if len(seen) >= trials:
                 return MethodOutcome(best)
             seen.add(candidate)
             try:
-                schedule = longest_first.plan(candidate)
-            except KeyboardInterrupt:
-                return MethodOutcome(best, "interrupted before there was a plan", interrupted=True)
+                # The first plan is worth more than the time.
+                schedule = longest_first.plan(candidate, stop_point if run.incumbent.schedule is None else checkpoint)
+            except LimitReached:
+                return MethodOutcome(best, "stopped before there was a plan")
             if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):
                 best, counts, improved = schedule, candidate, True
+                run.incumbent.take(best)
                 break
     if best is None:
         counts_text = ", ".join(f"{count} {offer}" for count, offer in zip(counts, longest_first.offers, strict=True))
@@ -125,7 +129,7 @@ class _Lpt:
         rented = sum(count for count, offer in zip(counts, self.offers, strict=True) if offer.market == market)
         return cap is None or rented <= cap
 
-    def plan(self, counts: tuple[int, ...]) -> Schedule | None:
+    def plan(self, counts: tuple[int, ...], check_limit: Callable[[], None] = checkpoint) -> Schedule | None:
         """Plan on these VMs; None if a task finds no place in time."""
         column = np.repeat(np.arange(len(self.offers)), counts)
         free = np.full(len(column), self.ready, dtype=np.int64)
@@ -135,7 +139,9 @@ class _Lpt:
         instance = self.instance
         groups = instance.task_group
         task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        for task in self.order.tolist():
+        for number, task in enumerate(self.order.tolist()):
+            if number % _TASKS_A_CHECK == 0:
+                check_limit()
             group = groups[task]
             durations = self.durations[group][column]
             ends = free + durations

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint, seconds_left
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free
@@ -17,10 +22,14 @@ from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
 from .lpt import LptOptions, lpt
 
+if TYPE_CHECKING:
+    from .annealing_kernel import Cooling
+
 _PLAIN_TASKS = 25
 _PLAIN_MOVES = 3_000
 _ROUNDS = 20
 _MOVES_PER_ROUND = 500_000
+_MOVES_A_CALL = 25_000
 _FEW_TASKS = 400
 _FEW_THOUSAND_TASKS = 3_000
 _SNAPSHOT_TASKS = 2_000
@@ -28,6 +37,7 @@ _COLDEST = 0.003
 
 _MOST_ASSIGNED_TASKS = 5_000
 _ASSIGNED_WORK = 100_000_000
+_ASSIGNED_WORK_A_CALL = 500_000
 _ASSIGNMENT_PLAN = (2.0, 30.0, 100.0, 10.0, 1.0)
 
 # Runs of the annealing: from the best plan so far or from the prices of the bound, and the first temperature in seconds
@@ -67,55 +77,62 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
         The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
         memory may bind or there are at most 3,000 tasks.
     """
-    bound = divisible_bound(instance)
-    found = _Found(run, bound.objective)
+    found = _Found(run)
     memory_free = memory_is_free(instance)
-    try:
-        if instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free:
-            found.take_outcome(greedy(instance))
-            found.take_outcome(lpt(instance, LptOptions(), run))
-        if found.interrupted or bound.objective == np.inf:
+    few = instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free
+    with suppress(LimitReached):  # then the best plan so far
+        if few or seconds_left() is not None:  # under a limit, a plan comes first
+            found.take(greedy(instance).schedule)
+        bound = divisible_bound(instance)
+        found.raise_bound(bound.objective)
+        if few:
+            found.take(lpt(instance, LptOptions(), run).schedule)
+        if bound.objective == np.inf:
             pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:
             found.take(identical_tasks_plan(instance))
             _search_core_loads(instance, bound, options, found)
         else:
             _search_assignments(instance, options, found)
+    with suppress(LimitReached):
         if found.best is None:  # a large bag, and a deadline that the annealing did not meet
-            found.take_outcome(lpt(instance, LptOptions(), run))
-            found.take_outcome(greedy(instance))
-    except KeyboardInterrupt:
-        found.interrupted = True
-    if found.best is None:
-        proved = "no plan exists: even divisible tasks do not fit the limits" if bound.objective == np.inf else ""
-        return MethodOutcome(None, proved or greedy(instance).explanation, bound=bound.objective)
-    return MethodOutcome(found.best, bound=bound.objective, trace=tuple(found.trace), interrupted=found.interrupted)
+            found.take(lpt(instance, LptOptions(), run).schedule)
+            found.take(greedy(instance).schedule)
+        if found.best is None:
+            proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
+            return MethodOutcome(None, proved or greedy(instance).explanation, bound=found.proven)
+    return MethodOutcome(found.best, bound=found.proven, trace=tuple(found.trace))
 
 
 class _Found:
     """The best plan so far, and how the search came there."""
 
-    def __init__(self, run: Run, bound: float) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
         self.best = run.initial
         self.trace: list[TracePoint] = []
-        self.interrupted = False
-        self.bound = bound
+        self.bound = -np.inf
 
     @property
     def objective(self) -> float:
         """Objective of the best plan; infinite without one."""
         return np.inf if self.best is None else self.best.objective
 
+    @property
+    def proven(self) -> float | None:
+        """The bound, if there is one."""
+        return None if self.bound == -np.inf else self.bound
+
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best."""
         if schedule is not None and schedule.objective < self.objective - 1e-12:
             self.best = schedule
+            self.run.incumbent.take(schedule)
 
-    def take_outcome(self, outcome: MethodOutcome) -> None:
-        """Keep the plan of another heuristic if it is the best."""
-        self.take(outcome.schedule)
-        self.interrupted = self.interrupted or outcome.interrupted
+    def raise_bound(self, bound: float) -> None:
+        """Keep a proven bound."""
+        self.bound = bound
+        self.run.incumbent.raise_bound(bound)
 
     def step(self, iteration: int, planned: int, current: float, best: float) -> None:
         """Note and report where the search stands."""
@@ -141,7 +158,7 @@ def _search_core_loads(instance: Instance, bound: DivisibleBound, options: Searc
 
 def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int, of: int, hottest: float) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
-    from .annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
+    from .annealing_kernel import Cores, CoreState, Objective, Snapshot, anneal
 
     run, n_tasks = found.run, state.instance.n_tasks
     plain = n_tasks <= _PLAIN_TASKS and options.moves is None
@@ -155,28 +172,41 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
     objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
+
+    def note() -> tuple[float, float]:
+        """Group the cores anew, and keep the state if it is the best."""
+        nonlocal best_tasks, best_count
+        state.regroup()
+        value = state.value()
+        if value < best - 1e-12 and state.feasible():
+            best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
+            return value, value
+        return value, best
+
     try:
         for round_number in range(rounds + 1):
-            state.regroup()
-            value = state.value()
-            if value < best - 1e-12 and state.feasible():
-                best = value
-                best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
+            value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
-            if round_number == rounds or (run.out_of_time() and min(best, found.objective) < np.inf):
+            if round_number == rounds:
                 break
             hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
-            value, best = kernel(
-                cores,
-                objective,
-                1e-3 * unit / max(int(state.vm_end.max()), 1),
-                CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state),
-                Cooling(each, hot, cold),
-                Snapshot(n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count),
-                value,
-                best,
-            )
-    finally:  # also when interrupted
+            balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
+            for part in _parts(each, hot, cold, _MOVES_A_CALL):
+                checkpoint()
+                value, best = kernel(
+                    cores,
+                    objective,
+                    balance,
+                    CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state),
+                    part,
+                    Snapshot(n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count),
+                    value,
+                    best,
+                )
+    except LimitReached:
+        _, best = note()
+        raise
+    finally:
         if best < found.objective:
             state.restore(best_tasks, best_count)
             state.regroup()
@@ -186,7 +216,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
 
 def _search_assignments(instance: Instance, options: SearchOptions, found: _Found) -> None:
     """Anneal the tasks of each VM and their order, from the best plan so far, for memory that may bind."""
-    from .annealing_kernel import Cooling, Objective, Snapshot
+    from .annealing_kernel import Objective, Snapshot
     from .assignment_kernel import AssignmentState, anneal_assignments
     from .timeline_kernel import Vms
 
@@ -207,18 +237,29 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
         try:
             for round_number in range(rounds):
                 found.step((number * rounds + round_number) * each, moves, value, found.objective)
-                if found.run.out_of_time():
-                    return
                 hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
-                value, best = anneal_assignments(
-                    vms, objective, plan, Cooling(each, hot, cold), Snapshot(True, best_tasks, best_count), value, best
-                )
-        finally:  # also when interrupted
+                for part in _parts(each, hot, cold, _ASSIGNED_WORK_A_CALL // instance.n_tasks):
+                    checkpoint()
+                    value, best = anneal_assignments(
+                        vms, objective, plan, part, Snapshot(True, best_tasks, best_count), value, best
+                    )
+        finally:
             found.take(state.schedule(best_tasks, best_count))
 
 
+def _parts(moves: int, hot: float, cold: float, most: int) -> Iterator[Cooling]:
+    """Parts of a round that are short enough for the clock and the user to be heard between them."""
+    from .annealing_kernel import Cooling
+
+    n_parts = -(-moves // max(most, 1))
+    ends = [moves * part // n_parts for part in range(n_parts + 1)]
+    for first, last in itertools.pairwise(ends):
+        temperatures = (hot * (cold / hot) ** (end / moves) for end in (first, last))
+        yield Cooling(last - first, *temperatures)
+
+
 def _rounds(moves: int, most_moves: int) -> tuple[int, int]:
-    """Number of rounds, and moves of each: few enough that the clock and the user are heard between them."""
+    """Number of rounds, and moves of each; between rounds, cores are grouped anew."""
     rounds = max(_ROUNDS, -(-moves // most_moves))
     return rounds, max(moves // rounds, 1)
 

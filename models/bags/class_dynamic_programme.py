@@ -24,18 +24,19 @@ cost(T) is a nonincreasing step function of T; this is how the objective is mini
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, FleetSearch, Prices
-from .class_tables import ClassTables, Stopped
+from .class_tables import ClassTables
 from .core_patterns import BurstableMode
 from .makespan_window import MakespanWindow, makespan_window
 
@@ -61,14 +62,13 @@ class BestPlan:
     bound : float
         Proven lower bound of the objective of all plans within the window, or the objective that was given if that is
         less; infinite if there is no plan.
-    stopped, interrupted : bool
-        Whether the search was stopped, and whether by the user.
+    stopped : bool
+        Whether the limit was reached before the end.
     """
 
     schedule: Schedule | None
     bound: float
     stopped: bool = False
-    interrupted: bool = False
 
 
 class ClassProgramme:
@@ -152,7 +152,7 @@ class _Sweep:
 
     def run(self) -> BestPlan:
         """Search."""
-        stopped = interrupted = False
+        stopped = False
         try:
             if self.cost_weight == 0:
                 self._fastest()
@@ -160,12 +160,10 @@ class _Sweep:
                 self._all_levels()
             else:
                 self.bound = self.best_value
-        except Stopped:
+        except LimitReached:
             stopped = True
-        except KeyboardInterrupt:
-            stopped = interrupted = True
         schedule = None if self.best is None else self.fleets.schedule(self.best)
-        return BestPlan(schedule, min(self.bound, self.best_value), stopped, interrupted)
+        return BestPlan(schedule, min(self.bound, self.best_value), stopped)
 
     def _value(self, makespan_s: float, cost: float) -> float:
         return self.ready_value + self.time_weight * makespan_s + self.cost_weight * cost
@@ -255,7 +253,7 @@ class _Sweep:
 
     def _improve_bounds(self, place: int) -> None:
         """Find the prices of a makespan and evaluate their bound for all."""
-        self.tables.stop_if_asked()
+        checkpoint()
         prices = self.prices[place] = self.fleets.best_prices(int(self.ends[place]))
         if prices is None:
             self.cost_bounds[: place + 1] = np.inf
@@ -276,7 +274,6 @@ def best_plan(
     at_most: float = math.inf,
     burstable: BurstableMode = "refuse",
     without_offers: frozenset[int] = frozenset(),
-    should_stop: Callable[[], bool] | None = None,
     target_gap: float = 0.0,
 ) -> BestPlan:
     """Minimise the objective over the makespans of a window.
@@ -289,7 +286,7 @@ def best_plan(
         Makespans to look at, from ready.
     at_most : float
         Objective of a plan that is known: only better ones are looked for.
-    burstable, without_offers, should_stop
+    burstable, without_offers
         See `ClassTables`.
     target_gap : float
         Relative gap between plan and bound that is good enough.
@@ -297,7 +294,7 @@ def best_plan(
     Returns
     -------
     BestPlan
-        Ctrl-C ends the search with the best plan so far.
+        The best plan so far if the limit is reached before the end.
 
     Raises
     ------
@@ -305,11 +302,9 @@ def best_plan(
         See `ClassTables`.
     """
     try:
-        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable, without_offers, should_stop))
-    except Stopped:
+        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable, without_offers))
+    except LimitReached:
         return BestPlan(None, -math.inf, stopped=True)
-    except KeyboardInterrupt:
-        return BestPlan(None, -math.inf, stopped=True, interrupted=True)
     return programme.best(window, at_most, target_gap)
 
 

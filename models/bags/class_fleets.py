@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
@@ -226,7 +227,7 @@ class FleetSearch:
         source_of, vm_of = np.full(len(least), -1, dtype=np.int64), np.zeros(len(least), dtype=np.int64)
         cuts = np.searchsorted(np.cumsum(partners), np.arange(_PAIRS_AT_ONCE, int(partners.sum()), _PAIRS_AT_ONCE))
         for some in np.split(np.arange(len(vms)), cuts):
-            self.tables.stop_if_asked()
+            checkpoint()
             number = partners[some]
             total = int(number.sum())
             if not total:

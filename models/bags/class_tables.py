@@ -7,12 +7,12 @@ Z*_j(a), the least end of one VM of offer j that runs a_g tasks of each class, i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.limits import checkpoint
 from ...core.quantities import IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -43,10 +43,6 @@ MOST_TABLE_STEPS = 4_000_000_000
 
 _NAME = "the class programme"
 _NEVER = 2**40
-
-
-class Stopped(Exception):  # noqa: N818  (it is no error)
-    """The caller wants to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +87,6 @@ class ClassTables:
         Whether burstable offers are refused, or run all their tasks in baseline mode.
     without_offers : frozenset of int
         Offers that the caller has proved useless, as indices into ``instance.offers``.
-    should_stop : callable, optional
-        Asked now and then whether to stop.
 
     Attributes
     ----------
@@ -113,8 +107,8 @@ class ClassTables:
     ------
     ModelRefusal
         If memory can bind, a usable offer is burstable, or there are too many classes, count vectors or patterns.
-    Stopped
-        If the caller wants to stop.
+    LimitReached
+        If the limit is over.
     """
 
     def __init__(
@@ -123,10 +117,8 @@ class ClassTables:
         latest_s: int,
         burstable: BurstableMode = "refuse",
         without_offers: frozenset[int] = frozenset(),
-        should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self.instance = instance
-        self._should_stop = should_stop
         self.classes: TaskClasses = task_classes(instance)
         offers = offers_without_credits(instance, burstable, without_offers, _NAME)
         require_free_memory(instance, offers, _NAME)
@@ -210,7 +202,7 @@ class ClassTables:
         first[tuple(patterns.counts.T)] = patterns.load_s
         result = [first]
         for _ in range(_useful_cores(patterns, self.classes) - 1):
-            self.stop_if_asked()
+            checkpoint()
             more = result[-1].copy()
             for counts, load in zip(patterns.counts.tolist(), patterns.load_s.tolist(), strict=True):
                 target = more[tuple(slice(count, None) for count in counts)]
@@ -245,11 +237,6 @@ class ClassTables:
     def counts_of(self, states: IntArray) -> IntArray:
         """Count vectors of flat indices, shape (n_states, n_dimensions)."""
         return np.asarray(states[:, None] // self.strides % (self.most + 1))
-
-    def stop_if_asked(self) -> None:
-        """Raise `Stopped` if the caller wants to stop."""
-        if self._should_stop is not None and self._should_stop():
-            raise Stopped
 
     # -------------------------------------------------------------- read back
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
@@ -103,11 +105,19 @@ def configuration_bound(instance: Instance, divisible: DivisibleBound | None = N
     divisible = divisible or divisible_bound(instance)
     if math.isinf(divisible.objective) or len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS:
         return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())
-    programme = _Programme(instance, divisible)
-    proofs = [programme.solve_with_cuts(), programme.solve_cost_only()]
-    found = [proof for proof in proofs if proof is not None]
+    found: list[_Proof] = []
+    extra: dict[int, list[Weighting]] = {}
+    try:
+        programme = _Programme(instance, divisible)
+        extra = programme.extra
+        for prove in (programme.solve_with_cuts, programme.solve_cost_only):
+            proof = prove()
+            if proof is not None:
+                found.append(proof)
+    except LimitReached:  # what was proved until then holds
+        pass
     values = [proof.value - proof.margin for proof in found]
-    weightings = {offer: tuple(cuts) for offer, cuts in programme.extra.items() if cuts}
+    weightings = {offer: tuple(cuts) for offer, cuts in extra.items() if cuts}
     return ConfigurationBound(max([divisible.objective, *values]), divisible.makespan_s, weightings, tuple(found))
 
 
@@ -165,6 +175,7 @@ class _Programme:
             for group in range(n_groups):
                 self.solver.addVar(0.0, float(self.counts[group]) if self.able[group, k] else 0.0)
         for group in range(n_groups):
+            checkpoint()
             members = np.array([self._column(k, group) for k in range(n_offers)], dtype=np.int32)
             self.solver.addRow(float(self.counts[group]), infinity, n_offers, members, np.ones(n_offers))
         # Rows with the makespan: members, coefficient of the makespan.
@@ -204,6 +215,7 @@ class _Programme:
 
     def _separate(self, k: int, room: VmRoom, values: FloatArray) -> bool:
         """Add the weighting of an offer that the solution breaks most; whether there is one."""
+        checkpoint()
         offer = self.offers[k]
         if offer.burstable or room.memory_never_binds():
             return False
@@ -224,7 +236,7 @@ class _Programme:
     def _run(self) -> FloatArray | None:
         import highspy
 
-        self.solver.run()
+        run_linear_program(self.solver)
         if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         return np.array(self.solver.getSolution().col_value)

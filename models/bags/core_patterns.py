@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.limits import checkpoint
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
@@ -103,6 +104,7 @@ def enumerate_patterns(
             continue
         layers, layer_loads = [counts], [loads]
         for _ in range(int(size[index])):
+            checkpoint()
             fits = layer_loads[-1] + each <= most_s
             if not fits.any():
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS
 from ...core.wording import counted
 from ...instances.instance import Instance
@@ -30,7 +31,10 @@ def explain_infeasibility(instance: Instance) -> str:
             f"no plan exists: the tasks take at least {least:,} s on all VMs that may be rented, and the deadline is "
             f"{instance.deadline_s:,} s"
         )
-    enough = _least_extra_s(instance)
+    try:
+        enough = _least_extra_s(instance)
+    except LimitReached:
+        return "no plan exists: even tasks that could be cut would not fit the limits"
     where = "the deadline" if instance.d_spot_s is None else "the deadline and D_spot"
     if enough is None:
         return "no plan exists: some tasks fit no VM that may be rented, whatever the deadline"
@@ -48,7 +52,9 @@ def _least_extra_s(instance: Instance) -> int | None:
         changes: dict[str, int] = {"deadline_s": instance.deadline_s + extra}
         if instance.d_spot_s is not None:
             changes["d_spot_s"] = instance.d_spot_s + extra
-        return math.isfinite(divisible_bound(instance.replace(**changes)).objective)
+        bound = divisible_bound(instance.replace(**changes)).objective
+        checkpoint()  # a bound that was cut short says nothing
+        return math.isfinite(bound)
 
     most = MAX_SECONDS - instance.deadline_s
     high = 1

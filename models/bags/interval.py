@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.limits import checkpoint
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance
@@ -120,6 +121,7 @@ class IntervalModel:
 
     def _add_places(self, vm: int) -> None:
         """Whether each task runs on a VM, in each mode it can."""
+        checkpoint()
         offer = self.vms[vm].offer
         for task, group in enumerate(self.instance.task_group.tolist()):
             for mode in (FULL_SPEED, BASELINE):
@@ -171,6 +173,7 @@ class IntervalModel:
             if vm.one_at_a_time:
                 self.model.add(vm.paid_s >= place_sum(places, lambda place: place.seconds))
         for start, places in zip(self.starts, self.by_task, strict=True):
+            checkpoint()
             for place in places:
                 vm = self.vms[place.vm]
                 if not vm.one_at_a_time:
@@ -183,6 +186,7 @@ class IntervalModel:
         """At each instant no more tasks than cores, and no more memory than there is (Burst-HADS eq. 2 and 3)."""
         free = self.instance.memory_never_binds
         for vm, places in zip(self.vms, self.by_vm, strict=True):
+            checkpoint()
             if vm.one_at_a_time or not places:
                 continue
             intervals = [
@@ -232,6 +236,7 @@ class IntervalModel:
         free = self.instance.memory_never_binds
         groups = self.instance.task_group
         for vm, places in zip(self.vms, self.by_vm, strict=True):
+            checkpoint()
             if vm.one_at_a_time:
                 continue
             self.model.add(vm.offer.vcpus * vm.paid_s >= place_sum(places, lambda place: place.seconds))
@@ -251,6 +256,7 @@ class IntervalModel:
         least h and above a third of H, a core takes two: the threshold functions of Martello and Toth, over time.
         """
         for vm, places in zip(self.vms, self.by_vm, strict=True):
+            checkpoint()
             if vm.one_at_a_time or vm.credits == "to be planned":
                 continue
             for place in places:
@@ -277,6 +283,7 @@ class IntervalModel:
         """Tasks of a group by VM, then by start."""
         step = self.last_s + 1
         for before, after in zip(range(self.instance.n_tasks), range(1, self.instance.n_tasks), strict=False):
+            checkpoint()
             if self.instance.task_group[before] == self.instance.task_group[after]:
                 keys = [
                     self.starts[task] + place_sum(self.by_task[task], lambda place: step * place.vm)

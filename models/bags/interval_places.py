@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.limits import checkpoint
 from ...core.quantities import BoolArray, IntArray
 from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
@@ -239,6 +240,7 @@ class CreditAccount:
     def _add_starts(self, task_starts: list[cp_model.IntVar]) -> None:
         """A literal for each second at which a task can start in a mode."""
         for place in self._places:
+            checkpoint()
             moments = range(self._vm.limit_s - place.seconds + 1)
             literals = [self._model.new_bool_var(f"start_{place.task}_{self._index}_{place.mode}_{t}") for t in moments]
             self._starts[place.task, place.mode] = literals
@@ -252,6 +254,7 @@ class CreditAccount:
         begun: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
         ended: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
         for place in self._places:
+            checkpoint()
             for t, literal in enumerate(self._starts[place.task, place.mode]):
                 begun[place.mode][t].append(literal)
                 if t + place.seconds < limit_s:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.limits import LimitReached
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray
 
 ROUNDING = 1e-13
@@ -110,7 +112,10 @@ def maximise_concave(
         # value of the tasks <= value + gradient (theta' - theta)
         cut = np.concatenate([-gradient, [1.0, 0.0]])
         solver.addRow(-infinity, value - float(gradient @ theta), size + 2, columns, cut)
-        solver.run()
+        try:
+            run_linear_program(solver)
+        except LimitReached:  # what there is so far is a bound as well
+            break
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             break
         weights = np.abs(np.array(solver.getSolution().row_dual)[: len(constants)])

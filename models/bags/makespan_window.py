@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
@@ -162,5 +163,5 @@ class _DivisibleProgramme:
     def solve(self, sign: float) -> tuple[highspy.HighsModelStatus, float]:
         """Minimise the makespan times 1 or -1; return the status and the value."""
         self._solver.changeColCost(self._makespan, sign)
-        self._solver.run()
+        run_linear_program(self._solver)
         return self._solver.getModelStatus(), self._solver.getObjectiveValue()

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import checkpoint
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 
 WEIGHT_UNITS = 360
@@ -88,6 +90,7 @@ class VmRoom:
         least[0, 0] = 0.0
         stages: list[tuple[int, IntArray]] = []
         for group in groups:
+            checkpoint()
             weight, need = int(weights[group]), float(self.need_kb[group])
             new, taken = least.copy(), np.zeros(least.shape, dtype=np.int64)
             for number in range(1, min(int(self.copies[group]), self.vcpus) + 1):
@@ -147,7 +150,7 @@ class VmRoom:
         columns = np.arange(len(groups), dtype=np.int32)
         weights = np.zeros(len(work), dtype=np.int64)
         for _ in range(_MAX_ROUNDS):
-            solver.run()
+            run_linear_program(solver)
             if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 return None
             solution = np.array(solver.getSolution().col_value)

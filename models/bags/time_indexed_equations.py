@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...core.limits import checkpoint
 from ...core.quantities import IntArray
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
@@ -113,14 +114,16 @@ class Equations:
 
         model, vms = self.model, self.vms
         able = [[int(periods) for periods in vm.task_periods] for vm in vms]
-        indices = [
-            (task, vm, core, period)
-            for task, group in enumerate(self.groups)
-            for vm, periods in enumerate(able)
-            if periods[group]
-            for core in range(vms[vm].offer.vcpus if self.literal else 1)
-            for period in range(self.lag, vms[vm].horizon - periods[group] + 1)
-        ]
+        indices: list[tuple[int, int, int, int]] = []
+        for task, group in enumerate(self.groups):
+            checkpoint()
+            indices += [
+                (task, vm, core, period)
+                for vm, periods in enumerate(able)
+                if periods[group]
+                for core in range(vms[vm].offer.vcpus if self.literal else 1)
+                for period in range(self.lag, vms[vm].horizon - periods[group] + 1)
+            ]
         model.start = pyo.Var(indices, domain=pyo.Binary)
         for (task, vm, _, period), column in model.start.items():
             self.starts.setdefault((task, vm), []).append((period, column))
@@ -293,6 +296,7 @@ class Equations:
         wanted = set(vms)
         rows: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for (task, vm), starts in self.starts.items():
+            checkpoint()
             if vm in wanted:
                 group, length = self.groups[task], self._periods(task, vm) + self.lag
                 for begin, column in starts:
@@ -316,6 +320,7 @@ class Equations:
         import pyomo.environ as pyo
 
         def rule(_: Any, *index: Any) -> Any:
+            checkpoint()
             coefficients, columns, (lower, upper) = rows[index if len(index) > 1 else index[0]]
             return (lower, _linear(coefficients, columns), upper)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...core.errors import ModelRefusal
+from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
@@ -15,7 +18,6 @@ from ...models.bags.infeasibility import explain_infeasibility
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...schedules.method import MethodOutcome, Run, TracePoint
-from ...schedules.schedule import Schedule
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
 from .core_counts_method import CoreCountOptions, core_counts
@@ -26,6 +28,7 @@ from .result import closes_gap
 _PATIENCE_S = 30.0
 """Seconds that the exact steps take at most if there is no time limit."""
 
+_QUICK_TASKS = 3_000
 _FEW_CLASSES = 12
 _TINY = 12
 _SMALL = 20
@@ -55,17 +58,20 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         Limits. Without a time limit, the exact steps take 30 s at most.
     """
     route = _Route(instance, run)
-    try:
+    with suppress(LimitReached):  # then the best plan and bound so far
+        limited = seconds_left() is not None
+        if limited or instance.n_tasks <= _QUICK_TASKS:  # a plan first, then a better one
+            route.take(lambda part: greedy(instance), patient=True)
         classes = task_classes(instance)
         memory_free = memory_is_free(instance)
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
         short: int | None = None
-        if run.time_limit_s is None:  # a short search is enough where proofs are quick; under a limit they may not come
+        if not limited:  # a short search is enough where proofs are quick; under a limit they may not come
             short = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
         if not memory_free:
-            route.raise_bound(configuration_bound(instance).objective)
+            route.take(lambda part: MethodOutcome(None, bound=configuration_bound(instance).objective), share=0.5)
         route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
@@ -80,8 +86,6 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
         if short is not None:
             route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
-    except KeyboardInterrupt:
-        route.interrupted = True
     return route.outcome()
 
 
@@ -91,24 +95,20 @@ class _Route:
     def __init__(self, instance: Instance, run: Run) -> None:
         self.instance = instance
         self.run = run
-        self.best: Schedule | None = run.initial
-        self.bound = -math.inf
+        self.known = run.incumbent
+        self.known.take(run.initial)
         self.trace: list[TracePoint] = []
         self.explanation = ""
         self.warnings: tuple[str, ...] = ()
-        self.interrupted = False
         self._iterations_before = 0
         self._patience_ends: float | None = None
 
     def finished(self) -> bool:
         """Whether nothing is left to be done."""
-        if self.interrupted or self.run.out_of_time() or self.bound == math.inf:
+        known = self.known
+        if out_of_time() or known.bound == math.inf:
             return True
-        return self.best is not None and closes_gap(self.best.objective, self.bound, self.run.target_gap)
-
-    def raise_bound(self, bound: float) -> None:
-        """Keep a proven bound if it is better."""
-        self.bound = max(self.bound, bound)
+        return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
 
     def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> None:
         """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
@@ -117,49 +117,51 @@ class _Route:
         """
         if self.finished():
             return
-        limit = self.run.time_limit_s
-        if not patient:
-            spent = time.perf_counter() - self.run.begin
-            self._patience_ends = self._patience_ends or spent + _PATIENCE_S
-            limit = spent + share * ((self._patience_ends if limit is None else limit) - spent)
-            if limit <= spent:
-                return
+        left = None if patient else self._patience_s(share)
         before = len(self.trace)
         self._iterations_before = self.trace[-1].iteration if self.trace else 0
-        part = replace(self.run, time_limit_s=limit, initial=self.best, on_progress=self._progress)
+        part = replace(self.run, initial=self.known.schedule, on_progress=self._progress)
         try:
-            outcome = step(part)
-        except ModelRefusal:
+            with within(left):
+                outcome = step(part)
+        except (ModelRefusal, LimitReached):  # plans and bounds of a step that was cut short are known already
             return
         if len(self.trace) == before:  # a step that tells its trace at the end only
             self.trace += [
                 replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
             ]
-        if outcome.schedule is not None and (self.best is None or outcome.schedule.objective < self.best.objective):
-            self.best = outcome.schedule
+        self.known.take(outcome.schedule)
         if outcome.bound is not None:
-            self.raise_bound(outcome.bound)
+            self.known.raise_bound(outcome.bound)
         self.explanation = outcome.explanation or self.explanation
         self.warnings = outcome.warnings
-        self.interrupted = self.interrupted or outcome.interrupted
+
+    def _patience_s(self, share: float) -> float:
+        """Share of the seconds that are left for exact steps."""
+        left = seconds_left()
+        if left is None:
+            now = time.perf_counter()
+            self._patience_ends = self._patience_ends or now + _PATIENCE_S
+            left = max(self._patience_ends - now, 0.0)
+        return share * left
 
     def _progress(self, point: TracePoint, planned: int) -> None:
         """Pass on where a step stands, with what the steps before it have found."""
-        best = point.best if self.best is None else min(point.best, self.best.objective)
-        bound = max(self.bound, -math.inf if point.bound is None else point.bound)
+        best = min(point.best, self.known.objective)
+        bound = max(self.known.bound, -math.inf if point.bound is None else point.bound)
         after = self._iterations_before + point.iteration
         self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
         self.run.report(self.trace[-1], planned)
 
     def outcome(self) -> MethodOutcome:
         """What all steps came to."""
-        if self.best is None and self.bound == math.inf:
+        best, bound = self.known.schedule, self.known.bound
+        if best is None and bound == math.inf:
             self.explanation = explain_infeasibility(self.instance)
         return MethodOutcome(
-            self.best,
-            self.explanation if self.best is None else "",
+            best,
+            self.explanation if best is None else "",
             self.warnings,
-            None if self.bound == -math.inf else self.bound,
+            None if bound == -math.inf else bound,
             tuple(self.trace),
-            self.interrupted,
         )

@@ -45,12 +45,8 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     start, at_most, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
         return outcome
-    plan = best_plan(
-        instance, window, at_most, burstable=options.burstable, should_stop=run.out_of_time, target_gap=run.target_gap
-    )
+    plan = best_plan(instance, window, at_most, burstable=options.burstable, target_gap=run.target_gap)
     explanation = "no plan was found until the time was over"
     if math.isinf(plan.bound) and plan.bound > 0:
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(
-        instance, start, plan.schedule, plan.bound, explanation, interrupted=plan.interrupted, baseline_only=True
-    )
+    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, baseline_only=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.limits import checkpoint, out_of_time
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -59,16 +60,11 @@ class ColumnMaster:
         Its classes.
     bound : DivisibleBound
         Its prices are the first duals, and its value the unit of the programme's objective.
-    out_of_time : callable
-        Whether to stop: then pricing proves nothing.
     """
 
-    def __init__(
-        self, instance: Instance, classes: TaskClasses, bound: DivisibleBound, out_of_time: Callable[[], bool]
-    ) -> None:
+    def __init__(self, instance: Instance, classes: TaskClasses, bound: DivisibleBound) -> None:
         import highspy
 
-        self._out_of_time = out_of_time
         self.instance = instance
         self.classes = classes
         offers = usable_offers(instance)
@@ -162,7 +158,7 @@ class ColumnMaster:
     def make_exact(self, most_trials: int) -> None:
         """Find the least ends of the columns where they are not known."""
         for column in self.columns.copy():
-            if not column.exact and not self._out_of_time():
+            if not column.exact and not out_of_time():
                 self.add(self.finders[column.offer].place(column, most_trials).column)
 
     def restrict(self, latest_s: int) -> None:
@@ -177,7 +173,7 @@ class ColumnMaster:
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
         """Solve; return the cost, the duals of the classes, and the prices of having a column of each offer."""
-        self._solver.run()
+        run_linear_program(self._solver)
         if self._solver.getModelStatus() != self._optimal:
             return np.inf, self.first_duals, np.zeros(len(self.finders))
         duals = np.array(self._solver.getSolution().row_dual) / self._unit
@@ -198,8 +194,7 @@ class ColumnMaster:
         columns: list[VmColumn] = []
         complete = True
         for k, finder in enumerate(self.finders):
-            if complete and self._out_of_time():
-                complete = False
+            checkpoint()
             if not complete:
                 break
             found = finder.find(

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...audits.bags.plan import check
 from ...core.errors import ModelRefusal
+from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound, worst_objective
@@ -80,10 +81,8 @@ def columns(instance: Instance, options: ColumnOptions, run: Run) -> MethodOutco
         If there are too many classes of tasks.
     """
     search = _ColumnSearch(instance, run)
-    try:
+    with suppress(LimitReached):
         search.go()
-    except KeyboardInterrupt:
-        search.interrupted = True
     return search.outcome()
 
 
@@ -101,7 +100,6 @@ class _ColumnSearch:
             )
         begin = start_plan(instance, run)
         self.start = self.best = begin.schedule
-        self.interrupted = begin.interrupted
         self.trace = ModelTrace(run, self.start)
         self._worst = worst_objective(instance)
         self.ready = instance.boot_overhead_s
@@ -114,7 +112,7 @@ class _ColumnSearch:
         self._window = window
         if not window.empty and math.isfinite(bound.objective):
             self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
-            self.master = ColumnMaster(instance, self.classes, bound, run.out_of_time)
+            self.master = ColumnMaster(instance, self.classes, bound)
 
     @property
     def at_most(self) -> float:
@@ -128,7 +126,8 @@ class _ColumnSearch:
 
     def go(self) -> None:
         """Work on the part with the least bound until none is left, or the gap or the time is."""
-        while self.open and not self.interrupted and not self.run.out_of_time():
+        while self.open:
+            checkpoint()
             if self.best is not None and closes_gap(self.at_most, self.bound, self.run.target_gap):
                 return
             part = heapq.heappop(self.open)
@@ -150,7 +149,7 @@ class _ColumnSearch:
                 return
         if self._solved_by_listing(part):
             return
-        if part.first_s == part.last_s or self.run.out_of_time() or part.cost is None or part.cost == -math.inf:
+        if part.first_s == part.last_s or part.cost is None or part.cost == -math.inf:
             self.stuck.append(part)
             return
         middle = (part.first_s + part.last_s) // 2
@@ -166,9 +165,11 @@ class _ColumnSearch:
             if trials > _TRIALS[0]:
                 self.master.make_exact(trials)
             self.master.restrict(part.last_s)
-            self._converge(part, at_first, trials)
-            part.bound = max(part.bound, at_first + part.cost)
-            if part.bound >= self.at_most or self.run.out_of_time():
+            try:
+                self._converge(part, at_first, trials)
+            finally:  # what the duals prove holds, also if there is no time to go on
+                part.bound = max(part.bound, at_first + part.cost)
+            if part.bound >= self.at_most:
                 return
 
     def _converge(self, part: _Part, at_first: float, trials: int) -> None:
@@ -186,10 +187,10 @@ class _ColumnSearch:
                     part.cost, part.duals = priced.cost, at
                 for column in priced.columns:
                     added = master.add(column) or added
-                if added or self.run.out_of_time():
+                if added:
                     break
             done = not added or value - part.cost <= _CONVERGED * abs(value)
-            if done or at_first + part.cost >= self.at_most or self.run.out_of_time():
+            if done or at_first + part.cost >= self.at_most:
                 return
 
     def _solved_by_listing(self, part: _Part) -> bool:
@@ -205,8 +206,7 @@ class _ColumnSearch:
         most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
         prices = self.master.least_prices(priced.saving)
         for finder, price in zip(self.master.finders, prices.tolist(), strict=True):
-            if self.run.out_of_time():
-                return False
+            checkpoint()
             found = finder.find(
                 part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
                 most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
@@ -218,9 +218,8 @@ class _ColumnSearch:
         return self._choose(part, [c for c in listed if c.end_s <= part.last_s])
 
     def _with_end(self, column: VmColumn) -> VmColumn:
-        """Return a column with its least end, as far as there is time to find it."""
-        if self.run.out_of_time():
-            return column
+        """Return a column with its least end."""
+        checkpoint()
         return self.master.finders[column.offer].place(column, _TRIALS[-1]).column
 
     def _choose_from_pool(self) -> None:
@@ -235,9 +234,9 @@ class _ColumnSearch:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
         while True:
             program, picked = column_program(self.master, part.first_s, listed)
-            limits = SolverLimits.of_run(self._share_of_run())
-            answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
-            self.interrupted = self.interrupted or answer.interrupted
+            limits = SolverLimits.of_run(self.run)
+            with within(_share_s()):
+                answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
             longer = False
             if answer.values is not None and program.value(answer.values) < self.at_most * (1 - _BETTER):
                 longer = self._take(listed, answer.values[picked])
@@ -246,17 +245,10 @@ class _ColumnSearch:
             part.bound = max(part.bound, answer.bound)
             if part.bound >= self.at_most * (1 - _BETTER):
                 return True
-            if not longer or self.run.out_of_time() or self.interrupted:
+            if not longer:
                 return False
+            checkpoint()
             listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
-
-    def _share_of_run(self) -> Run:
-        """Return the run with a limit for one integer programme: a part of the time that is left."""
-        spent = time.perf_counter() - self.run.begin
-        left = math.inf if self.run.time_limit_s is None else self.run.time_limit_s - spent
-        return replace(
-            self.run, time_limit_s=spent + min(left, max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * min(left, 100.0)))
-        )
 
     def _take(self, listed: list[VmColumn], picked: IntArray) -> bool:
         """Keep the plan of the picked columns if it is better; say whether one takes longer than was known."""
@@ -274,12 +266,17 @@ class _ColumnSearch:
         plan = plan_of_columns(self.instance, self.classes, chosen)
         if plan is not None and plan.objective < self.at_most and check(self.instance, plan).feasible:
             self.best = plan
+            self.run.incumbent.take(plan)
         return longer
 
     def outcome(self) -> MethodOutcome:
         """What came out."""
         explanation = "no plan was found until the time was over"
         proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound
-        return exact_outcome(
-            self.instance, self.start, self.best, proved, explanation, self.trace.points, self.interrupted
-        )
+        return exact_outcome(self.instance, self.start, self.best, proved, explanation, self.trace.points)
+
+
+def _share_s() -> float | None:
+    """Seconds for one integer programme: a part of the time that is left."""
+    left = seconds_left()
+    return max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * (100.0 if left is None else min(left, 100.0)))

@@ -56,6 +56,4 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Meth
     explanation = "the solver found no plan until it was stopped"
     if answer.status == "infeasible":
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(
-        instance, start, found, answer.bound, explanation, trace.points, answer.interrupted, baseline_only=True
-    )
+    return exact_outcome(instance, start, found, answer.bound, explanation, trace.points, baseline_only=True)

@@ -28,7 +28,6 @@ def exact_outcome(
     model_bound: float,
     explanation: str,
     trace: tuple[TracePoint, ...] = (),
-    interrupted: bool = False,
     *,
     baseline_only: bool = False,
 ) -> MethodOutcome:
@@ -44,7 +43,7 @@ def exact_outcome(
         Lower bound of all plans better than the one that is known; infinite if there are none.
     explanation : str
         Why there is no plan, if there is none and that is no proof that none exists.
-    trace, interrupted
+    trace : tuple of TracePoint
         As in `MethodOutcome`.
     baseline_only : bool
         Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
@@ -70,7 +69,7 @@ def exact_outcome(
         warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
     if best is None and math.isinf(bound):
         explanation = NO_PLAN_EXISTS
-    return MethodOutcome(best, "" if best is not None else explanation, warnings, bound, trace, interrupted)
+    return MethodOutcome(best, "" if best is not None else explanation, warnings, bound, trace)
 
 
 def start_plan(instance: Instance, run: Run) -> MethodOutcome:
@@ -86,10 +85,11 @@ def start_plan(instance: Instance, run: Run) -> MethodOutcome:
     if run.initial is not None:
         return MethodOutcome(run.initial)
     by_greedy = greedy(instance)
+    run.incumbent.take(by_greedy.schedule)
     by_length = lpt(instance, LptOptions(), run)
     plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
-    return MethodOutcome(best, by_greedy.explanation if best is None else "", interrupted=by_length.interrupted)
+    return MethodOutcome(best, by_greedy.explanation if best is None else "")
 
 
 class Beginning(NamedTuple):
@@ -104,7 +104,7 @@ class Beginning(NamedTuple):
     window : MakespanWindow
         Makespans of better plans.
     outcome : MethodOutcome or None
-        The outcome of the method where there is nothing to be modelled: no makespan, or the user has interrupted.
+        The outcome of the method where there is nothing to be modelled, as no makespan is left.
     """
 
     start: Schedule | None
@@ -126,9 +126,8 @@ def begin_in_window(instance: Instance, run: Run) -> Beginning:
     at_most = math.inf if start is None else start.objective
     window = makespan_window(instance, at_most)
     outcome = None
-    if window.empty or begin.interrupted:
-        proved = math.inf if window.empty else -math.inf
-        outcome = exact_outcome(instance, start, None, proved, begin.explanation, interrupted=begin.interrupted)
+    if window.empty:
+        outcome = exact_outcome(instance, start, None, math.inf, begin.explanation)
     return Beginning(start, at_most, window, outcome)
 
 

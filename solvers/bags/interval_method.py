@@ -70,16 +70,15 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> MethodOu
     trace = ModelTrace(run, start)
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
     proved = max(bound.objective, answer.bound)
-    explanation = _explain(model, answer.status, run)
-    return exact_outcome(instance, start, answer.values, proved, explanation, trace.points, answer.interrupted)
+    explanation = _explain(model, answer.status)
+    return exact_outcome(instance, start, answer.values, proved, explanation, trace.points)
 
 
-def _explain(model: IntervalModel, status: str, run: Run) -> str:
+def _explain(model: IntervalModel, status: str) -> str:
     """Say why there is no plan."""
     if model.placeless is not None:
         name = model.instance.task_ids[model.placeless]
         return f"no plan exists: task {name!r} ends in time on no VM that may be rented"
     if status == "infeasible":
         return "no plan exists: the tasks do not fit the VMs that may be rented before the deadlines"
-    limit = "" if run.time_limit_s is None else f" within {run.time_limit_s:g} s"
-    return f"CP-SAT found no plan{limit}; this proves nothing"
+    return "CP-SAT found no plan until it was stopped; this proves nothing"

@@ -6,11 +6,14 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
+from ...core.limits import LimitReached, Stop, stopped, within
+from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.infeasibility import explain_infeasibility
@@ -18,7 +21,7 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
 from ...schedules.schedule import Schedule
 from .pareto_facts import FrontFacts, Gap, same_cost
-from .pareto_oracles import FrontOracle, OutOfTime, ProgrammeOracle, SolveOracle
+from .pareto_oracles import FrontOracle, ProgrammeOracle, SolveOracle
 from .solve import start_of
 
 FrontMethod: TypeAlias = Literal["auto", "class-programme", "epsilon-constraint"]
@@ -142,6 +145,7 @@ def pareto_front(
     on_point: Callable[[FrontPoint, int], None] | None = None,
     initial: Iterable[Schedule] = (),
     method: FrontMethod = "auto",
+    stop: Stop | None = None,
 ) -> ParetoFront:
     """Find the plans that no other plan beats in cost and makespan.
 
@@ -167,11 +171,13 @@ def pareto_front(
         Plans of the instance that are known; none of them beats a point.
     method : {"auto", "class-programme", "epsilon-constraint"}
         Both, the class programme first; or one of them alone.
+    stop : Stop, optional
+        See `solve`.
 
     Returns
     -------
     ParetoFront
-        Ctrl-C returns the points so far.
+        A stop, Ctrl-C or SIGTERM returns the points so far.
 
     Raises
     ------
@@ -188,23 +194,23 @@ def pareto_front(
     facts = FrontFacts(makespan_lower_bound_s(resolved), latest_s)
     walk = _Walk(facts, most_points, on_point)
     methods: list[str] = []
-    interrupted = False
-    try:
-        for plan in initial:
-            walk.take(latest_s, start_of(resolved, plan), 0.0)
-        if facts.gaps() and method != "epsilon-constraint":
-            share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
-            try:
-                _by_programme(resolved, walk, begin + share * limit_s)
-                methods.append("class-programme")
-            except ModelRefusal:
-                if method == "class-programme":
-                    raise
-        if method != "class-programme" and not walk.finished(begin + limit_s):
-            methods.append("epsilon-constraint")
-            walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
-    except KeyboardInterrupt:
-        interrupted = True
+    with interruptible(stop):
+        with within(limit_s, begin=begin), suppress(LimitReached):
+            for plan in initial:
+                walk.take(latest_s, start_of(resolved, plan), 0.0)
+            if facts.gaps() and method != "epsilon-constraint":
+                share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
+                try:
+                    with within(share * limit_s, begin=begin):
+                        _by_programme(resolved, walk, begin + share * limit_s)
+                    methods.append("class-programme")
+                except ModelRefusal:
+                    if method == "class-programme":
+                        raise
+            if method != "class-programme" and not walk.finished(begin + limit_s):
+                methods.append("epsilon-constraint")
+                walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
+        interrupted = stopped()
     points = tuple(_front_point(facts, plan) for plan in walk.chosen())
     return ParetoFront(
         resolved,
@@ -215,7 +221,7 @@ def pareto_front(
         method=" + ".join(methods) or "bounds",
         message="" if points else _reason(resolved, facts, walk),
         warnings=tuple(text for text in [d_spot_warning(instance, resolved)] if text),
-        interrupted=interrupted or walk.interrupted,
+        interrupted=interrupted,
     )
 
 
@@ -237,7 +243,7 @@ def _by_programme(instance: Instance, walk: _Walk, end: float) -> None:
     """Let the class programme find the front: all points one by one, or those at evenly spread makespans."""
     facts = walk.facts
     try:
-        oracle = ProgrammeOracle(instance, facts.latest_s, lambda: time.perf_counter() >= end)
+        oracle = ProgrammeOracle(instance, facts.latest_s)
         if walk.most_points is not None:
             walk.run(oracle, end)
             return
@@ -248,7 +254,7 @@ def _by_programme(instance: Instance, walk: _Walk, end: float) -> None:
             walk.take(moment, point.schedule, point.cost_usd)
             moment = point.makespan_s - 1
         facts.add_bound(moment, math.inf)
-    except OutOfTime:
+    except LimitReached:
         return
 
 
@@ -282,7 +288,6 @@ class _Walk:
     ) -> None:
         self.facts = facts
         self.most_points = most_points
-        self.interrupted = False
         self.message = ""
         self._on_point = on_point
         self._end = 0.0  # of the time, on the clock
@@ -295,7 +300,7 @@ class _Walk:
         """Whether nothing is left to be asked, or no time up to a moment of the clock."""
         if end is not None:
             self._end = end
-        if self.interrupted or self._left_s() <= 0:
+        if stopped() or self._left_s() <= 0:
             return True
         if self.most_points is None or not self.facts.plans:
             return not self.facts.gaps()
@@ -431,7 +436,6 @@ class _Walk:
         begin = time.perf_counter()
         answer = oracle.cheapest(moment_s, limit_s, self.facts.plan_by(moment_s))
         self._overrun_s = max(self._overrun_s, time.perf_counter() - begin - limit_s)
-        self.interrupted = self.interrupted or answer.interrupted
         self.message = answer.message or self.message
         self.take(moment_s, answer.plan, answer.bound)
 
@@ -439,7 +443,6 @@ class _Walk:
         answer = oracle.fastest(self._share_s(), self.facts.plans[0])
         if answer is None:
             return
-        self.interrupted = self.interrupted or answer.interrupted
         if answer.plan is not None:
             self.take(answer.plan.makespan_s, answer.plan, 0.0)
         if math.isfinite(answer.bound):

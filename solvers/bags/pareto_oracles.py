@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from ...instances.instance import Instance
@@ -32,10 +31,6 @@ class FrontOracle(Protocol):
         """Find the fastest plan, with a bound of the makespan; None if it is no easier than to ask for the cost."""
 
 
-class OutOfTime(Exception):  # noqa: N818  (it is no error)
-    """The time limit is over."""
-
-
 class ProgrammeOracle:
     """The class dynamic programme: all its answers are optimal.
 
@@ -45,8 +40,6 @@ class ProgrammeOracle:
         With D_spot set.
     latest_s : int
         Latest moment that will be asked for.
-    out_of_time : callable
-        Whether the time limit is over; then `OutOfTime` is raised.
 
     Raises
     ------
@@ -54,14 +47,9 @@ class ProgrammeOracle:
         See `ClassTables`.
     """
 
-    def __init__(self, instance: Instance, latest_s: int, out_of_time: Callable[[], bool]) -> None:
-        def stop() -> bool:
-            if out_of_time():
-                raise OutOfTime
-            return False
-
+    def __init__(self, instance: Instance, latest_s: int) -> None:
         self._ready_s = instance.boot_overhead_s
-        self.programme = ClassProgramme(ClassTables(instance, latest_s - self._ready_s, should_stop=stop))
+        self.programme = ClassProgramme(ClassTables(instance, latest_s - self._ready_s))
 
     def cheapest(self, moment_s: int, limit_s: float, initial: Schedule | None) -> Answer:
         """Find the cheapest plan; the limit is that of the whole run."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from ...core.limits import checkpoint, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.patterns import PatternModel
@@ -59,19 +59,20 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOut
     if outcome is not None:
         return outcome
     trace = ModelTrace(run, start)
-    first = _solve(instance, options, window, start, _first_look(trace.limits()))
+    with within(_first_look_s()):
+        first = _solve(instance, options, window, start, trace.limits())
     best, bound, answer = first.best, first.bound, first
-    if not first.finished and not run.out_of_time():
+    run.incumbent.take(best)
+    if not first.finished:
+        checkpoint()
         # A better plan leaves a smaller window, and a smaller model: it pays to start again.
         window = makespan_window(instance, math.inf if best is None else best.objective)
         answer = _solve(instance, options, window, best, trace.limits())
         best, bound = answer.best, max(bound, answer.bound)
-    interrupted = answer.interrupted
-    if answer.rents_relaxed and not interrupted and not run.out_of_time():
-        baseline = _solve(instance, options, window, best, trace.limits(), burstable="baseline")
-        best, interrupted = baseline.best, baseline.interrupted
+    if answer.rents_relaxed and not out_of_time():
+        best = _solve(instance, options, window, best, trace.limits(), burstable="baseline").best
     explanation = "the solver found no plan until it was stopped"
-    return exact_outcome(instance, start, best, bound, explanation, trace.points, interrupted)
+    return exact_outcome(instance, start, best, bound, explanation, trace.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,12 @@ class _Answer:
     bound: float
     finished: bool
     rents_relaxed: bool
-    interrupted: bool
 
 
-def _first_look(limits: SolverLimits) -> SolverLimits:
-    """Limits of the first look for better plans."""
-    left = limits.seconds_left()
-    first = _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
-    return replace(limits, deadline=time.perf_counter() + first)
+def _first_look_s() -> float:
+    """Seconds for the first look for better plans."""
+    left = seconds_left()
+    return _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
 
 
 def _solve(
@@ -107,5 +106,5 @@ def _solve(
     if answer.values is not None and not rents_relaxed:
         found = model.schedule(answer.values)
         best = found if best is None or found.objective < best.objective else best
-    finished = answer.interrupted or answer.status in ("optimal", "infeasible")
-    return _Answer(best, answer.bound, finished, rents_relaxed, answer.interrupted)
+    finished = answer.status in ("optimal", "infeasible")
+    return _Answer(best, answer.bound, finished, rents_relaxed)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
+from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, out_of_time, stopped, within
+from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
+from ...heuristics.bags.greedy import greedy
+from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.infeasibility import explain_infeasibility
-from ...schedules.method import MethodOutcome, Run, TracePoint
+from ...schedules.method import Incumbent, MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
-from .methods import find_method, make_options
+from .methods import Method, find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Result, Status, closes_gap
 
 
@@ -30,6 +36,7 @@ def solve(
     initial: Schedule | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Callable[[TracePoint, int], None] | None = None,
+    stop: Stop | None = None,
 ) -> Result:
     """Plan an instance.
 
@@ -43,7 +50,8 @@ def solve(
     method : str
         One of `spotbag.solvers.bags.methods.METHODS`.
     time_limit_s : float, optional
-        Searches and solvers return the best plan and bound so far when it is over.
+        The best plan and bound so far are returned when it is over. Where the first plan and its check take longer,
+        that plan is returned.
     target_gap : float
         Relative gap between plan and bound at which they stop; 0 to go on until the optimum is proved.
     seed : int
@@ -55,13 +63,16 @@ def solve(
     options : mapping, optional
         Options of the method, by name.
     on_progress : callable, optional
-        Called by searches and solvers with a `TracePoint` and the iterations planned (0 if nobody knows).
+        Called with a `TracePoint` and the iterations planned (0 if nobody knows), at least every quarter of a second,
+        in the thread of the call. An exception in it ends the work, and is raised here.
+    stop : Stop, optional
+        Any object with ``is_set()``, such as `threading.Event`: once it says True, the best plan and bound so far are
+        returned. Ctrl-C and SIGTERM do the same, in the main thread.
 
     Returns
     -------
     Result
-        Also if no plan was found: then its message says why. An interrupt (Ctrl-C) ends searches and solvers with the
-        best plan so far. Every result has a proven bound.
+        Also if no plan was found: then its message says why. Every result has a proven bound.
 
     Raises
     ------
@@ -82,15 +93,22 @@ def solve(
         raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
     given = instance
     begin = time.perf_counter()
-    instance = with_d_spot(given)
-    if initial is not None:
-        initial = start_of(instance, initial)
-    run = Run(seed, time_limit_s, on_progress, target_gap, threads, initial, begin)
-    outcome = chosen.run(instance, made_options, run)
-    schedule = outcome.schedule
-    if initial is not None and (schedule is None or initial.objective < schedule.objective):
-        schedule = initial
-    bound = _proven_bound(instance, outcome)
+    progress = _Progress(on_progress)
+    on_life = None if on_progress is None else progress.again
+    with interruptible(stop, on_life), within(_time_for_method_s(instance, time_limit_s), begin=begin):
+        instance = with_d_spot(given)
+        if initial is not None:
+            initial = start_of(instance, initial)
+        run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
+        try:
+            outcome = chosen.run(instance, made_options, run)
+        except LimitReached:
+            outcome = MethodOutcome(None, "there was no time to find a plan")
+        outcome = _with_incumbent(instance, chosen, run, outcome)
+        schedule = outcome.schedule
+        bound = _proven_bound(instance, outcome)
+        message = _message(instance, outcome, bound)
+        interrupted = stopped()
     if schedule is not None:
         violations = check(instance, schedule).violations
         if violations:
@@ -106,14 +124,14 @@ def solve(
         instance=instance,
         method=method,
         schedule=schedule,
-        message=_message(instance, outcome, schedule, bound),
+        message=message,
         warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
         bound=bound,
-        runtime_s=time.perf_counter() - run.begin,
+        runtime_s=time.perf_counter() - begin,
         seed=seed,
         stats={"iterations": outcome.trace[-1].iteration} if outcome.trace else {},
         trace=outcome.trace,
-        interrupted=outcome.interrupted,
+        interrupted=interrupted,
     )
 
 
@@ -131,6 +149,62 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     return start
 
 
+_CHECK_S_A_TASK = 3e-6
+_MOST_RESERVED = 0.3
+
+
+def _time_for_method_s(instance: Instance, time_limit_s: float | None) -> float | None:
+    """Seconds of a limit that a method may take: all but what its plan and the check of it take afterwards."""
+    if time_limit_s is None:
+        return None
+    return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks, _MOST_RESERVED * time_limit_s)
+
+
+class _Progress:
+    """Reports what a method reports, and the same once more where it has been silent for long."""
+
+    def __init__(self, on_progress: Callable[[TracePoint, int], None] | None) -> None:
+        self._on_progress = on_progress
+        self._last = TracePoint(0, math.inf, math.inf), 0
+        self._when = time.perf_counter()
+
+    def __call__(self, point: TracePoint, planned: int) -> None:
+        self._last = point, planned
+        self._when = time.perf_counter()
+        if self._on_progress is not None:
+            self._on_progress(point, planned)
+
+    def again(self) -> None:
+        """Report the last point again if that was long ago."""
+        if time.perf_counter() - self._when >= SIGN_OF_LIFE_S:
+            self(*self._last)
+
+
+def _with_incumbent(instance: Instance, method: Method, run: Run, outcome: MethodOutcome) -> MethodOutcome:
+    """Return an outcome with the best plan and bound that the method came across.
+
+    If its time was over before it had any plan, that of a simple heuristic is better than none.
+    """
+    known = run.incumbent
+    known.take(outcome.schedule)
+    if outcome.bound is not None:
+        known.raise_bound(outcome.bound)
+    warnings = outcome.warnings
+    if known.schedule is None and known.bound < math.inf and method.name not in ("greedy", "lpt") and out_of_time():
+        with suppress(LimitReached):
+            known.take(greedy(instance).schedule)
+            if known.schedule is None:
+                known.take(lpt(instance, LptOptions(), run).schedule)
+        if known.schedule is not None:
+            warnings = (
+                *warnings,
+                f"there was no time for {method.name} to find a plan; this is one of a simple heuristic",
+            )
+    return replace(
+        outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
+    )
+
+
 def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
     """Bound of the method, or the divisible bound if it proved none."""
     if outcome.bound is not None:
@@ -138,9 +212,9 @@ def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
     return divisible_bound(instance).objective
 
 
-def _message(instance: Instance, outcome: MethodOutcome, schedule: Schedule | None, bound: float) -> str:
+def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
     """Why there is no plan: proved if it is, else what the method says."""
-    if schedule is not None:
+    if outcome.schedule is not None:
         return ""
     if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
         reason = explain_infeasibility(instance)

@@ -16,6 +16,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...core.errors import InputError, Issue
+from ...core.limits import Stop, within
+from ...core.processes import interruptible
 from ...core.quantities import MAX_SECONDS
 from ...instances.platforms.platform import Platform
 from ...models.platforms.dual import METRICS, Metric, Prices, dual_value
@@ -84,6 +86,7 @@ def platform_bound(
     delay_s_at_most: float | None = None,
     most_slots: int = MOST_SLOTS,
     time_limit_s: float | None = None,
+    stop: Stop | None = None,
 ) -> PlatformBound:
     """Bound a metric of all schedules of a platform from below; see ``models.platform_fluid`` for what is a schedule.
 
@@ -99,6 +102,8 @@ def platform_bound(
         About how finely time is divided; it is valid for any.
     time_limit_s : float, optional
         When to stop looking for good prices.
+    stop : Stop, optional
+        Ends it before that; so do Ctrl-C and SIGTERM.
 
     Returns
     -------
@@ -116,9 +121,9 @@ def platform_bound(
         if cap is not None:
             caps[name] = cap
     _check(metric, caps, most_slots, time_limit_s)
-    deadline = math.inf if time_limit_s is None else started + time_limit_s
-    search = _Search(platform, platform_fluid(platform, most_slots), caps, deadline)
-    value, how, reason = search.bound(metric)
+    with interruptible(stop), within(time_limit_s, begin=started):
+        search = _Search(platform, platform_fluid(platform, most_slots), caps)
+        value, how, reason = search.bound(metric)
     return PlatformBound(metric, value, caps, how, reason, time.perf_counter() - started)
 
 
@@ -195,10 +200,8 @@ class _NoScheduleError(Exception):
 class _Search:
     """Looks for the best bound of a metric under caps."""
 
-    def __init__(
-        self, platform: Platform, fluid: PlatformFluid, caps: Mapping[Metric, float], deadline: float = math.inf
-    ) -> None:
-        self.platform, self.fluid, self.deadline = platform, fluid, deadline
+    def __init__(self, platform: Platform, fluid: PlatformFluid, caps: Mapping[Metric, float]) -> None:
+        self.platform, self.fluid = platform, fluid
         self.given = caps
         self.caps: dict[Metric, Fraction] = {
             name: Fraction(cap) * (1 + _COST_NOISE if name == "cost" else 1) for name, cap in caps.items()
@@ -254,8 +257,7 @@ class _Search:
         exceeded: tuple[Metric, ...] = ()
         # Where caps are exceeded, their prices are arbitrary: those without caps may prove more.
         for caps in (self.caps, {}):
-            left_s = self.deadline - time.perf_counter()
-            found = fluid_prices(self.fluid, metric, caps, left_s) if left_s > 0 else None
+            found = fluid_prices(self.fluid, metric, caps)
             for prices in () if found is None else found.choices:
                 proved = dual_value(self.fluid, metric, self.caps, prices).value
                 if proved is not None and proved > value:

@@ -16,12 +16,13 @@ What the programme puts together only makes the prices worse; what they prove is
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint
+from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray
 from ...instances.platforms.entries import SLOT_S
 from ...models.platforms.dual import METRICS, Caps, Metric, Prices
@@ -48,9 +49,7 @@ _EXCESS = 1e-7
 """What a metric may be above its cap within the tolerances of the solver, in these units."""
 
 
-def fluid_prices(
-    fluid: PlatformFluid, metric: Metric, caps: Caps, time_limit_s: float = math.inf
-) -> FluidPrices | None:
+def fluid_prices(fluid: PlatformFluid, metric: Metric, caps: Caps) -> FluidPrices | None:
     """Solve the linear programme; None if the solver has no optimum in time.
 
     Parameters
@@ -59,10 +58,8 @@ def fluid_prices(
         The jobs, and clusters.
     metric, caps
         As for ``platform_dual.dual_value``.
-    time_limit_s : float
-        Of the solver.
     """
-    return _Flow(fluid, metric, caps).solve(time_limit_s)
+    return _Flow(fluid, metric, caps).solve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +155,19 @@ class _Flow:
             "delay_s": late_s / groups.size,
         }
 
-    def solve(self, time_limit_s: float) -> FluidPrices | None:
+    def solve(self) -> FluidPrices | None:
         """Solve it; None if the solver has no optimum in time."""
         import highspy
 
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         set_threads(solver, 1)
-        solver.setOptionValue("time_limit", time_limit_s)
-        solver.passModel(self._model())
-        solver.run()
+        try:
+            checkpoint()
+            solver.passModel(self._model())
+            run_linear_program(solver)
+        except LimitReached:
+            return None
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = solver.getSolution()

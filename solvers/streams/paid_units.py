@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...core.errors import InputError, Issue
+from ...core.limits import LimitReached, Stop, stopped, within
+from ...core.processes import interruptible
 from ...heuristics.streams.packing import Packing, packed_by, paid_units_of, wall_s_of
 from ...models.streams.paid_units import UnitsProblem, check_bag, fewest_paid_units, simple_bound_s, units_of
 from ..backend import SolverLimits
@@ -80,6 +83,7 @@ def least_makespan_within(
     budget_units: int = 1,
     *,
     time_limit_s: float = 10.0,
+    stop: Stop | None = None,
 ) -> LeastMakespan:
     """Find the least wall time of any plan that pays at most so many units.
 
@@ -93,6 +97,8 @@ def least_makespan_within(
         Units that all hosts may pay together.
     time_limit_s : float
         When to stop with what is found. What can be proved at once takes less.
+    stop : Stop, optional
+        Ends it before that; so do Ctrl-C and SIGTERM.
 
     Returns
     -------
@@ -121,7 +127,8 @@ def least_makespan_within(
     most = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
     problem = UnitsProblem(tuple(run_times_s[task] for task in order), unit_s, boot_s, min(budget_units, most))
     search = _Search(problem, began, time_limit_s)
-    search.run()
+    with interruptible(stop), within(time_limit_s, begin=began):
+        search.run()
     return LeastMakespan(
         status="optimal" if search.wall_s == search.bound_s else "feasible",
         hosts=tuple(sorted(tuple(sorted(order[task] for task in host)) for host in search.packing)),
@@ -202,9 +209,9 @@ class _Search:
             self._keep(alone)
         self._pack()
         if self.wall_s > self.bound_s and n_tasks <= _MOST_TASKS_EXACT:
-            limits = SolverLimits(deadline=self._until(1.0))
-            packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, limits)
-            self._keep(packing)
+            with suppress(LimitReached):
+                packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, SolverLimits())
+                self._keep(packing)
         elif self.wall_s > self.bound_s and self._columns_are_few_enough():
             self._share()
 
@@ -219,7 +226,7 @@ class _Search:
         until = self._until(_SEARCH_SHARE)
 
         def out_of_time() -> bool:
-            return time.perf_counter() > until
+            return stopped() or time.perf_counter() > until
 
         low, step = self.bound_s, 1
         while self.wall_s > low and not out_of_time():
@@ -254,7 +261,7 @@ class _Search:
                 self._keep(hosts.plan(middle, self._soon(_BOUND_SHARE)))
                 high = min(middle, self.wall_s)
         target_s, until = self.bound_s, self._until(1.0)
-        while self.wall_s > target_s and time.perf_counter() < until:
+        while self.wall_s > target_s and time.perf_counter() < until and not stopped():
             if self._keep(hosts.plan(target_s, self._soon(1.0))):
                 break
             target_s += max((self.wall_s - target_s) // 4, 1)

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.processes import run_interruptibly
+from ...core.limits import stopped
+from ...core.processes import run_in_thread
 from ...core.quantities import FloatArray
 from ...heuristics.streams.packing import Packing
 from ...models.streams.paid_units import Heaviest, UnitsProblem, refutes
@@ -69,7 +70,7 @@ class SharedHosts:
             cost, duals = master.solve()
             if cost <= problem.budget_units + _TOLERANCE:
                 return False
-            if time.perf_counter() > self._until:
+            if stopped() or time.perf_counter() > self._until:
                 return None
             weights = [int(dual * _WEIGHT) for dual in duals]
             found: set[tuple[int, ...]] = set()
@@ -156,8 +157,8 @@ class _Master:
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left_s)
         if not self._whole:
             self._solver.run()  # milliseconds: changing threads would take longer
-        elif run_interruptibly(self._solver.run, self._stop):
-            raise KeyboardInterrupt
+        else:
+            run_in_thread(self._solver.run, self._stop)
         info = self._solver.getInfo()
         if info.primal_solution_status != self._highspy.SolutionStatus.kSolutionStatusFeasible:
             return math.inf, np.zeros(self._n_tasks)

@@ -28,7 +28,7 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
     lower_bound_s : int
         No plan ends earlier.
     limits : SolverLimits
-        When to stop.
+        With what to work.
 
     Returns
     -------
@@ -76,8 +76,6 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
     answer = solve_cp_model(model, limits, read, factor=1.0)
     if answer.status == "infeasible":
         raise SpotbagError("CP-SAT finds no plan where there is one; please report this")
-    if answer.interrupted:
-        raise KeyboardInterrupt
     found = packing if answer.values is None else answer.values
     proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
     return found, max(lower_bound_s, proved_s)

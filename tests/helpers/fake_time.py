@@ -47,13 +47,13 @@ def fake_time(monkeypatch: pytest.MonkeyPatch, look_s: float = 0.0) -> Clock:
 
 
 def solvers_take_all_their_time(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    """Let HiGHS and CP-SAT use up the time limits that they are given, though they stop after a moment."""
+    """Let HiGHS, for integer programmes, and CP-SAT use up their time limits, though they stop after a moment."""
     run, solve = highspy.Highs.run, cp_model.CpSolver.solve
 
     def run_highs(solver: Any) -> Any:
         _, until_s = solver.getOptionValue("time_limit")
         limit_s = until_s - solver.getRunTime()  # it counts the time of all runs
-        if limit_s < math.inf:
+        if limit_s < math.inf and solver.getLp().integrality_:
             clock.now_s += limit_s
             solver.setOptionValue("time_limit", solver.getRunTime() + min(limit_s, _RUN_S))
         return run(solver)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -133,27 +135,31 @@ def test_a_time_limit_ends_it_with_a_plan(monkeypatch: pytest.MonkeyPatch) -> No
     instance = with_d_spot(generate_instance(300, seed=1))
     result = solve(instance, "search", time_limit_s=3, options={"moves": 500_000_000})
     assert result.schedule is not None
-    # Three rounds, and none of the other temperatures from which it would begin again.
+    # Three calls, and none of the other temperatures from which it would begin again.
     assert result.runtime_s == 3
-    assert result.trace[1].iteration - result.trace[0].iteration < 500_000  # a round is soon done
 
 
 @pytest.mark.parametrize("method", ["search", "ils"])
-def test_an_interrupt_ends_it_with_the_best_plan_so_far(method: str) -> None:
-    def interrupt(point: TracePoint, _: int) -> None:
-        if point.iteration > 0:
-            raise KeyboardInterrupt
-
+def test_a_stop_ends_it_with_the_best_plan_so_far(method: str) -> None:
     for name in ("burst-hads/J60", "memory/m20"):
-        result = solve(library_instance(name), method, on_progress=interrupt)
+        stop = threading.Event()
+
+        def ask(point: TracePoint, _: int, stop: threading.Event = stop) -> None:
+            if point.iteration > 0:
+                stop.set()
+
+        result = solve(library_instance(name), method, on_progress=ask, stop=stop)
         assert result.schedule is not None
         assert result.interrupted
+        assert result.objective is not None
+        assert result.objective <= min((point.best for point in result.trace), default=math.inf) + 1e-12
 
 
 def test_progress_and_trace_agree_and_the_best_never_rises() -> None:
     seen: list[TracePoint] = []
     result = solve(library_instance("hads/J60"), "search", on_progress=lambda point, _: seen.append(point))
-    assert tuple(seen) == result.trace
+    # Where nothing has happened for a while, the last point is reported again.
+    assert tuple(dict.fromkeys(point for point in seen if point.best < math.inf)) == result.trace
     best = [point.best for point in result.trace]
     assert all(after <= before + 1e-12 for before, after in itertools.pairwise(best))
     assert result.objective is not None

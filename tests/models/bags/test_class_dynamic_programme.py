@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 from second_by_second import brute_force_objective
 from soaks import soak
+from stops import StopAt
 from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
+from spotbag.core.limits import within
 from spotbag.instances.instance import Instance
 from spotbag.models.bags import class_tables
 from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
-from spotbag.models.bags.class_fleets import FleetSearch
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.class_programme_method import ClassProgrammeOptions, class_programme
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.highs import solve_with_highs
 
 
@@ -162,42 +163,29 @@ def test_the_cheapest_plan_by_a_moment() -> None:
 
 def test_a_run_that_is_out_of_time_keeps_the_plan_it_started_from() -> None:
     problem = few_classes_instance([30, 40, 30])
-    stopped = best_plan(problem, makespan_window(problem), should_stop=lambda: True)
-    assert stopped == BestPlan(None, -math.inf, stopped=True)
-    outcome = class_programme(problem, ClassProgrammeOptions(), Run(time_limit_s=1e-6))
-    assert outcome.schedule is not None
-    assert outcome.bound is not None
-    assert outcome.bound < outcome.schedule.objective
+    window, start = makespan_window(problem), solve(problem, "greedy").schedule
+    with within(0.0):
+        assert best_plan(problem, window) == BestPlan(None, -math.inf, stopped=True)
+    result = solve(problem, "class-programme", time_limit_s=1e-9, initial=start)
+    assert start is not None
+    assert result.objective == start.objective
+    assert result.bound is not None
+    assert result.bound < start.objective
 
 
-def test_bounds_of_a_search_that_is_stopped_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_of_a_search_that_is_stopped_hold() -> None:
     problem = few_classes_instance([12, 20, 14])
     best = checked_plan(problem)
     window = makespan_window(problem)
     bounds = []
     for most in (10, 40, 80, 120, 10_000):
-        asked = itertools.count()
-        plan = best_plan(problem, window, should_stop=lambda asked=asked, most=most: next(asked) >= most)
+        with within(stop=StopAt(most)):
+            plan = best_plan(problem, window)
         bounds.append(plan.bound)
         assert plan.bound <= best.bound * (1 + 1e-12)
         if plan.schedule is not None:
             assert not check(problem, plan.schedule).violations
     assert math.isfinite(bounds[-1])
-    original = FleetSearch._one_more_vm
-    calls = itertools.count()
-
-    def interrupted(self: FleetSearch, *arguments: Any) -> Any:
-        if next(calls) == 5:
-            raise KeyboardInterrupt
-        return original(self, *arguments)
-
-    monkeypatch.setattr(FleetSearch, "_one_more_vm", interrupted)
-    outcome = class_programme(problem, ClassProgrammeOptions(), Run())
-    assert outcome.interrupted
-    assert outcome.schedule is not None
-    assert not check(problem, outcome.schedule).violations
-    assert outcome.bound is not None
-    assert outcome.bound <= best.bound * (1 + 1e-12)
 
 
 def test_a_target_gap_ends_the_search_early() -> None:

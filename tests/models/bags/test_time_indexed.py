@@ -19,6 +19,7 @@ from spotbag.models.bags.time_indexed import MAX_NONZEROS, TimeIndexedModel, bui
 from spotbag.schedules.method import MethodOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
 
@@ -365,12 +366,16 @@ def test_without_time_the_plan_to_start_from_is_returned_with_what_is_proved() -
     problem = library_instance("tiny/memory-parts-them")
     start = greedy(problem).schedule
     assert start is not None
-    outcome = time_indexed(problem, TimeIndexedOptions(), Run(time_limit_s=1e-9, initial=start))
-    assert outcome.schedule is not None
-    assert outcome.schedule.objective <= start.objective
-    assert outcome.bound is None or outcome.bound <= outcome.schedule.objective
-    nothing = time_indexed(problem, TimeIndexedOptions(), Run(time_limit_s=1e-9))
-    assert nothing.schedule is not None or "ended without a plan" in nothing.explanation
+    outcome = solve(problem, "time-indexed", time_limit_s=1e-9, initial=start)
+    assert outcome.objective == start.objective
+    assert outcome.bound is not None
+    assert outcome.bound <= start.objective
+
+
+def test_without_time_the_plan_of_a_simple_heuristic_is_returned_and_said_to_be_one() -> None:
+    result = solve(library_instance("tiny/memory-parts-them"), "time-indexed", time_limit_s=1e-9)
+    assert result.status in ("feasible", "optimal")
+    assert result.warnings == ("there was no time for time-indexed to find a plan; this is one of a simple heuristic",)
 
 
 def test_threads_may_change_from_run_to_run() -> None:

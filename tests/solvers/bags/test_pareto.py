@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from spotbag import pareto_front
 from spotbag.audits.bags.plan import check
 from spotbag.charts.bags.front import best_point
 from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.limits import LimitReached
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.class_fleets import FleetSearch
 from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
 from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
-from spotbag.solvers.bags.pareto_oracles import Answer, OutOfTime, SolveOracle
+from spotbag.solvers.bags.pareto_oracles import Answer, SolveOracle
 from spotbag.solvers.bags.solve import solve
 
 
@@ -231,7 +233,7 @@ def test_what_the_programme_leaves_over_is_done_in_the_general_way(
 
     def slow(self: FleetSearch, *arguments: Any) -> Any:
         if next(calls) == 6:
-            raise OutOfTime
+            raise LimitReached
         return original(self, *arguments)
 
     monkeypatch.setattr(FleetSearch, "cheapest_by", slow)
@@ -249,17 +251,18 @@ def test_what_the_programme_leaves_over_is_done_in_the_general_way(
 
 
 @pytest.mark.parametrize("method", ["class-programme", "epsilon-constraint"])
-def test_an_interrupt_returns_the_points_so_far(method: str) -> None:
+def test_a_stop_returns_the_points_so_far(method: str) -> None:
     instance = few_classes_instance([3, 5, 4])
     whole = dict(values(checked(instance)))
     described = []
+    stop = threading.Event()
 
-    def stop(point: FrontPoint, found: int) -> None:
+    def ask(point: FrontPoint, found: int) -> None:
         described.append((point.makespan_s, found))
         if len(described) == 3:
-            raise KeyboardInterrupt
+            stop.set()
 
-    front = checked(instance, method=method, on_point=stop)
+    front = checked(instance, method=method, on_point=ask, stop=stop)
     assert front.interrupted
     assert not front.complete
     assert 1 <= len(front.points) <= described[-1][1]
