@@ -14,9 +14,9 @@ def compiled(function: Function) -> Function:
     """Compile a function when it is first called; later processes find it in the cache.
 
     Without any folder to write to, it is compiled anew in every process. The plain function stays reachable as
-    ``function.py_func``.
+    ``function.py_func``. While it runs, other threads can: `core.processes.run_compiled` ends it by one of them.
     """
     try:
-        return cast(Function, numba.njit(cache=True)(function))
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # no place for a cache
-        return cast(Function, numba.njit(function))
+        return cast(Function, numba.njit(nogil=True)(function))

@@ -10,6 +10,7 @@ from .processes import run_in_thread
 if TYPE_CHECKING:
     import highspy
 
+_LEAVE_AFTER_S = 0.02
 _LARGE = 5_000
 """Entries of a matrix from which on a solver is watched while it runs."""
 
@@ -25,7 +26,7 @@ def run_linear_program(solver: highspy.Highs) -> None:
     Raises
     ------
     LimitReached
-        If the limit was over before.
+        If the limit was over before; nobody may touch the solver then.
     """
     import highspy
 
@@ -54,7 +55,6 @@ def _run_watched(solver: Any) -> None:
         stopped = True
 
     solver.cbSimplexInterrupt.subscribe(watch)
-    try:
-        run_in_thread(solver.run, end)
-    finally:
-        solver.cbSimplexInterrupt.unsubscribe(watch)
+    if not run_in_thread(solver.run, end, leave_after_s=_LEAVE_AFTER_S):
+        raise LimitReached
+    solver.cbSimplexInterrupt.unsubscribe(watch)

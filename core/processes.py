@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import math
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
-from .limits import Stop, current_limit, stop_point, within
+from .limits import LimitReached, Stop, current_limit, stop_point, within
+from .quantities import IntArray
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _POLL_S = 0.05
+_ASK_AGAIN_S = 0.01
+
 _QUEUED_A_WORKER = 2
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -56,7 +62,31 @@ def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None =
             signal.signal(number, before[number])
 
 
-def run_in_thread(work: Callable[[], None], end: Callable[[], None], watch: Callable[[], None] | None = None) -> None:
+Case = TypeVar("Case")
+Done = TypeVar("Done")
+
+_left_behind: list[threading.Thread] = []
+
+
+@atexit.register
+def wait_for_left_behind() -> None:
+    """Wait for work that was asked to end and has not done so yet: no thread may outlive what it works on."""
+    while _left_behind:
+        _left_behind.pop().join()
+
+
+def any_left_behind() -> bool:
+    """Whether some work that was asked to end still goes on."""
+    return any(thread.is_alive() for thread in _left_behind)
+
+
+def run_in_thread(
+    work: Callable[[], None],
+    end: Callable[[], None],
+    watch: Callable[[], None] | None = None,
+    *,
+    leave_after_s: float | None = None,
+) -> bool:
     """Do some work in a thread, and ask it to end when the limit is over.
 
     Parameters
@@ -68,6 +98,14 @@ def run_in_thread(work: Callable[[], None], end: Callable[[], None], watch: Call
         yet does not notice.
     watch : callable, optional
         Called in this thread now and then, and once more in the end. An exception in it ends the work and is raised.
+    leave_after_s : float, optional
+        Seconds after which work that was asked to end, and has not done so yet, is left to itself: solvers can take
+        long until they notice. Nobody may touch then what it works on.
+
+    Returns
+    -------
+    bool
+        Whether it has ended; False if it was left to itself.
     """
     failures: list[BaseException] = []
     ended = threading.Event()
@@ -84,24 +122,55 @@ def run_in_thread(work: Callable[[], None], end: Callable[[], None], watch: Call
     thread = threading.Thread(target=guarded, daemon=True)
     thread.start()
     # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
-    over = False
+    over, asked_s = False, math.inf
     while not over:
         try:
             if failures or limit.over():
                 end()
-            over = ended.wait(_POLL_S)
+                asked_s = min(asked_s, time.monotonic())
+            asked = asked_s < math.inf
+            over = ended.wait(_ASK_AGAIN_S if asked else min(_POLL_S, max(limit.deadline - time.perf_counter(), 0.0)))
             if limit.on_life is not None and not failures:
                 limit.on_life()
             if watch is not None and not failures:
                 watch()
         except BaseException as error:  # of a callback, or a second interrupt: what runs must end before it is raised
             failures.append(error)
+        if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
+            _left_behind.append(thread)
+            break
     if failures:
         raise failures[0]
+    return over
 
 
-Case = TypeVar("Case")
-Done = TypeVar("Done")
+def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
+    """Run a compiled loop that ends early once ``halt[0]`` is not 0.
+
+    Parameters
+    ----------
+    work : callable
+        Calls the loop.
+    halt : array of int, shape (1,)
+        Set when the limit is over.
+
+    Raises
+    ------
+    LimitReached
+        If it is.
+    """
+    limit = current_limit()
+    if limit.deadline == math.inf and not limit.stops:
+        return work()
+    results: list[Done] = []
+
+    def end() -> None:
+        halt[0] = 1
+
+    run_in_thread(lambda: results.append(work()), end)
+    if halt[0]:
+        raise LimitReached
+    return results[0]
 
 
 def in_processes(

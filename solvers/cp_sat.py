@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..core.errors import SpotbagError
-from ..core.limits import checkpoint, seconds_left
+from ..core.limits import LimitReached, checkpoint, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 Values = TypeVar("Values")
+
+_LEAVE_AFTER_S = 0.1
+"""Seconds that CP-SAT is waited for after its time is over: long enough for one that has just begun to hear of it."""
 
 
 def solve_cp_model(
@@ -70,7 +73,14 @@ def solve_cp_model(
 
     report = Report()
     statuses: list[cp_model.CpSolverStatus] = []
-    run_in_thread(lambda: statuses.append(solver.solve(model, report)), solver.stop_search, limits.pass_on(news))
+    ended = run_in_thread(
+        lambda: statuses.append(solver.solve(model, report)),
+        solver.stop_search,
+        limits.pass_on(news),
+        leave_after_s=_LEAVE_AFTER_S,
+    )
+    if not ended:
+        raise LimitReached
     status = statuses[0]
     if status == cp_model.MODEL_INVALID:
         raise SpotbagError("CP-SAT calls a model invalid; please report this")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.limits import checkpoint, seconds_left
+from ..core.limits import LimitReached, checkpoint, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
@@ -18,6 +18,9 @@ _LARGEST_OBJECTIVE = 1e7
 
 _MARGIN = 1e-10
 """What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
+
+_LEAVE_AFTER_S = 0.02
+"""Seconds that HiGHS is waited for after its time is over: in presolve it may not look at the clock for longer."""
 
 
 def set_threads(solver: Any, threads: int) -> None:
@@ -82,6 +85,7 @@ def solve_with_highs(
         solver.setOptionValue("time_limit", left)
     stopped = False
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
+    last: list[tuple[IntArray, float]] = []
 
     def watch(event: Any) -> None:
         event.interrupt(stopped)  # type: ignore[no-untyped-call, unused-ignore]
@@ -89,6 +93,7 @@ def solve_with_highs(
     def improved(event: Any) -> None:
         found = event.data_out
         news.append((found.objective_function_value / factor, found.mip_dual_bound / factor))
+        last[:] = [(np.rint(np.array(found.mip_solution)).astype(np.int64), found.mip_dual_bound / factor)]
 
     solver.cbMipInterrupt.subscribe(watch)
     solver.cbSimplexInterrupt.subscribe(watch)
@@ -98,8 +103,12 @@ def solve_with_highs(
         nonlocal stopped
         stopped = True
 
-    run_in_thread(solver.run, end, limits.pass_on(news))
-    return _answer(solver, program, factor)
+    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=_LEAVE_AFTER_S):
+        return _answer(solver, program, factor)
+    if not last or not program.satisfied_by(last[0][0]):
+        raise LimitReached
+    values, bound = last[0]
+    return SolverAnswer("feasible", values, _lowered(bound))
 
 
 def _without_columns(program: IntegerProgram) -> SolverAnswer[IntArray]:
@@ -145,8 +154,7 @@ def _answer(solver: Any, program: IntegerProgram, factor: float) -> SolverAnswer
     if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):  # no programme here is unbounded
         return SolverAnswer("infeasible", None, math.inf)
     information = solver.getInfo()
-    bound = information.mip_dual_bound / factor
-    bound = bound - _MARGIN * abs(bound) if math.isfinite(bound) else -math.inf
+    bound = _lowered(information.mip_dual_bound / factor)
     values = None
     if information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         values = np.rint(np.array(solver.getSolution().col_value)).astype(np.int64)
@@ -154,3 +162,8 @@ def _answer(solver: Any, program: IntegerProgram, factor: float) -> SolverAnswer
             values = None  # feasible within tolerances only
     found: SolverStatus = "unknown" if values is None else "optimal" if status == kinds.kOptimal else "feasible"
     return SolverAnswer(found, values, bound)
+
+
+def _lowered(bound: float) -> float:
+    """What a bound of HiGHS proves."""
+    return bound - _MARGIN * abs(bound) if math.isfinite(bound) else -math.inf

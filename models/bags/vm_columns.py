@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
@@ -188,8 +189,11 @@ class ColumnFinder:
         too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
         ordered = Classes(self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order])
-        limits = Limits(most_end, most_tasks, most_nodes, most_trials, narrowing)
-        found, complete = find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table)
+        halt = np.zeros(1, dtype=np.int64)
+        limits = Limits(most_end, most_tasks, most_nodes, most_trials, narrowing, halt)
+        found, complete = run_compiled(
+            lambda: find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table), halt
+        )
         whole = np.zeros((found, self.n_classes), dtype=np.int64)
         whole[:, self.able[order]] = table.counts[:found]
         rows = zip(whole, table.ends[:found].tolist(), table.exact[:found].tolist(), strict=True)

@@ -68,6 +68,8 @@ class Limits(NamedTuple):
         Most tasks of a column; most nodes in all; most nodes of the search for one least end.
     narrowing : bool
         Retain the best columns only: once the table is full, the worst of them is the threshold.
+    halt : array of int, shape (1,)
+        Ends the search, as not complete, once it is not 0.
     """
 
     end: int
@@ -75,6 +77,7 @@ class Limits(NamedTuple):
     nodes: int
     trials: int
     narrowing: bool
+    halt: IntArray
 
 
 class ColumnTable(NamedTuple):
@@ -320,7 +323,7 @@ def find_columns(
     total_dual = 0.0
     following = 0
     nodes = 0
-    while True:
+    while limits.halt[0] == 0:
         extended = -1
         if n < most_tasks:
             work_left, energy_left = cores * most_end - work, room * most_end - energy
@@ -387,3 +390,4 @@ def find_columns(
         if limits.narrowing and found == most_columns:
             worst = int(np.argmax(table.reduced))
             threshold = min(threshold, table.reduced[worst])
+    return found, False

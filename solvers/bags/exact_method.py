@@ -86,6 +86,7 @@ def start_plan(instance: Instance, run: Run) -> MethodOutcome:
         return MethodOutcome(run.initial)
     by_greedy = greedy(instance)
     run.incumbent.take(by_greedy.schedule)
+    run.incumbent.raise_bound(divisible_bound(instance).objective)
     by_length = lpt(instance, LptOptions(), run)
     plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)

@@ -38,6 +38,8 @@ class Method:
         Whether it proves the optimum of the instances that it takes, given time.
     takes : str
         What it can do: which instances it takes, and what its bound is.
+    bounds : bool
+        Whether it works out a bound of the optimum before it looks for better plans.
     seeded : bool
         Whether its plan may depend on the seed; if not, one run is enough.
     """
@@ -47,6 +49,7 @@ class Method:
     load: Callable[[], Loaded]
     exact: bool
     takes: str
+    bounds: bool = False
     seeded: bool = False
 
     @property
@@ -135,6 +138,7 @@ METHODS: dict[str, Method] = {
             True,
             "any instance; proves optima of small ones and of few classes of identical tasks",
             True,
+            True,
         ),
         Method(
             "greedy",
@@ -142,6 +146,7 @@ METHODS: dict[str, Method] = {
             _greedy,
             False,
             "any instance",
+            False,
             False,
         ),
         Method(
@@ -151,6 +156,7 @@ METHODS: dict[str, Method] = {
             False,
             "any instance",
             False,
+            False,
         ),
         Method(
             "ils",
@@ -158,6 +164,7 @@ METHODS: dict[str, Method] = {
             _ils,
             False,
             "any instance",
+            False,
             True,
         ),
         Method(
@@ -167,6 +174,7 @@ METHODS: dict[str, Method] = {
             False,
             "any instance; burstable VMs at the baseline only",
             True,
+            True,
         ),
         Method(
             "patterns",
@@ -175,6 +183,7 @@ METHODS: dict[str, Method] = {
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
             True,
+            True,
         ),
         Method(
             "class-programme",
@@ -182,6 +191,7 @@ METHODS: dict[str, Method] = {
             _class_programme,
             True,
             "up to three classes of identical tasks, memory that never binds, no burstable VMs",
+            True,
             False,
         ),
         Method(
@@ -191,6 +201,7 @@ METHODS: dict[str, Method] = {
             True,
             "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,
+            True,
         ),
         Method(
             "interval",
@@ -198,6 +209,7 @@ METHODS: dict[str, Method] = {
             _interval,
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits",
+            True,
             True,
         ),
         Method(
@@ -207,6 +219,7 @@ METHODS: dict[str, Method] = {
             True,
             "up to about 20 distinct tasks, memory that never binds, no burstable VMs",
             True,
+            True,
         ),
         Method(
             "time-indexed",
@@ -214,6 +227,7 @@ METHODS: dict[str, Method] = {
             _time_indexed,
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
+            False,
             False,
         ),
     )

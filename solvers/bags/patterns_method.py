@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ...core.limits import checkpoint, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.patterns import PatternModel
@@ -59,10 +60,12 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOut
     if outcome is not None:
         return outcome
     trace = ModelTrace(run, start)
-    with within(_first_look_s()):
+    first = _Answer(start, -math.inf, finished=False, rents_relaxed=False)
+    with suppress(LimitReached), within(_first_look_s()):
         first = _solve(instance, options, window, start, trace.limits())
     best, bound, answer = first.best, first.bound, first
     run.incumbent.take(best)
+    run.incumbent.raise_bound(min(bound, run.incumbent.objective))
     if not first.finished:
         checkpoint()
         # A better plan leaves a smaller window, and a smaller model: it pays to start again.

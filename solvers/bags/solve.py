@@ -11,7 +11,7 @@ from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, out_of_time, stopped, within
+from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, out_of_time, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...heuristics.bags.greedy import greedy
@@ -95,13 +95,14 @@ def solve(
     begin = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
-    with interruptible(stop, on_life), within(_time_for_method_s(instance, time_limit_s), begin=begin):
+    with interruptible(stop, on_life), within(_time_for_plan_s(instance, time_limit_s), begin=begin):
         instance = with_d_spot(given)
         if initial is not None:
             initial = start_of(instance, initial)
         run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
         try:
-            outcome = chosen.run(instance, made_options, run)
+            with within(None if chosen.bounds else _time_for_method_s()):
+                outcome = chosen.run(instance, made_options, run)
         except LimitReached:
             outcome = MethodOutcome(None, "there was no time to find a plan")
         outcome = _with_incumbent(instance, chosen, run, outcome)
@@ -151,13 +152,21 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
 
 _CHECK_S_A_TASK = 3e-6
 _MOST_RESERVED = 0.3
+_BOUND_S = 0.1
+_BOUND_SHARE = 0.1
 
 
-def _time_for_method_s(instance: Instance, time_limit_s: float | None) -> float | None:
-    """Seconds of a limit that a method may take: all but what its plan and the check of it take afterwards."""
+def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | None:
+    """Seconds of a limit for a plan and a bound: all but what the check takes afterwards."""
     if time_limit_s is None:
         return None
     return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks, _MOST_RESERVED * time_limit_s)
+
+
+def _time_for_method_s() -> float | None:
+    """Seconds for a method: all but what a bound takes afterwards, which few methods work out before."""
+    left = seconds_left()
+    return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
 
 
 class _Progress:
