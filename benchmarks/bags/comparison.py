@@ -5,7 +5,6 @@ A run is a row. Rows without a plan are counted, never averaged: a mean is one o
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import functools
 import io
@@ -26,6 +25,7 @@ from ...instances.library import library_instance
 from ...solvers.bags.methods import find_method
 from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
+from ...solvers.bags.warm_up import warm_up
 
 COMPARISON_FORMAT = "spotbag.comparison/1"
 
@@ -231,7 +231,7 @@ def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds:
 
 def run_case(case: Case, time_limit_s: float | None = None) -> Row:
     """Make one run; what goes wrong with the method becomes a row as well."""
-    _warm_up(case.method)
+    warm_up([case.method])  # it is no part of the time of a run
     try:
         result = solve(case.instance, case.method, time_limit_s=time_limit_s, seed=case.seed)
     except ModelRefusal as refusal:
@@ -279,16 +279,6 @@ def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:
     """Rows in the order of their cases."""
     places = {(case.label, case.method, case.seed): place for place, case in enumerate(cases)}
     return sorted(rows, key=lambda row: places[row.instance, row.method, row.seed])
-
-
-@functools.cache
-def _warm_up(method: str) -> None:
-    """Load and compile what a method needs, once in each process: it is no part of the time of a run."""
-    short: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
-    for name in ("search", "columns") if method == "auto" else (method,):
-        for instance in ("tiny/two-cores", "tiny/memory-parts-them"):
-            with contextlib.suppress(SpotbagError):  # one that the method refuses loads nothing
-                solve(library_instance(instance), name, time_limit_s=5.0, options=short.get(name))
 
 
 # ---------------------------------------------------------------------------- what they come to

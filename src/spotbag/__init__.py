@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .solvers.bags.pareto import ParetoFront, pareto_front
     from .solvers.bags.result import Result
     from .solvers.bags.solve import solve
+    from .solvers.bags.warm_up import warm_up
     from .solvers.platforms.bound import platform_bound
     from .solvers.streams.sizing import size_job
 
@@ -113,6 +114,7 @@ _MODULES = {
     ),
     "solvers.bags.result": ("Result",),
     "solvers.bags.solve": ("solve",),
+    "solvers.bags.warm_up": ("warm_up",),
     "solvers.platforms.bound": ("platform_bound",),
     "solvers.streams.sizing": ("size_job",),
 }
@@ -165,6 +167,7 @@ __all__ = [
     "size_job",
     "solve",
     "stream_names",
+    "warm_up",
     "write_gantt",
     "write_instance",
     "write_platform",

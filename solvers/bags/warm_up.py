@@ -1,0 +1,45 @@
+"""Loading and compiling before there is work: what a service does when it starts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from ...core.errors import SpotbagError
+from ...instances.library import library_instance
+from .methods import METHODS, find_method
+from .solve import solve
+
+_INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
+_MOST_TASKS = 5
+_LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
+_STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme", "core-counts")}
+
+
+def warm_up(methods: Iterable[str] | None = None) -> None:
+    """Load and compile all that methods need, so that the first call of `solve` takes no longer than others.
+
+    Parameters
+    ----------
+    methods : iterable of str, optional
+        Names of methods; all if absent.
+
+    Raises
+    ------
+    InputError
+        If there is no method of a name.
+    """
+    for method in METHODS if methods is None else methods:
+        for step in _STEPS.get(find_method(method).name, (method,)):
+            _load(step)
+
+
+@functools.cache
+def _load(method: str) -> None:
+    for name in _INSTANCES:
+        instance = library_instance(name)
+        with suppress(SpotbagError):  # a method that refuses one of them takes another
+            little = instance.replace(tasks=instance.tasks[:_MOST_TASKS])
+            solve(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
