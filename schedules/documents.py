@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias, get_args
 
+import numpy as np
 from pydantic import Field
 
-from ..core.quantities import Name
+from ..core.quantities import FloatArray, IntArray, Name
 from ..core.records import INTEGRAL, Record, Text
 from ..instances.entries import Market
 
@@ -14,6 +18,9 @@ SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53
 
 Mode: TypeAlias = Literal["burst", "baseline"]
+MODES: tuple[Mode | None, ...] = (None, *get_args(Mode))
+"""Modes by the numbers that columns have for them."""
+
 Moment: TypeAlias = Annotated[int, Field(ge=-_LARGEST, le=_LARGEST), INTEGRAL]
 
 
@@ -53,7 +60,23 @@ class PlacedTask(Record):
     checkpoint_interval_s: Annotated[float, Field(gt=0)] | None = None
 
 
-class ScheduleDocument(Record):
+class ScheduleHeader(Record):
+    """What a plan's document says beside its VMs and tasks; see `ScheduleDocument`."""
+
+    format: Literal["spotbag.schedule/1"] = SCHEDULE_FORMAT
+    instance: Name
+    method: Text | None = None
+    deadline_s: Moment | None = None
+    d_spot_s: Moment | None = None
+    cost_usd: float | None = None
+    makespan_s: Moment | None = None
+    objective: float | None = None
+    cost_weight: float | None = None
+    cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
+    makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
+
+
+class ScheduleDocument(ScheduleHeader):
     """A plan as written in a file.
 
     Attributes
@@ -72,16 +95,78 @@ class ScheduleDocument(Record):
         The plan.
     """
 
-    format: Literal["spotbag.schedule/1"] = SCHEDULE_FORMAT
-    instance: Name
-    method: Text | None = None
-    deadline_s: Moment | None = None
-    d_spot_s: Moment | None = None
-    cost_usd: float | None = None
-    makespan_s: Moment | None = None
-    objective: float | None = None
-    cost_weight: float | None = None
-    cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
-    makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
     vms: Annotated[tuple[RentedVm, ...], Field(strict=False)]
     tasks: Annotated[tuple[PlacedTask, ...], Field(strict=False)]
+
+    def columns(self) -> ScheduleColumns:
+        """Return the plan in columns."""
+        numbers = {vm.id: index for index, vm in enumerate(self.vms)}
+        names = [vm.id for vm in self.vms]
+        for task in self.tasks:
+            if task.vm not in numbers:
+                numbers[task.vm] = len(names)
+                names.append(task.vm)
+        code = {mode: number for number, mode in enumerate(MODES)}
+        return ScheduleColumns(
+            header=self,
+            vms=self.vms,
+            vm_names=names,
+            task_ids=[task.id for task in self.tasks],
+            task_vm=np.array([numbers[task.vm] for task in self.tasks], dtype=np.int64),
+            task_core=np.array([task.core for task in self.tasks], dtype=np.int64),
+            task_start_s=np.array([task.start_s for task in self.tasks], dtype=np.int64),
+            task_end_s=np.array([task.end_s for task in self.tasks], dtype=np.int64),
+            task_mode=np.array([code[task.mode] for task in self.tasks], dtype=np.int64),
+            checkpoint_interval_s=np.array([task.checkpoint_interval_s for task in self.tasks], dtype=np.float64),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleColumns:
+    """A plan's document in columns, for plans of so many tasks that a record of each costs too much.
+
+    Attributes
+    ----------
+    header : ScheduleHeader
+        What the document says beside its VMs and tasks.
+    vms : tuple of RentedVm
+        The VMs.
+    vm_names : sequence of str
+        Their names, then those that tasks name and no VM has.
+    task_ids : sequence of str, shape (n_rows,)
+        Id of the task of each row.
+    task_vm : array of int, shape (n_rows,)
+        Its VM, as an index into ``vm_names``; the last of several VMs with the same name.
+    task_core, task_start_s, task_end_s, task_mode : array of int, shape (n_rows,)
+        Its core and times, and its mode as an index into `MODES`.
+    checkpoint_interval_s : array of float, shape (n_rows,)
+        Work between two checkpoints; NaN where the document states none.
+    """
+
+    header: ScheduleHeader
+    vms: tuple[RentedVm, ...]
+    vm_names: Sequence[str]
+    task_ids: Sequence[str]
+    task_vm: IntArray
+    task_core: IntArray
+    task_start_s: IntArray
+    task_end_s: IntArray
+    task_mode: IntArray
+    checkpoint_interval_s: FloatArray
+
+    def records(self, rows: IntArray | None = None) -> Iterator[PlacedTask]:
+        """Make the records of some rows, or of all."""
+        columns = self.task_vm, self.task_core, self.task_start_s, self.task_end_s, self.task_mode
+        ids = self.task_ids if rows is None else [self.task_ids[row] for row in rows.tolist()]
+        values = [(column if rows is None else column[rows]).tolist() for column in columns]
+        intervals = (self.checkpoint_interval_s if rows is None else self.checkpoint_interval_s[rows]).tolist()
+        for name, vm, core, start, end, mode, interval in zip(ids, *values, intervals, strict=True):
+            yield PlacedTask(
+                id=name,
+                vm=self.vm_names[vm],
+                core=core,
+                start_s=start,
+                end_s=end,
+                mode=MODES[mode],
+                checkpoint_interval_s=None if math.isnan(interval) else interval,
+            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from ..core.quantities import BoolArray, FloatArray, IntArray
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
-from .documents import PlacedTask, RentedVm, ScheduleDocument
+from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader
 from .evaluation import makespan_s, objective_value, vm_cost_usd
 
 
@@ -126,50 +125,44 @@ class Schedule:
         counts = Counter(self.vm_offer.tolist())
         return {str(self.instance.offers[index]): counts[index] for index in sorted(counts)}
 
+    def columns(self, method: str | None = None) -> ScheduleColumns:
+        """Return the plan's document in columns; ``method`` says what made it."""
+        instance = self.instance
+        offers = [instance.offers[index] for index in self.vm_offer.tolist()]
+        burstable = instance.offer_is_burstable[self.vm_offer[self.task_vm]]
+        baseline, burst = MODES.index("baseline"), MODES.index("burst")
+        interval = self.checkpoint_interval_s
+        return ScheduleColumns(
+            header=ScheduleHeader(
+                instance=instance.name,
+                method=method,
+                deadline_s=instance.deadline_s,
+                d_spot_s=instance.d_spot_s,
+                cost_usd=self.cost_usd,
+                makespan_s=self.makespan_s,
+                objective=self.objective,
+                cost_weight=instance.objective.cost_weight,
+                cost_scale_usd=instance.cost_scale_usd,
+                makespan_scale_s=instance.makespan_scale_s,
+            ),
+            vms=tuple(
+                RentedVm(id=name, type=offer.vm_type.name, market=offer.market)
+                for name, offer in zip(self.vm_ids, offers, strict=True)
+            ),
+            vm_names=self.vm_ids,
+            task_ids=instance.task_ids,
+            task_vm=self.task_vm,
+            task_core=self.task_core,
+            task_start_s=self.task_start_s,
+            task_end_s=self.task_end_s,
+            task_mode=np.where(burstable, np.where(self.task_baseline, baseline, burst), 0),
+            checkpoint_interval_s=np.where(np.isfinite(interval), interval.round(6), np.nan),
+        )
+
     def to_document(self, method: str | None = None) -> ScheduleDocument:
         """Return the plan as the document of a file."""
-        offers = [self.instance.offers[index] for index in self.vm_offer]
-        vms = tuple(
-            RentedVm(id=name, type=offer.vm_type.name, market=offer.market)
-            for name, offer in zip(self.vm_ids, offers, strict=True)
-        )
-        rows = zip(
-            self.instance.task_ids,
-            self.task_vm.tolist(),
-            self.task_core.tolist(),
-            self.task_start_s.tolist(),
-            self.task_end_s.tolist(),
-            self.task_baseline.tolist(),
-            self.checkpoint_interval_s.round(6).tolist(),
-            strict=True,
-        )
-        burstable = [offer.burstable for offer in offers]
-        tasks = tuple(
-            PlacedTask(
-                id=name,
-                vm=self.vm_ids[vm],
-                core=core,
-                start_s=start,
-                end_s=end,
-                mode=("baseline" if baseline else "burst") if burstable[vm] else None,
-                checkpoint_interval_s=interval if math.isfinite(interval) else None,
-            )
-            for name, vm, core, start, end, baseline, interval in rows
-        )
-        return ScheduleDocument(
-            instance=self.instance.name,
-            method=method,
-            deadline_s=self.instance.deadline_s,
-            d_spot_s=self.instance.d_spot_s,
-            cost_usd=self.cost_usd,
-            makespan_s=self.makespan_s,
-            objective=self.objective,
-            cost_weight=self.instance.objective.cost_weight,
-            cost_scale_usd=self.instance.cost_scale_usd,
-            makespan_scale_s=self.instance.makespan_scale_s,
-            vms=vms,
-            tasks=tasks,
-        )
+        columns = self.columns(method)
+        return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
 
 
 def default_vm_ids(instance: Instance, vm_offer: Sequence[int] | IntArray) -> tuple[str, ...]:

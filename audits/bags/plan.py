@@ -1,25 +1,28 @@
 """The independent checker: says whether a plan is feasible, and comes to what it claims.
 
-It works on the plan as a document and on the instance as it is written, in plain Python, and shares no code with
-anything that builds a plan: durations, memory, cores, limits, credits and the bill are worked out here again.
+It works on the plan as a document in columns and on the instance as it is written, and shares no code with anything
+that builds a plan: durations, memory, cores, limits, credits and the bill are worked out here again. Arrays of numbers
+find the tasks and the VMs that may break a rule; these few are then looked at one by one, in exact arithmetic.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from ...core.errors import SpotbagError
-from ...instances.entries import Burstable, Checkpoints, Market, Task, VmType
+from ...core.quantities import BoolArray, FloatArray
+from ...instances.entries import Burstable, Market, Task, VmType
 from ...instances.instance import Instance
-from ...schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from ...schedules.documents import MODES, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
 from ...schedules.schedule import Schedule
 from ..findings import Violation
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, round_up, size_kb
 
-_NOISE = Fraction(1, 10**12)
 _CREDIT_TOLERANCE = 1e-6
 _CLAIM_TOLERANCE = 1e-6
 """By how much a claim may differ from what is found, relative to that.
@@ -89,25 +92,28 @@ def check(instance: Instance, plan: Schedule | ScheduleDocument, d_spot_s: int |
     SpotbagError
         If the plan has spot VMs and D_spot is known from nowhere.
     """
-    document = plan.to_document() if isinstance(plan, Schedule) else plan
+    columns = plan.columns()
     if d_spot_s is None:
         d_spot_s = instance.d_spot_s
     if d_spot_s is None:
-        if any(vm.market == "spot" for vm in document.vms):
+        if any(vm.market == "spot" for vm in columns.vms):
             raise SpotbagError("the plan has spot VMs, but the instance gives no d_spot_s and none was passed")
         d_spot_s = 0
-    return _Checker(instance, document, d_spot_s).report()
+    return _Checker(instance, columns, d_spot_s).report()
 
 
 class _Checker:
-    def __init__(self, instance: Instance, document: ScheduleDocument, d_spot_s: int) -> None:
+    def __init__(self, instance: Instance, plan: ScheduleColumns, d_spot_s: int) -> None:
         self.instance = instance
-        self.document = document
+        self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.tasks = {name: task for task in instance.tasks for name in _copies(task)}
-        self.sizes_kb = {name: math.floor(_exact(vm_type.memory_mb) * 1024) for name, vm_type in self.types.items()}
-        self.vms = {vm.id: vm for vm in document.vms}
+        self.sizes_kb = {name: size_kb(vm_type) for name, vm_type in self.types.items()}
+        self.bag = Bag(instance)
+        # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
+        self.entry = self.bag.entries_of(plan.task_ids)
+        self.vms = Vms(instance, plan, self.sizes_kb)
+        self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.durations: dict[tuple[str, str, str, str | None], int | None] = {}
 
     def report(self) -> CheckReport:
@@ -117,58 +123,108 @@ class _Checker:
             *self._vms(),
             *self._limits(),
         ]
-        by_vm: dict[str, list[PlacedTask]] = defaultdict(list)
-        for placed in self.document.tasks:
+        plan, vms = self.plan, self.vms
+        for placed in plan.records(np.flatnonzero(self._doubtful_rows())):
             violations += self._task(placed)
-            if placed.id in self.tasks and placed.vm in self.vms:
-                by_vm[placed.vm].append(placed)
-        cost = Fraction(0)
-        for vm in self.document.vms:
-            placed_here = by_vm.get(vm.id, [])
-            vm_type = self.types.get(vm.type)
-            if vm_type is None or vm.market not in vm_type.offers or not placed_here:
+        rows = np.flatnonzero((self.entry >= 0) & vms.known[plan.task_vm])
+        by_vm = RowsByVm(plan, rows)
+        doubtful = self._doubtful_vms(by_vm)
+        seconds: Counter[tuple[str, Market]] = Counter()
+        for number, vm in enumerate(plan.vms):
+            here = self.numbers[vm.id]  # of VMs with the same name, the last
+            if not (vms.offered[number] and by_vm.count[here]):
                 continue
-            violations += _cores(vm, placed_here)
-            violations += self._memory(vm, vm_type, placed_here)
-            if vm_type.burstable is not None:
-                violations += self._credits(vm, vm_type.burstable, placed_here)
-            seconds = max(placed.end_s for placed in placed_here) - self.instance.boot_overhead_s
-            cost += Fraction(vm_type.offers[vm.market].price_usd_per_hour) / 3600 * seconds
-        makespan = max((placed.end_s for placed in self.document.tasks), default=0)
+            vm_type = self.types[vm.type]
+            seconds[vm.type, vm.market] += int(by_vm.end_s[here]) - self.instance.boot_overhead_s
+            if vms.doubled or doubtful[here]:
+                placed_here = list(plan.records(by_vm.rows_of(here)))
+                violations += _cores(vm, placed_here)
+                violations += self._memory(vm, vm_type, placed_here)
+                if vm_type.burstable is not None:
+                    violations += self._credits(vm, vm_type.burstable, placed_here)
+        cost = sum(
+            (
+                Fraction(self.types[name].offers[market].price_usd_per_hour) / 3600 * total
+                for (name, market), total in seconds.items()
+            ),
+            start=Fraction(0),
+        )
+        makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
         cost_usd = float(cost)
         objective = self._objective(cost_usd, makespan)
         violations += self._claims(cost_usd, makespan)
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
+    def _doubtful_rows(self) -> BoolArray:
+        """Rows that may break a rule on their own; no other does. See `_task`."""
+        plan, bag, vms = self.plan, self.bag, self.vms
+        start, end, vm, mode = plan.task_start_s, plan.task_end_s, plan.task_vm, plan.task_mode
+        spot = vms.spot[vm]
+        doubtful = ~vms.known[vm] | (start < self.instance.boot_overhead_s) | (end > self.instance.deadline_s)
+        doubtful |= spot & (end > self.d_spot_s)
+        # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
+        judged = (self.entry >= 0) & vms.of_known_type[vm]
+        wrong = plan.task_core >= vms.vcpus[vm]
+        wrong |= (mode > 0) & ~vms.burstable[vm]
+        seconds, clear = bag.durations_s(self.entry, plan, vms, self.instance.checkpoint)
+        wrong |= ~clear | (end - start != seconds)
+        stated = plan.checkpoint_interval_s
+        if not np.isnan(stated).all():
+            wrong |= ~np.isnan(stated) & ~(spot & self._intervals_agree(stated))
+        return doubtful | (judged & wrong)
+
+    def _intervals_agree(self, stated: FloatArray) -> BoolArray:
+        rules = self.instance.checkpoint
+        if rules is None:
+            return np.zeros(len(stated), dtype=bool)
+        interval = dump_s(rules, self.bag.memory_mb[self.entry]) / rules.overhead_fraction
+        agree: BoolArray = np.abs(stated - interval) <= _CLAIM_TOLERANCE * interval
+        return agree
+
+    def _doubtful_vms(self, by_vm: RowsByVm) -> BoolArray:
+        """VMs that may break a rule of cores, memory or credits, by their numbers; no other does."""
+        vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
+        doubtful = by_vm.overlapping()
+        binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
+        if binding.any():
+            doubtful |= by_vm.overfull(binding, need_kb, vms.size_kb)
+        if vms.burstable.any():
+            rows = by_vm.rows[self.plan.task_mode[by_vm.rows] != MODES.index("baseline")]
+            at_full_speed = np.bincount(self.plan.task_vm[rows], minlength=len(doubtful)) > 0
+            doubtful |= vms.burstable & at_full_speed
+        return doubtful
+
     def _tasks_once(self) -> Iterator[Violation]:
-        times = Counter(placed.id for placed in self.document.tasks)
-        for name in self.tasks:
+        if self.entry is self.bag.entry_of:  # all tasks, each once, in their order
+            return
+        times = Counter(self.plan.task_ids)
+        for name in self.bag.names:
             if name not in times:
                 yield Violation("task-once", name, 1, "tasks", f"task {name!r} is not in the plan")
         for name, count in times.items():
-            if name not in self.tasks:
+            if name not in self.bag.position:
                 yield Violation("task-once", name, 1, "tasks", f"task {name!r} is not in the instance")
             elif count > 1:
                 yield Violation("task-once", name, count - 1, "tasks", f"task {name!r} is in the plan {count} times")
 
     def _vms(self) -> Iterator[Violation]:
-        for name, count in Counter(vm.id for vm in self.document.vms).items():
+        for name, count in Counter(vm.id for vm in self.plan.vms).items():
             if count > 1:
                 yield Violation("vm", name, count - 1, "VMs", f"{count} VMs are called {name!r}")
-        for vm in self.document.vms:
+        for vm in self.plan.vms:
             if vm.type not in self.types:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r} is of the unknown type {vm.type!r}")
             elif vm.market not in self.types[vm.type].offers:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r}: no {vm.market} offer for {vm.type}")
 
     def _limits(self) -> Iterator[Violation]:
-        rented = Counter((vm.type, vm.market) for vm in self.document.vms)
+        rented = Counter((vm.type, vm.market) for vm in self.plan.vms)
         for (name, market), count in rented.items():
             offer = self.types[name].offers.get(market) if name in self.types else None
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
                 yield Violation("limit", f"{name} {market}", count - offer.limit, "VMs", message)
-        by_market: Counter[Market] = Counter(vm.market for vm in self.document.vms)
+        by_market: Counter[Market] = Counter(vm.market for vm in self.plan.vms)
         caps: dict[Market, int | None] = {
             "spot": self.instance.limits.max_spot,
             "on-demand": self.instance.limits.max_on_demand,
@@ -185,10 +241,11 @@ class _Checker:
     def _task(self, placed: PlacedTask) -> Iterator[Violation]:
         """Checks of one task on its own."""
         name = placed.id
-        vm = self.vms.get(placed.vm)
-        if vm is None:
+        number = self.numbers[placed.vm]
+        if not self.vms.known[number]:
             yield Violation("placement", name, 1, "tasks", f"task {name!r} is on {placed.vm!r}, no VM of the plan")
             return
+        vm = self.plan.vms[number]
         ready = self.instance.boot_overhead_s
         if placed.start_s < ready:
             early = ready - placed.start_s
@@ -204,7 +261,7 @@ class _Checker:
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
         vm_type = self.types.get(vm.type)
-        task = self.tasks.get(name)
+        task = self.bag.task(name)
         if vm_type is None or task is None:
             return
         if placed.core >= vm_type.vcpus:
@@ -248,37 +305,26 @@ class _Checker:
         return self.durations[key]
 
     def _work_out_duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
-        """Run time, checkpoints on spot, baseline; the arithmetic is exact where floats could round the wrong way."""
-        if task.runtime_s is not None:
-            if vm_type.name not in task.runtime_s:
-                return None
-            given, speed = task.runtime_s[vm_type.name], 1.0
-        else:
-            assert task.base_runtime_s is not None
-            given, speed = task.base_runtime_s, vm_type.speed
-        if speed == 1.0 and given.is_integer():
-            seconds = int(given)
-        else:
-            seconds = _round_up(given / speed, lambda: _exact(given) / _exact(speed))
-        checkpoints = self.instance.checkpoint if market == "spot" else None
-        count = 0 if checkpoints is None else _checkpoint_count(checkpoints, task, seconds)
-        baseline = 1.0
+        """Run time, checkpoints on spot, baseline, each as the decimal numbers of the file say."""
+        seconds = exact_run_time_s(task, vm_type)
+        if seconds is None:
+            return None
+        total = Fraction(seconds)
+        rules = self.instance.checkpoint
+        if market == "spot" and rules is not None:
+            dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(task.memory_mb)
+            # One checkpoint after every dump / ovh seconds of work, none at the end.
+            total += (round_up(seconds * exact(rules.overhead_fraction) / dump) - 1) * dump
         if mode == "baseline" and vm_type.burstable is not None:
-            baseline = vm_type.burstable.baseline_fraction
-        if checkpoints is None or count == 0:
-            return seconds if baseline == 1.0 else _round_up(seconds / baseline, lambda: seconds / _exact(baseline))
-        dump = checkpoints.dump_base_s + checkpoints.dump_s_per_mb * task.memory_mb
-        return _round_up(
-            (seconds + count * dump) / baseline,
-            lambda: (seconds + count * _exact_dump(checkpoints, task)) / _exact(baseline),
-        )
+            total /= exact(vm_type.burstable.baseline_fraction)
+        return round_up(total)
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Memory in use after every start and end; the worst moment is reported."""
         size_kb = self.sizes_kb[vm_type.name]
         changes: list[tuple[int, int]] = []
         for placed in placed_here:
-            need_kb = _memory_need_kb(self.tasks[placed.id])
+            need_kb = int(self.bag.need_kb[self.bag.entry(placed.id)])
             changes += [(placed.start_s, need_kb), (placed.end_s, -need_kb)]
         changes.sort()  # at equal times, what ends frees its memory first
         used_kb = worst_kb = worst_at = 0
@@ -330,27 +376,16 @@ class _Checker:
         weights = self.instance.objective
         cost_scale = weights.cost_scale_usd
         if cost_scale is None:
-            cost_scale = sum(self._ideal_cost_usd(task) * task.count for task in self.instance.tasks)
+            cost_scale = self.bag.ideal_cost_usd(self.types.values(), self.sizes_kb)
         makespan_scale = weights.makespan_scale_s
         if makespan_scale is None:
             makespan_scale = self.instance.deadline_s
         self.weight_and_scales = weights.cost_weight, cost_scale, float(makespan_scale)
         return _weighted(cost_usd, makespan_s, *self.weight_and_scales)
 
-    def _ideal_cost_usd(self, task: Task) -> float:
-        """Cheapest on-demand core-seconds of a task; of any market if no on-demand offer can run it."""
-        by_market: dict[Market, list[float]] = {"spot": [], "on-demand": []}
-        need_kb = _memory_need_kb(task)
-        for vm_type in self.types.values():
-            seconds = self._work_out_duration(task, vm_type, "on-demand", None)
-            if seconds is not None and seconds <= 10**9 and need_kb <= self.sizes_kb[vm_type.name]:
-                for market, offer in vm_type.offers.items():
-                    by_market[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
-        return min(by_market["on-demand"] or by_market["spot"])
-
     def _claims(self, cost_usd: float, makespan_s: int) -> Iterator[Violation]:
         """What the plan says of itself; its objective is judged by the weight and scales that it names."""
-        document = self.document
+        document = self.plan.header
         stated = document.cost_weight, document.cost_scale_usd, document.makespan_scale_s
         own = [mine if said is None else said for said, mine in zip(stated, self.weight_and_scales, strict=True)]
         objective = _weighted(cost_usd, makespan_s, *own)
@@ -364,7 +399,7 @@ class _Checker:
                 yield Violation("claim", name, abs(claimed - found), unit, message)
 
     def _notes(self) -> Iterator[str]:
-        document, instance = self.document, self.instance
+        document, instance = self.plan.header, self.instance
         if document.instance != instance.name:
             yield f"the plan was made for the instance {document.instance!r}, not {instance.name!r}"
         for name, option, made_for, judged_by in (
@@ -403,40 +438,3 @@ def _cores(vm: RentedVm, placed_here: list[PlacedTask]) -> Iterator[Violation]:
             yield Violation("core", vm.id, overlap, "s", message)
         if before is None or placed.end_s > before.end_s:
             latest[placed.core] = placed
-
-
-def _copies(task: Task) -> list[str]:
-    if task.count == 1:
-        return [task.id]
-    return [task.id + "#" + str(number + 1) for number in range(task.count)]
-
-
-def _checkpoint_count(checkpoints: Checkpoints, task: Task, seconds: int) -> int:
-    """One checkpoint after every dump / ovh seconds of work, none at the end."""
-    share = checkpoints.overhead_fraction
-    dump = checkpoints.dump_base_s + checkpoints.dump_s_per_mb * task.memory_mb
-    return _round_up(seconds * share / dump, lambda: seconds * _exact(share) / _exact_dump(checkpoints, task)) - 1
-
-
-def _exact_dump(checkpoints: Checkpoints, task: Task) -> Fraction:
-    return _exact(checkpoints.dump_base_s) + _exact(checkpoints.dump_s_per_mb) * _exact(task.memory_mb)
-
-
-def _memory_need_kb(task: Task) -> int:
-    return _round_up(task.memory_mb * 1024, lambda: _exact(task.memory_mb) * 1024)
-
-
-def _exact(value: float) -> Fraction:
-    """Decimal number that the file says, not the binary one nearest to it."""
-    return Fraction(repr(value))
-
-
-def _round_up(value: float, exactly: Callable[[], Fraction]) -> int:
-    """Round up, but an excess below 1e-12 of the value counts as noise.
-
-    The float decides where it is clear; next to a whole number the exact value does.
-    """
-    nearest = round(value)
-    if abs(value - nearest) > 1e-9 * max(1.0, abs(value)):
-        return math.ceil(value)
-    return math.ceil(exactly() * (1 - _NOISE))

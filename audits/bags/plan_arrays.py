@@ -1,0 +1,257 @@
+"""What the checker of plans works on: the bag, the VMs and the rows of a plan in arrays, and numbers rounded exactly.
+
+Floats decide where they are clear; what lies next to a whole number is said to be unclear, and left to fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...instances.entries import Checkpoints, Task, VmType
+from ...instances.instance import Instance
+from ...schedules.documents import MODES, ScheduleColumns
+
+_NOISE = Fraction(1, 10**12)
+_FLOAT_ERROR = 1e-14
+"""More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
+_LONGEST_S = 10**9
+
+
+class Bag:
+    """The tasks of an instance, by its entries, each of which may stand for several.
+
+    Arrays by entry have one more at their end, which stands for tasks that are not in the instance.
+
+    Attributes
+    ----------
+    names : list of str, shape (n_tasks,)
+        Names of all tasks.
+    memory_mb, need_kb : arrays, shape (n_entries + 1,)
+        Memory of a task, and how much of it counts.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.tasks = instance.tasks
+        self.counts = np.array([task.count for task in self.tasks], dtype=np.int64)
+        if (self.counts == 1).all():
+            self.names = [task.id for task in self.tasks]
+        else:
+            self.names = [name for task in self.tasks for name in _copies(task)]
+        self.memory_mb = np.array([*(task.memory_mb for task in self.tasks), 1.0])
+        need_kb, clear = _rounded_up(self.memory_mb * 1024)
+        for index in np.flatnonzero(~clear).tolist():
+            need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
+        self.need_kb = need_kb.astype(np.int64)
+        self.run_times = [*(task.runtime_s for task in self.tasks), None]
+        self.base_s = np.array([*(task.base_runtime_s for task in self.tasks), None], dtype=np.float64)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Position of each task by its name."""
+        return {name: index for index, name in enumerate(self.names)}
+
+    @cached_property
+    def entry_of(self) -> IntArray:
+        """Entry of each task, shape (n_tasks,)."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def entries_of(self, names: Sequence[str]) -> IntArray:
+        """Entry of each name, -1 if it is not in the instance."""
+        if list(names) == self.names:
+            return self.entry_of
+        positions = np.array([self.position.get(name, -1) for name in names], dtype=np.int64)
+        return np.where(positions >= 0, self.entry_of[positions], -1)
+
+    def entry(self, name: str) -> int:
+        """Entry of a task of the instance."""
+        return int(self.entry_of[self.position[name]])
+
+    def task(self, name: str) -> Task | None:
+        """The entry itself; None for a name that is not in the instance."""
+        return self.tasks[self.entry(name)] if name in self.position else None
+
+    def durations_s(
+        self, entry: IntArray, plan: ScheduleColumns, vms: Vms, rules: Checkpoints | None
+    ) -> tuple[FloatArray, BoolArray]:
+        """Duration of each row's task where it is, and whether that is clear: see `plan.py`."""
+        given, speed = self.base_s[entry], vms.speed[plan.task_vm]
+        by_type = np.isnan(given)
+        if by_type.any():
+            rows = zip(entry.tolist(), plan.task_vm.tolist(), strict=True)
+            times, types = self.run_times, vms.type_names
+            explicit = [(times[row] or _NO_TIMES).get(types[vm], math.nan) for row, vm in rows]
+            given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
+        seconds, clear = _rounded_up(given / speed)
+        if rules is not None:
+            dump = dump_s(rules, self.memory_mb[entry])
+            intervals, counted = _rounded_up(seconds * rules.overhead_fraction / dump)
+            spot = vms.spot[plan.task_vm]
+            seconds = np.where(spot, seconds + (intervals - 1) * dump, seconds)
+            clear &= counted | ~spot
+        at_baseline = plan.task_mode == MODES.index("baseline")
+        seconds, rounded = _rounded_up(seconds / np.where(at_baseline, vms.baseline[plan.task_vm], 1.0))
+        return seconds, clear & rounded
+
+    def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
+        """Cheapest on-demand core-seconds of all tasks; of any market for those that no on-demand offer can run."""
+        base_s, need_kb = self.base_s[:-1], self.need_kb[:-1]
+        by_type = np.flatnonzero(np.isnan(base_s))
+        tables = [self.run_times[index] or _NO_TIMES for index in by_type.tolist()]
+        cheapest = {market: np.full(len(base_s), np.inf) for market in ("spot", "on-demand")}
+        for vm_type in types:
+            given = base_s / vm_type.speed
+            given[by_type] = [table.get(vm_type.name, math.nan) for table in tables]
+            seconds, clear = _rounded_up(given)
+            for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
+                seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
+            able = (seconds <= _LONGEST_S) & (need_kb <= sizes_kb[vm_type.name])
+            for market, offer in vm_type.offers.items():
+                usd = np.where(able, offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds, np.inf)
+                cheapest[market] = np.minimum(cheapest[market], usd)
+        on_demand = cheapest["on-demand"]
+        usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])
+        return math.fsum((usd * self.counts).tolist())
+
+
+_NO_TIMES: Mapping[str, float] = {}
+
+
+class Vms:
+    """The VMs of a plan in arrays by their numbers; those beyond the plan's are of names that no VM has.
+
+    Attributes
+    ----------
+    known, of_known_type, offered, spot, burstable : arrays of bool
+        Whether the plan has the VM, its type is in the catalogue, its market is offered, and which it is.
+    vcpus, size_kb, speed, baseline : arrays
+        What the type says.
+    doubled : bool
+        Whether VMs have the same name.
+    """
+
+    def __init__(self, instance: Instance, plan: ScheduleColumns, sizes_kb: Mapping[str, int]) -> None:
+        number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
+        self.type_names = [*(vm.type for vm in plan.vms), *([""] * (len(plan.vm_names) - len(plan.vms)))]
+        types = np.array([number.get(name, -1) for name in self.type_names], dtype=np.int64)
+        self.known = np.arange(len(types)) < len(plan.vms)
+        self.of_known_type = types >= 0
+        vcpus, sizes, speeds, baselines, burstable = [], [], [], [], []
+        for vm_type in instance.vm_types:
+            vcpus.append(vm_type.vcpus)
+            sizes.append(sizes_kb[vm_type.name])
+            speeds.append(vm_type.speed)
+            burstable.append(vm_type.burstable is not None)
+            baselines.append(1.0 if vm_type.burstable is None else vm_type.burstable.baseline_fraction)
+        self.vcpus = np.array([*vcpus, 0])[types]
+        self.size_kb = np.array([*sizes, 0])[types]
+        self.speed = np.array([*speeds, 1.0])[types]
+        self.baseline = np.array([*baselines, 1.0])[types]
+        self.burstable = np.array([*burstable, False])[types]
+        offers = {vm_type.name: vm_type.offers for vm_type in instance.vm_types}
+        self.offered = [vm.market in offers.get(vm.type, ()) for vm in plan.vms]
+        self.spot = np.array([vm.market == "spot" for vm in plan.vms] + [False] * (len(types) - len(plan.vms)))
+        self.doubled = len(set(plan.vm_names)) < len(plan.vm_names)
+
+
+class RowsByVm:
+    """Rows of a plan that are of tasks and VMs that are known, by VM, core and start.
+
+    Attributes
+    ----------
+    rows : array of int
+        The rows, sorted.
+    count, end_s : arrays of int
+        For each VM by its number, how many rows it has, and when the last of them ends.
+    """
+
+    def __init__(self, plan: ScheduleColumns, rows: IntArray) -> None:
+        order = np.lexsort((plan.task_start_s[rows], plan.task_core[rows], plan.task_vm[rows]))
+        self.rows = rows[order]
+        self.vm, self.core = plan.task_vm[self.rows], plan.task_core[self.rows]
+        self.start_s, end_s = plan.task_start_s[self.rows], plan.task_end_s[self.rows]
+        self.task_end_s = end_s
+        self.count = np.bincount(self.vm, minlength=len(plan.vm_names))
+        self.last = np.cumsum(self.count)
+        self.end_s = np.zeros(len(self.count), dtype=np.int64)
+        present = np.flatnonzero(self.count)
+        self.end_s[present] = np.maximum.reduceat(end_s, (self.last - self.count)[present])
+        self.same_core = (self.vm[1:] == self.vm[:-1]) & (self.core[1:] == self.core[:-1])
+
+    def rows_of(self, vm: int) -> IntArray:
+        """Rows of a VM in the order of the plan."""
+        return np.sort(self.rows[self.last[vm] - self.count[vm] : self.last[vm]])
+
+    def overlapping(self) -> BoolArray:
+        """VMs with tasks that overlap on a core: then two overlap of which one starts next after the other."""
+        overlap = self.same_core & (self.task_end_s[:-1] > self.start_s[1:])
+        found = np.zeros(len(self.count), dtype=bool)
+        found[self.vm[1:][overlap]] = True
+        return found
+
+    def most_at_once(self, need_kb: IntArray) -> FloatArray:
+        """Memory of the largest task of each core together, for each VM; no more is needed if none overlap."""
+        first = np.flatnonzero(np.concatenate([[True], ~self.same_core]))[: len(self.rows)]
+        largest = np.maximum.reduceat(need_kb, first)
+        return np.bincount(self.vm[first], weights=largest, minlength=len(self.count)).astype(float)
+
+    def overfull(self, among: BoolArray, need_kb: IntArray, size_kb: IntArray) -> BoolArray:
+        """VMs among some that need more memory than they have at some moment."""
+        mine = np.flatnonzero(among[self.vm])
+        if float(need_kb[mine].sum(dtype=float)) > 2**62:  # the sum could be beyond 64 bits
+            return among
+        vm = np.tile(self.vm[mine], 2)
+        change = np.concatenate([need_kb[mine], -need_kb[mine]])
+        moment = np.concatenate([self.start_s[mine], self.task_end_s[mine]])
+        order = np.lexsort((change, moment, vm))  # at equal times, what ends frees its memory first
+        used_kb = np.cumsum(change[order])  # what a VM uses is freed before the next one begins
+        found = np.zeros(len(self.count), dtype=bool)
+        found[vm[order][used_kb > size_kb[vm[order]]]] = True
+        return found
+
+
+def _copies(task: Task) -> list[str]:
+    if task.count == 1:
+        return [task.id]
+    return [task.id + "#" + str(number + 1) for number in range(task.count)]
+
+
+def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
+    """Time to write a checkpoint of tasks of some memory."""
+    return rules.dump_base_s + rules.dump_s_per_mb * memory_mb
+
+
+def size_kb(vm_type: VmType) -> int:
+    """Memory of a VM that counts."""
+    return math.floor(exact(vm_type.memory_mb) * 1024)
+
+
+def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
+    """Run time of a task on a type in whole seconds; None if it has none there."""
+    if task.runtime_s is None:
+        assert task.base_runtime_s is not None
+        return round_up(exact(task.base_runtime_s) / exact(vm_type.speed))
+    given = task.runtime_s.get(vm_type.name)
+    return None if given is None else round_up(exact(given))
+
+
+def exact(value: float) -> Fraction:
+    """Decimal number that the file says, not the binary one nearest to it."""
+    return Fraction(repr(value))
+
+
+def round_up(value: Fraction) -> int:
+    """Round up, but an excess below 1e-12 of the value counts as noise."""
+    return math.ceil(value * (1 - _NOISE))
+
+
+def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """The same for floats, and which are clear: so far from the next whole number that no float error reaches it."""
+    less = values * (1 - 1e-12)
+    clear = (np.abs(less - np.rint(less)) > _FLOAT_ERROR * less) & (less < 1e12)
+    return np.ceil(less), clear
