@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..core.text_files import read_text, source_name, write_text
 from ..instances.durations import BASELINE, NEVER
 from ..instances.entries import MAX_TASKS
 from ..instances.instance import Instance
-from .documents import SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleDocument
+from .documents import MODES, SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
 from .schedule import Schedule
 
 
@@ -157,8 +158,39 @@ def write_schedule(schedule: Schedule, path: str | os.PathLike[str], method: str
 
 
 def format_schedule(schedule: Schedule, method: str | None = None) -> str:
-    """Return a plan as a JSON text."""
-    return format_json(schedule.to_document(method).model_dump(mode="json", exclude_none=True))
+    """Return a plan as a JSON text: what `format_json` makes of its document, without a record of each task."""
+    columns = schedule.columns(method)
+    vms = [vm.model_dump(mode="json") for vm in columns.vms]
+    head = format_json(columns.header.model_dump(mode="json", exclude_none=True) | {"vms": vms})
+    return "".join([head.removesuffix("\n}\n"), ',\n  "tasks": [\n', ",\n".join(_task_rows(columns)), "\n  ]\n}\n"])
+
+
+def _task_rows(columns: ScheduleColumns) -> Iterator[str]:
+    """Lines of the tasks."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    vms = [encode(name) for name in columns.vm_names]
+    modes = ["" if mode is None else f', "mode": "{mode}"' for mode in MODES]
+    interval = columns.checkpoint_interval_s
+    stated = np.full(len(interval), "", dtype=object)
+    stated[~np.isnan(interval)] = [
+        f', "checkpoint_interval_s": {int(seconds) if seconds.is_integer() and seconds < 2**53 else seconds!r}'
+        for seconds in interval[~np.isnan(interval)].tolist()
+    ]
+    rows = zip(
+        columns.task_ids,
+        columns.task_vm.tolist(),
+        columns.task_core.tolist(),
+        columns.task_start_s.tolist(),
+        columns.task_end_s.tolist(),
+        columns.task_mode.tolist(),
+        stated.tolist(),
+        strict=True,
+    )
+    for name, vm, core, start, end, mode, seconds in rows:
+        yield (
+            f'    {{"id": {encode(name)}, "vm": {vms[vm]}, "core": {core}, "start_s": {start}, "end_s": {end}'
+            f"{modes[mode]}{seconds}}}"
+        )
 
 
 def schedule_schema() -> str:

@@ -15,6 +15,7 @@ from random_instances import random_instances
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
+from spotbag.core.json_documents import format_json
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.documents import ScheduleDocument
@@ -97,7 +98,40 @@ def test_writing_and_reading_gives_the_same_plan(instance: Instance) -> None:
         assert (getattr(back, name) == getattr(result.schedule, name)).all()
     assert back.vm_ids == result.schedule.vm_ids
     assert format_schedule(back, "greedy") == text
+    assert text == format_json(back.to_document("greedy").model_dump(mode="json", exclude_none=True))
     assert check(result.instance, document).feasible
+
+
+def test_a_plan_is_written_without_a_record_of_each_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million tasks took 24 s, nearly all of them for the records and what they were turned into.
+
+    The text is what their document would be: names with quotes, checkpoints every 30, 12.345679 and 100000000000001 s.
+    """
+    offers = {market: {"price_usd_per_hour": 1, "limit": 1} for market in ("spot", "on-demand")}
+    credits = {"baseline_fraction": 0.5, "credits_per_hour": 12}
+    instance = Instance(
+        name="names",
+        deadline_s=100,
+        d_spot_s=100,
+        checkpoint={"overhead_fraction": 1e-6, "dump_base_s": 1e-6, "dump_s_per_mb": 1},
+        vm_types=[
+            {"name": "é", "vcpus": 2, "memory_mb": 10**9, "offers": offers},
+            {"name": "b", "vcpus": 2, "memory_mb": 10**9, "offers": offers, "burstable": credits},
+        ],
+        tasks=[
+            {"id": name, "memory_mb": memory, "runtime_s": {"é": 1, "b": 2}}
+            for name, memory in (('a"\\', 29e-6), ("ü</script>", 11.345679e-6), ("c", 10**8), ("d", 1), ("e", 1))
+        ],
+    )
+    baseline = np.array([False, False, False, False, True])
+    plan = Schedule(instance, [0, 1, 3], [0, 0, 0, 1, 2], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0], baseline, ("v\\", "w", "x"))
+    text = format_json(plan.to_document('by "me"').model_dump(mode="json", exclude_none=True))
+    assert '"checkpoint_interval_s": 30}' in text
+    assert '"checkpoint_interval_s": 12.345679}' in text
+    assert '"checkpoint_interval_s": 100000000000001}' in text
+    assert '"mode": "baseline"}' in text
+    monkeypatch.setattr("spotbag.schedules.documents.PlacedTask", None)
+    assert format_schedule(plan, 'by "me"') == text
 
 
 def test_plans_obey_the_schema(plan: Schedule) -> None:
