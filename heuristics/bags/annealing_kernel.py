@@ -181,9 +181,12 @@ def anneal(
                 if core != b and load[core] > rest_b:
                     rest_b = load[core]
         others = 0
-        for vm in range(n_vms):
-            if vm not in (va, vb) and vm_end[vm] > others:
-                others = vm_end[vm]
+        if longest not in (va, vb):
+            others = vm_end[longest]
+        else:
+            for vm in range(n_vms):
+                if vm not in (va, vb) and vm_end[vm] > others:
+                    others = vm_end[vm]
         old_end = max(others, vm_end[va], vm_end[vb])
         old = vm_price[va] * vm_end[va] + time_weight * old_end
         old += penalty * max(0, vm_end[va] - vm_limit[va])

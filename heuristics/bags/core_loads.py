@@ -6,7 +6,7 @@ longest-task-first. `annealing_kernel` does the rest.
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...models.bags.divisible_bound import DivisibleBound
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 
-_TASKS_A_CHECK = 1024
+_COMPILED_FROM_TASKS = 20_000
 
 
 @dataclass(slots=True)
@@ -82,9 +82,9 @@ class CoreLoads:
         """Take another state of the same VMs."""
         self.core_tasks = core_tasks.copy()
         self.core_count = core_count.copy()
-        for core in range(len(core_count)):
-            mine = core_tasks[core, : core_count[core]]
-            self.load[core] = self.durations[self.core_column[core], mine].sum()
+        core, tasks = self._placed()
+        self.load[:] = 0
+        np.add.at(self.load, core, self.durations[self.core_column[core], tasks])
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
 
     def schedule(self) -> Schedule:
@@ -92,21 +92,24 @@ class CoreLoads:
         used = np.flatnonzero(self.vm_end > 0)
         number = np.full(len(self.vm_end), -1)
         number[used] = np.arange(len(used))
-        n_tasks = self.instance.n_tasks
-        task_vm, task_core, start = (np.zeros(n_tasks, dtype=np.int64) for _ in range(3))
-        for core in np.flatnonzero(self.core_count > 0).tolist():
-            tasks = np.sort(self.core_tasks[core, : self.core_count[core]])
-            seconds = self.durations[self.core_column[core], tasks]
-            order = np.argsort(-seconds, kind="stable")
-            ends = np.cumsum(seconds[order])
-            tasks = tasks[order]
-            vm = self.core_vm[core]
-            task_vm[tasks] = number[vm]
-            task_core[tasks] = core - self.vm_first[vm]
-            start[tasks] = self.instance.boot_overhead_s + ends - seconds[order]
+        core, tasks = self._placed()
+        seconds = self.durations[self.core_column[core], tasks]
+        order = np.lexsort((tasks, -seconds, core))
+        core, tasks, seconds = core[order], tasks[order], seconds[order]
+        before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
+        first = np.cumsum(self.core_count) - self.core_count
+        task_vm, task_core, start = (np.empty(self.instance.n_tasks, dtype=np.int64) for _ in range(3))
+        task_vm[tasks] = number[self.core_vm[core]]
+        task_core[tasks] = core - self.vm_first[self.core_vm[core]]
+        start[tasks] = self.instance.boot_overhead_s + before - before[first[core]]
         vm_offer = self.offers[self.vm_column[used]]
         baseline = self.instance.offer_is_burstable[vm_offer][task_vm]
         return Schedule(self.instance, vm_offer, task_vm, task_core, start, baseline)
+
+    def _placed(self) -> tuple[IntArray, IntArray]:
+        """Core of each task and the task, core by core."""
+        core, position = np.nonzero(np.arange(self.core_tasks.shape[1]) < self.core_count[:, None])
+        return core, self.core_tasks[core, position]
 
 
 def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
@@ -171,10 +174,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
         number[vm] = first_of_column[column]
         first_of_column[column] += 1
     cores = state.vm_first[number[schedule.task_vm]] + schedule.task_core
-    tasks: list[list[int]] = [[] for _ in range(len(state.core_vm))]
-    for task, core in enumerate(cores.tolist()):
-        tasks[core].append(task)
-    _fill(state, tasks)
+    _fill(state, np.arange(instance.n_tasks), cores)
     return state
 
 
@@ -218,44 +218,51 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
     )
 
 
-def _fill(state: CoreLoads, tasks: list[list[int]]) -> None:
-    """Put lists of tasks on the cores, with room for more."""
-    n_tasks = state.durations.shape[1]
-    room = min(n_tasks, max(2 * max(len(mine) for mine in tasks), 64))
-    state.core_tasks = np.zeros((len(tasks), room), dtype=np.int64)
-    for core, mine in enumerate(tasks):
-        state.core_tasks[core, : len(mine)] = mine
-        state.core_count[core] = len(mine)
-        state.load[core] = state.durations[state.core_column[core], mine].sum()
+def _fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> None:
+    """Put tasks on cores, in this order, with room for more."""
+    by_core = np.argsort(cores, kind="stable")
+    core, tasks = cores[by_core], tasks[by_core]
+    n_cores = len(state.core_vm)
+    state.core_count = np.bincount(core, minlength=n_cores)
+    first = np.cumsum(state.core_count) - state.core_count
+    room = min(state.durations.shape[1], max(2 * int(state.core_count.max()), 64))
+    state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
+    state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
+    state.load[:] = 0
+    np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
     state.regroup()
 
 
 def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatArray) -> IntArray:
     """Offer of each task: least price, most regret first, while there is room."""
+    from .start_kernel import cheapest_with_room
+
     by_price = np.argsort(prices, axis=1, kind="stable")
     cheapest = np.take_along_axis(prices, by_price[:, :2], axis=1)
     regret = np.zeros(len(prices))
     if prices.shape[1] > 1:
         with np.errstate(invalid="ignore"):
             regret = np.where(np.isfinite(cheapest[:, 1]), cheapest[:, 1] - cheapest[:, 0], np.inf)
-    able = [row[np.isfinite(price[row])].tolist() for row, price in zip(by_price, prices, strict=True)]
-    seconds = table.tolist()
-    left = room.tolist()
+    order = np.argsort(-regret[groups], kind="stable")
+    seconds = np.where(np.isfinite(prices) & (table < NEVER), table, -1)
     result = np.empty(len(groups), dtype=np.int64)
-    group_list = groups.tolist()
-    for number, task in enumerate(np.argsort(-regret[groups], kind="stable").tolist()):
-        if number % _TASKS_A_CHECK == 0:
-            checkpoint()
-        group = group_list[task]
-        choices = [k for k in able[group] if seconds[group][k] < NEVER]
-        for k in choices:
-            if seconds[group][k] <= left[k]:
-                break
-        else:
-            k = max(choices, key=lambda k: (left[k] - seconds[group][k]) / max(room[k], 1.0))
-        left[k] -= seconds[group][k]
-        result[task] = k
+    _by_size(cheapest_with_room, order, groups, by_price, seconds, room, room.copy(), result)
     return result
+
+
+def _by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
+    """Run a compiled loop whose last array is its result: on the arrays, or for a small bag as plain Python on lists.
+
+    It takes a second to compile the first time, and some hundredths to load.
+    """
+    checkpoint()
+    result = arrays[-1]
+    if len(result) >= _COMPILED_FROM_TASKS:
+        loop(*arrays)
+    else:
+        plain = [array.tolist() for array in arrays]
+        getattr(loop, "py_func", loop)(*plain)
+        result[:] = plain[-1]
 
 
 def _keep_market_limits(instance: Instance, bound: DivisibleBound, opened: IntArray) -> None:
@@ -272,31 +279,32 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
 
     Returns whether all tasks found one.
     """
-    tasks: list[list[int]] = [[] for _ in range(len(state.core_vm))]
-    orphans: list[int] = []
+    from .start_kernel import least_loaded_core
+
+    cores = np.full(len(column), -1, dtype=np.int64)
+    sequence: list[IntArray] = []
+    orphans: list[IntArray] = []
     for k in range(len(state.offers)):
         mine = np.flatnonzero(column == k)
         vms = np.flatnonzero(state.vm_column == k)[: opened[k]]
-        cores = [core for vm in vms for core in range(state.vm_first[vm], state.vm_first[vm + 1])]
-        if not cores:
-            orphans += mine.tolist()
+        if not len(vms):
+            orphans.append(mine)
             continue
-        seconds = state.durations[k]
-        heap = [(0, core) for core in cores]
-        for number, task in enumerate(mine[np.argsort(-seconds[mine], kind="stable")].tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                checkpoint()
-            load, core = heap[0]
-            heapq.heapreplace(heap, (load + int(seconds[task]), core))
-            tasks[core].append(task)
-        for load, core in heap:
-            state.load[core] = load  # the orphans look at it
-    for task in orphans:  # their offer lost its VMs to a limit
+        seconds = state.durations[k, mine]
+        longest_first = np.argsort(-seconds, kind="stable")
+        usable = np.arange(state.vm_first[vms[0]], state.vm_first[vms[-1] + 1])
+        chosen = np.zeros(len(mine), dtype=np.int64)
+        _by_size(least_loaded_core, seconds[longest_first], usable, chosen)
+        sequence.append(mine[longest_first])
+        cores[sequence[-1]] = chosen
+        np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it
+    for task in np.concatenate([*orphans, np.zeros(0, dtype=np.int64)]).tolist():  # their offer lost its VMs to a limit
         ends = state.load + state.durations[state.core_column, task]
         core = int(ends.argmin()) if len(ends) else -1
         if core < 0 or ends[core] >= NEVER:
             return False
-        tasks[core].append(task)
+        cores[task] = core
         state.load[core] = ends[core]
-    _fill(state, tasks)
+    tasks = np.concatenate([*sequence, *orphans])
+    _fill(state, tasks, cores[tasks])
     return True
