@@ -299,6 +299,7 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         cores[sequence[-1]] = chosen
         np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it
     for task in np.concatenate([*orphans, np.zeros(0, dtype=np.int64)]).tolist():  # their offer lost its VMs to a limit
+        checkpoint()
         ends = state.load + state.durations[state.core_column, task]
         core = int(ends.argmin()) if len(ends) else -1
         if core < 0 or ends[core] >= NEVER:
