@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from .errors import InputError, Issue, input_error
+from .frozen_dict import FrozenDict
 from .json_documents import NAMED_LISTS, Document, check_format, format_json, parse_json
+from .record_lists import SHORT_TEXT, decode_long_list
 from .text_files import read_text, source_name, write_text
 
 if TYPE_CHECKING:
@@ -62,11 +64,14 @@ class WholeDocument(Record):
         That name, and the file of the JSON Schema, which lies beside the module of the class.
     most_entries : int
         Most entries of a list of the document.
+    LONG_LIST : str, optional
+        The list that makes documents long: a field of `record_lists.Records`.
     """
 
     FORMAT: ClassVar[str]
     SCHEMA: ClassVar[str]
     most_entries: ClassVar[int]
+    LONG_LIST: ClassVar[str | None] = None
     format: str
 
     @classmethod
@@ -116,7 +121,24 @@ class WholeDocument(Record):
         """
         if source is None:
             source = cls.FORMAT.split("/")[0].removeprefix("spotbag.")
+        if cls.LONG_LIST is not None and len(text) > SHORT_TEXT:
+            decoded = cls._decode(text, source, cls.LONG_LIST)
+            if decoded is not None:
+                return decoded
         return cls.parse_document(parse_json(text, source), source)
+
+    @classmethod
+    def _decode(cls, text: str, source: str, key: str) -> Self | None:
+        """Read a JSON text in which nothing is wrong, its long list by a decoder made for it; None if anything is."""
+        (kind,) = get_args(cls.model_fields[key].annotation)
+        decoded = decode_long_list(text, key, kind)
+        if decoded is None or len(decoded[1]) > cls.most_entries:
+            return None
+        header, records = decoded
+        try:
+            return cls.parse_document(parse_json(header, source) | {key: records}, source)
+        except InputError:
+            return None
 
     @classmethod
     def parse_document(cls, document: Mapping[str, Any], source: str) -> Self:
@@ -169,7 +191,7 @@ class WholeDocument(Record):
         lists = {
             name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
-            if get_origin(field.annotation) is tuple and _records_inside(field.annotation)
+            if get_origin(field.annotation) in (tuple, Sequence) and _records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
         try:
@@ -206,6 +228,9 @@ def _integral(value: Any) -> Any:
 
 INTEGRAL = BeforeValidator(_integral)
 """For whole numbers."""
+
+FROZEN = AfterValidator(FrozenDict)
+"""For objects of values by name."""
 
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[\s\S]*$", max_length=100_000)]
 """Free text; the pattern refuses lone surrogates, which no file can hold."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, whole
-from .entries import Checkpoints, RentalOffer, Task, VmType, type_memory_kb
+from .entries import Checkpoints, RentalOffer, VmType, type_memory_kb
 
 NEVER = 2**61
 """Duration of a task that cannot run on an offer: beyond every deadline, and safe to add to a time."""
@@ -16,40 +20,72 @@ FULL_SPEED = 0
 BASELINE = 1
 
 
-def checkpoint_interval_s(checkpoint: Checkpoints | None, tasks: Sequence[Task]) -> FloatArray:
+def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatArray:
+    """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run.
+
+    Parameters
+    ----------
+    tasks : sequence
+        Entries of the bag, or rows of them (`core.record_lists.Records.rows`).
+    vm_types : sequence of VmType
+        The catalogue.
+    """
+    names = [vm_type.name for vm_type in vm_types]
+    table = np.empty((len(tasks), len(names)))
+    given = np.fromiter((bool(task.runtime_s) for task in tasks), bool, len(tasks))
+    by_name = [task.runtime_s for task in tasks if task.runtime_s]
+    times: Iterable[float]
+    try:
+        times = itertools.chain.from_iterable(map(_values_of(names), by_name))
+        table[given] = np.fromiter(times, float, len(by_name) * len(names)).reshape(-1, len(names))
+    except KeyError:  # not every type can run every task
+        times = (runtime_s.get(name, math.inf) for runtime_s in by_name for name in names)
+        table[given] = np.fromiter(times, float, len(by_name) * len(names)).reshape(-1, len(names))
+    base_s = np.fromiter((task.base_runtime_s or math.inf for task in tasks if not task.runtime_s), float)
+    table[~given] = base_s[:, None] / np.array([vm_type.speed for vm_type in vm_types])
+    return table
+
+
+def _values_of(names: Sequence[str]) -> Callable[[Mapping[str, float]], tuple[float, ...]]:
+    """Return what looks up the values of some keys."""
+    if len(names) > 1:
+        return operator.itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)
+
+
+def checkpoint_interval_s(checkpoint: Checkpoints | None, memory_mb: FloatArray) -> FloatArray:
     """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints.
 
     HADS eq. 1 and 2 together: ``n_ckp = e * ovh / dump`` and ``interval = e / n_ckp`` give ``dump / ovh`` for every
     run time. The paper leaves the rounding of ``n_ckp`` open; see `checkpoint_count`.
     """
     if checkpoint is None:
-        return np.full(len(tasks), np.inf)
-    interval: FloatArray = dump_s(checkpoint, tasks) / checkpoint.overhead_fraction
+        return np.full(len(memory_mb), np.inf)
+    interval: FloatArray = dump_s(checkpoint, memory_mb) / checkpoint.overhead_fraction
     return interval
 
 
-def dump_s(checkpoint: Checkpoints | None, tasks: Sequence[Task]) -> FloatArray:
+def dump_s(checkpoint: Checkpoints | None, memory_mb: FloatArray) -> FloatArray:
     """Time to write one checkpoint of each group, shape (n_groups,) (HADS, section 5.3.5)."""
     if checkpoint is None:
-        return np.zeros(len(tasks))
-    memory = np.array([task.memory_mb for task in tasks])
-    seconds: FloatArray = checkpoint.dump_base_s + checkpoint.dump_s_per_mb * memory
+        return np.zeros(len(memory_mb))
+    seconds: FloatArray = checkpoint.dump_base_s + checkpoint.dump_s_per_mb * memory_mb
     return seconds
 
 
-def checkpoint_count(checkpoint: Checkpoints | None, tasks: Sequence[Task], runtime_s: IntArray) -> FloatArray:
+def checkpoint_count(checkpoint: Checkpoints | None, memory_mb: FloatArray, runtime_s: IntArray) -> FloatArray:
     """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types).
 
     One after every interval of work, none at or after the end of the task: ``ceil(e / interval) - 1``.
     """
     work = np.where(runtime_s < NEVER, runtime_s, 1).astype(float)
-    intervals = work / checkpoint_interval_s(checkpoint, tasks)[:, None]
+    intervals = work / checkpoint_interval_s(checkpoint, memory_mb)[:, None]
     counts: FloatArray = np.maximum(np.ceil(intervals * (1 - 1e-12)) - 1, 0.0)
     return counts
 
 
 def duration_table(
-    checkpoint: Checkpoints | None, tasks: Sequence[Task], runtime_s: IntArray, offers: Sequence[RentalOffer]
+    checkpoint: Checkpoints | None, memory_mb: FloatArray, runtime_s: IntArray, offers: Sequence[RentalOffer]
 ) -> IntArray:
     """Seconds a task of each group occupies a core, shape (n_groups, n_offers, 2).
 
@@ -63,8 +99,10 @@ def duration_table(
     """
     able = runtime_s < NEVER
     work = np.where(able, runtime_s, 1).astype(float)
-    with_checkpoints = work + checkpoint_count(checkpoint, tasks, runtime_s) * dump_s(checkpoint, tasks)[:, None]
-    table = np.full((len(tasks), len(offers), 2), NEVER, dtype=np.int64)
+    with_checkpoints = (
+        work + checkpoint_count(checkpoint, memory_mb, runtime_s) * dump_s(checkpoint, memory_mb)[:, None]
+    )
+    table = np.full((len(memory_mb), len(offers), 2), NEVER, dtype=np.int64)
     for offer in offers:
         column = offer.type_index
         seconds = (with_checkpoints if offer.market == "spot" else work)[:, column]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR, Credits, Memory, Name, Price, RunTime, Scale
-from ..core.records import INTEGRAL, Record, Text
+from ..core.records import FROZEN, INTEGRAL, Record, Text
 
 MAX_TASKS = 10_000_000
 
@@ -82,7 +82,7 @@ class VmType(Record):
     name: Name
     vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL]
     memory_mb: Memory
-    offers: Annotated[dict[Market, Offer], Field(min_length=1)]
+    offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN]
     gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
     speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
     burstable: Burstable | None = None
@@ -109,7 +109,7 @@ class Task(Record):
 
     id: Name
     memory_mb: Memory
-    runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1)] | None = None
+    runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1), FROZEN] | None = None
     base_runtime_s: RunTime | None = None
     count: Annotated[int, Field(ge=1, le=MAX_TASKS), INTEGRAL] = 1
     command: Text | None = None
@@ -245,6 +245,6 @@ def type_memory_kb(vm_type: VmType) -> int:
     return math.floor(vm_type.memory_mb * KB_PER_MB)
 
 
-def expanded_ids(task: Task) -> list[str]:
-    """Ids of the tasks that an entry stands for."""
-    return [task.id] if task.count == 1 else [f"{task.id}#{k}" for k in range(1, task.count + 1)]
+def expanded_ids(group: str, count: int) -> list[str]:
+    """Ids of the tasks that an entry stands for, by its id and its count."""
+    return [group] if count == 1 else [f"{group}#{k}" for k in range(1, count + 1)]

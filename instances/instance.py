@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import Field
 
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, Array, BoolArray, FloatArray, IntArray, Name, Seconds, whole
+from ..core.record_lists import LongList, Records
 from ..core.records import INTEGRAL, Text, WholeDocument
 from .durations import (
     BASELINE,
@@ -21,6 +21,7 @@ from .durations import (
     checkpoint_interval_s,
     dump_s,
     duration_table,
+    given_runtime_s,
     memory_never_binds,
 )
 from .entries import (
@@ -37,9 +38,13 @@ from .entries import (
     expanded_ids,
     type_memory_kb,
 )
-from .instance_checks import cross_issues, cross_issues_of_parts
+from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_right
 
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
+_FEW_TASKS = 100
+"""Entries that are checked faster one by one than by arrays."""
+_LARGE_TABLE = 30_000_000
+"""Run times that are not put into a table for a check."""
 
 
 class Instance(WholeDocument):
@@ -67,7 +72,7 @@ class Instance(WholeDocument):
         Weight and scales.
     vm_types : tuple of VmType
         The catalogue, in an order that decides ties.
-    tasks : tuple of Task
+    tasks : sequence of Task
         The bag; its order decides ties.
 
     Raises
@@ -85,6 +90,7 @@ class Instance(WholeDocument):
     FORMAT: ClassVar[str] = INSTANCE_FORMAT
     SCHEMA: ClassVar[str] = "instance.schema.json"
     most_entries: ClassVar[int] = MAX_TASKS
+    LONG_LIST: ClassVar[str] = "tasks"
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None
@@ -99,7 +105,7 @@ class Instance(WholeDocument):
     markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] = MARKETS
     objective: Objective = Objective()
     vm_types: Annotated[tuple[VmType, ...], Field(strict=False, min_length=1)]
-    tasks: Annotated[tuple[Task, ...], Field(strict=False, min_length=1)]
+    tasks: Annotated[Sequence[Task], LongList(min_length=1)]
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
@@ -117,9 +123,31 @@ class Instance(WholeDocument):
             self.vm_types,
             self.tasks,
             changed=changed,
+            tasks_are_right=self._tasks_are_right,
+        )
+
+    def _tasks_are_right(self) -> bool:
+        """Whether arrays show that nothing is wrong with the tasks; if not, something may be."""
+        n_groups, n_types = len(self.tasks), len(self.vm_types)
+        if n_groups < _FEW_TASKS or n_groups * n_types > _LARGE_TABLE:
+            return False
+        longest_s = self.deadline_s - self.boot_overhead_s
+        return tasks_are_right(
+            self._task_rows,
+            self.group_ids,
+            self.group_size,
+            self.memory_kb,
+            self.given_runtime_s,
+            self.vm_types,
+            longest_s,
         )
 
     # ------------------------------------------------------------------ tasks
+
+    @property
+    def _task_rows(self) -> Sequence[Any]:
+        """The entries of the bag, or what has the same attributes and costs less."""
+        return cast(Records[Task], self.tasks).rows
 
     @cached_property
     def n_tasks(self) -> int:
@@ -129,7 +157,12 @@ class Instance(WholeDocument):
     @cached_property
     def group_size(self) -> IntArray:
         """Number of tasks of each group, shape (n_groups,)."""
-        return _read_only(np.array([task.count for task in self.tasks], dtype=np.int64))
+        return _read_only(np.array([task.count or 1 for task in self._task_rows], dtype=np.int64))
+
+    @cached_property
+    def group_ids(self) -> tuple[str, ...]:
+        """Id of each group, shape (n_groups,)."""
+        return tuple([task.id for task in self._task_rows])
 
     @cached_property
     def task_group(self) -> IntArray:
@@ -139,7 +172,10 @@ class Instance(WholeDocument):
     @cached_property
     def task_ids(self) -> tuple[str, ...]:
         """Id of each task, shape (n_tasks,)."""
-        return tuple(name for task in self.tasks for name in expanded_ids(task))
+        if self.n_tasks == len(self.tasks):
+            return self.group_ids
+        entries = zip(self.group_ids, self.group_size.tolist(), strict=True)
+        return tuple(name for group, count in entries for name in expanded_ids(group, count))
 
     @cached_property
     def task_index(self) -> dict[str, int]:
@@ -147,24 +183,19 @@ class Instance(WholeDocument):
         return {name: index for index, name in enumerate(self.task_ids)}
 
     @cached_property
+    def given_memory_mb(self) -> FloatArray:
+        """Memory need of each group as given, shape (n_groups,)."""
+        return _read_only(np.array([task.memory_mb for task in self._task_rows]))
+
+    @cached_property
     def memory_kb(self) -> IntArray:
         """Memory need of each group in KB, rounded up, shape (n_groups,)."""
-        return _read_only(whole(np.array([task.memory_mb for task in self.tasks]) * KB_PER_MB))
+        return _read_only(whole(self.given_memory_mb * KB_PER_MB))
 
     @cached_property
     def given_runtime_s(self) -> FloatArray:
         """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run."""
-        names = [vm_type.name for vm_type in self.vm_types]
-        speeds = [vm_type.speed for vm_type in self.vm_types]
-        table = np.empty((len(self.tasks), len(names)))
-        for row, task in enumerate(self.tasks):
-            if task.runtime_s is not None:
-                by_name = task.runtime_s
-                table[row] = [by_name.get(name, math.inf) for name in names]
-            else:
-                base = task.base_runtime_s or math.inf
-                table[row] = [base / speed for speed in speeds]
-        return _read_only(table)
+        return _read_only(given_runtime_s(self._task_rows, self.vm_types))
 
     @cached_property
     def runtime_s(self) -> IntArray:
@@ -211,7 +242,7 @@ class Instance(WholeDocument):
 
         The last axis is the mode: 0 full speed, 1 baseline (burstable types only).
         """
-        return _read_only(duration_table(self.checkpoint, self.tasks, self.runtime_s, self.offers))
+        return _read_only(duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers))
 
     @cached_property
     def sustained_s(self) -> IntArray:
@@ -246,17 +277,17 @@ class Instance(WholeDocument):
     @cached_property
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints."""
-        return _read_only(checkpoint_interval_s(self.checkpoint, self.tasks))
+        return _read_only(checkpoint_interval_s(self.checkpoint, self.given_memory_mb))
 
     @cached_property
     def dump_s(self) -> FloatArray:
         """Time to write one checkpoint of each group, shape (n_groups,)."""
-        return _read_only(dump_s(self.checkpoint, self.tasks))
+        return _read_only(dump_s(self.checkpoint, self.given_memory_mb))
 
     @cached_property
     def checkpoint_count(self) -> FloatArray:
         """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types)."""
-        return _read_only(checkpoint_count(self.checkpoint, self.tasks, self.runtime_s))
+        return _read_only(checkpoint_count(self.checkpoint, self.given_memory_mb, self.runtime_s))
 
     def time_limit_s(self, market: Market) -> int:
         """Latest end of a task on a VM of a market; never after the deadline.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import Issue
-from ..core.quantities import KB_PER_MB
+from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
 from .entries import MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
 
@@ -22,8 +24,12 @@ def cross_issues(
     vm_types: Sequence[VmType],
     tasks: Sequence[Task],
     changed: Collection[str],
+    tasks_are_right: Callable[[], bool],
 ) -> list[Issue]:
-    """Everything that is wrong between the parts of an instance that are valid on their own, by those changed."""
+    """Everything that is wrong between the parts of an instance that are valid on their own, by those changed.
+
+    If ``tasks_are_right`` returns true, nothing is wrong with the tasks.
+    """
     issues: list[Issue] = []
     if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
         issues += _header_issues(deadline_s, d_spot_s, boot_overhead_s)
@@ -31,7 +37,7 @@ def cross_issues(
         issues += _market_issues(vm_types, limits, markets)
     if concerns(changed, "vm_types"):
         issues += _type_issues(list(enumerate(vm_types)))
-    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s"):
+    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
         issues += _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
     return issues
 
@@ -91,6 +97,44 @@ def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
                 credits.initial_credits,
                 vm_type.name,
             )
+
+
+def tasks_are_right(
+    tasks: Sequence[Any],
+    ids: Sequence[str],
+    counts: IntArray,
+    memory_kb: IntArray,
+    given_runtime_s: FloatArray,
+    vm_types: Sequence[VmType],
+    longest_s: int,
+) -> bool:
+    """Whether `_task_issues` would find nothing, as far as arrays show it: if not, it may still find nothing.
+
+    Parameters
+    ----------
+    tasks : sequence
+        Rows of the entries (`core.record_lists.Records.rows`).
+    ids, counts, memory_kb : sequences, shape (n_groups,)
+        Of the entries.
+    given_runtime_s : array of float, shape (n_groups, n_types)
+        Run times; infinite where there is none.
+    vm_types : sequence of VmType
+        The catalogue.
+    longest_s : int
+        Time from when VMs are ready until the deadline.
+    """
+    if len({vm_type.name for vm_type in vm_types}) < len(vm_types) or int(counts.sum()) > MAX_TASKS:
+        return False
+    if len(set(ids)) < len(ids) or (counts.max() > 1 and "#" in "".join(ids)):
+        return False
+    n_given = np.fromiter((len(task.runtime_s or ()) for task in tasks), np.int64, len(tasks))
+    has_base = np.fromiter((bool(task.base_runtime_s) for task in tasks), bool, len(tasks))
+    known = np.isfinite(given_runtime_s)
+    if (has_base == (n_given > 0)).any() or (known.sum(axis=1) != n_given)[~has_base].any():
+        return False
+    fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
+    shortest_s = np.where(known & fits, given_runtime_s, np.inf).min(axis=1)
+    return bool((np.ceil(shortest_s * (1 - 1e-12)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
 def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None) -> Iterator[Issue]:

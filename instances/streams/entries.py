@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ...core.errors import Issue
 from ...core.quantities import MAX_SECONDS, Name, Price, Seconds
-from ...core.records import INTEGRAL, Record, Text
+from ...core.records import FROZEN, INTEGRAL, Record, Text
 from .run_times import RunTimes
 
 MAX_JOB_TASKS = 1_000_000
@@ -55,7 +55,7 @@ class Application(Record):
 
     name: Name
     description: Text | None = None
-    runtime_s: Annotated[dict[Name, RunTimes], Field(min_length=1)]
+    runtime_s: Annotated[dict[Name, RunTimes], Field(min_length=1), FROZEN]
 
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between the parameters of the distributions."""
