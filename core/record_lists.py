@@ -254,7 +254,7 @@ def _constrained(annotation: Any, metadata: Sequence[Any], plain: bool) -> Any:
     if origin is Annotated:
         outer = [part for item in inside[1:] for part in getattr(item, "metadata", [item])]
         return _constrained(inside[0], [*outer, *metadata], plain)
-    if origin in (Union, UnionType):
+    if origin in (Union, UnionType) and not metadata:
         return Union[tuple(_constrained(part, (), plain) for part in inside)]  # noqa: UP007
     if origin is dict:
         annotation = dict[tuple(_constrained(part, (), plain) for part in inside)]  # type: ignore[misc]

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
+from unittest import mock
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instance_documents
@@ -111,14 +116,45 @@ Whole = TypeVar("Whole", bound=WholeDocument)
 
 def read_if_valid(kind: type[Whole], text: str) -> Whole | None:
     """Read a text, and again what is written of it; None if it is refused with a clean message."""
+    read = read_or_refused(kind, text)
+    with as_long_documents():
+        assert_same(read_or_refused(kind, text), read)
+    if isinstance(read, str):
+        return None
+    assert kind.parse(read.to_text()) == read
+    return read
+
+
+def read_or_refused(kind: type[Whole], text: str) -> Whole | str:
     try:
-        document = kind.parse(text, "broken.json")
+        return kind.parse(text, "broken.json")
     except SpotbagError as error:
         assert str(error).startswith("broken.json: ")
         str(error).encode("utf-8", "backslashreplace")
-        return None
-    assert kind.parse(document.to_text()) == document
-    return document
+        return str(error)
+
+
+@contextmanager
+def as_long_documents() -> Iterator[None]:
+    """Read short documents in the way of long ones."""
+    with (
+        mock.patch("spotbag.core.records.SHORT_TEXT", 0),
+        mock.patch("spotbag.instances.instance._FEW_TASKS", 0),
+    ):
+        yield
+
+
+def assert_same(read: WholeDocument | str, other: WholeDocument | str) -> None:
+    """Assert that two readings of a text agree in everything, with what was given and what was not."""
+    assert read == other
+    if not isinstance(read, WholeDocument) or not isinstance(other, WholeDocument):
+        return
+    assert repr(read) == repr(other)
+    assert read.to_text() == other.to_text()
+    assert pickle.loads(pickle.dumps(read)) == other
+    if isinstance(read, Instance) and isinstance(other, Instance):
+        for name in ("task_ids", "group_size", "memory_kb", "given_runtime_s", "duration_s", "checkpoint_interval_s"):
+            np.testing.assert_array_equal(getattr(read, name), getattr(other, name))
 
 
 @given(st.data())
