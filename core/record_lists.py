@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Uni
 from pydantic import BaseModel, Field
 from pydantic_core import core_schema
 
-from .frozen_dict import FrozenDict
-
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
@@ -64,12 +62,9 @@ class Records(Sequence[Part], Generic[Part]):
     def _record(self, row: Any) -> Part:
         if isinstance(row, BaseModel):
             return row  # type: ignore[return-value]
-        fields = row.__struct_fields__
-        given = {name: value for name in fields if (value := getattr(row, name)) is not _unset()}
-        for name, value in given.items():
-            if isinstance(value, dict):
-                given[name] = FrozenDict(value)
-        return self._kind.model_construct(set(given), **given)
+        unset = _unset()
+        given = {name: value for name in row.__struct_fields__ if (value := getattr(row, name)) is not unset}
+        return self._kind.model_validate(given)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Records | tuple | list):

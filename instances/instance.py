@@ -133,7 +133,7 @@ class Instance(WholeDocument):
             return False
         longest_s = self.deadline_s - self.boot_overhead_s
         return tasks_are_right(
-            self._task_rows,
+            self.task_rows,
             self.group_ids,
             self.group_size,
             self.memory_kb,
@@ -145,8 +145,8 @@ class Instance(WholeDocument):
     # ------------------------------------------------------------------ tasks
 
     @property
-    def _task_rows(self) -> Sequence[Any]:
-        """The entries of the bag, or what has the same attributes and costs less."""
+    def task_rows(self) -> Sequence[Any]:
+        """The entries of the bag, or what costs less and has the same attributes; those not given are false."""
         return cast(Records[Task], self.tasks).rows
 
     @cached_property
@@ -157,12 +157,12 @@ class Instance(WholeDocument):
     @cached_property
     def group_size(self) -> IntArray:
         """Number of tasks of each group, shape (n_groups,)."""
-        return _read_only(np.array([task.count or 1 for task in self._task_rows], dtype=np.int64))
+        return _read_only(np.array([task.count or 1 for task in self.task_rows], dtype=np.int64))
 
     @cached_property
     def group_ids(self) -> tuple[str, ...]:
         """Id of each group, shape (n_groups,)."""
-        return tuple([task.id for task in self._task_rows])
+        return tuple([task.id for task in self.task_rows])
 
     @cached_property
     def task_group(self) -> IntArray:
@@ -185,7 +185,7 @@ class Instance(WholeDocument):
     @cached_property
     def given_memory_mb(self) -> FloatArray:
         """Memory need of each group as given, shape (n_groups,)."""
-        return _read_only(np.array([task.memory_mb for task in self._task_rows]))
+        return _read_only(np.array([task.memory_mb for task in self.task_rows]))
 
     @cached_property
     def memory_kb(self) -> IntArray:
@@ -195,7 +195,7 @@ class Instance(WholeDocument):
     @cached_property
     def given_runtime_s(self) -> FloatArray:
         """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run."""
-        return _read_only(given_runtime_s(self._task_rows, self.vm_types))
+        return _read_only(given_runtime_s(self.task_rows, self.vm_types))
 
     @cached_property
     def runtime_s(self) -> IntArray:
