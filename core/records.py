@@ -27,7 +27,7 @@ class _RecordType(_ModelType):
 
     if not TYPE_CHECKING:  # keeps the typed signatures for callers
 
-        def __call__(cls, *args: Any, **fields: Any) -> Any:  # noqa: N805
+        def __call__(cls, /, *args: Any, **fields: Any) -> Any:  # noqa: N805
             try:
                 record = super().__call__(*args, **fields)
             except ValidationError as error:
@@ -203,7 +203,7 @@ class WholeDocument(Record):
         """Return the JSON document, with the keys that were given."""
         return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """Return a copy with some fields changed.
 
         Fields are checked again, and between them whatever reads a field that is changed: all else was checked before.
