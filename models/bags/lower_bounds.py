@@ -105,8 +105,8 @@ def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) ->
 
 
 def _with_cost_weight(instance: Instance, weight: float) -> Instance:
-    scales = {"cost_scale_usd": instance.cost_scale_usd, "makespan_scale_s": instance.makespan_scale_s}
-    return instance.replace(objective={"cost_weight": weight, **scales})
+    # Scales that are not given do not depend on the weight.
+    return instance.replace(objective=instance.objective.model_dump(exclude_unset=True) | {"cost_weight": weight})
 
 
 def _strongest(instance: Instance, binds: bool) -> float:

@@ -23,6 +23,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.kelley import LinearRows, maximise_concave
+from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import MethodOutcome
 from spotbag.solvers.bags.solve import solve
@@ -208,3 +209,12 @@ def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.Monke
     monkeypatch.setitem(METHODS, "sure", registry.Method("sure", "", lambda: (GreedyOptions, too_sure), False, ""))
     with pytest.raises(SpotbagError, match="claims a bound of 1000000000 and made a plan of"):
         solve(library_instance("tiny/boot"), "sure")
+
+
+def test_a_tiny_cost_scale_that_nobody_wrote_bounds_as_any_other() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1e-9, "limit": 5}}
+    cheap = hand_instance([1], vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}], objective={})
+    assert cheap.cost_scale_usd < 1e-12
+    bounds = {bound.name: bound.value for bound in lower_bounds(cheap)}
+    assert bounds["least cost"] == pytest.approx(1e-9 / 3600)
+    assert bounds["least makespan"] == 1
