@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +24,7 @@ SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
@@ -37,6 +40,14 @@ def is_name(text: str) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def number_of(text: str) -> float | None:
+    """Return the finite number that a text is in decimal notation, ``12``, ``0.5`` or ``1e3``; None if it is none."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def whole(values: FloatArray) -> IntArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import SpotbagError
-from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
+from ...core.quantities import MAX_SECONDS, FloatArray, IntArray, number_of
 from ..entries import MAX_TASKS, Checkpoints, Limits, Provenance, Task, VmType
 from ..instance import Instance
 from .catalogue import CATALOGUES
@@ -61,11 +61,10 @@ class Distribution:
         known = ", ".join(f"{name}:{parameters}" for name, parameters in _SHAPES.items())
         if shape not in _SHAPES or len(rest) != len(_SHAPES[shape].split(":")):
             raise SpotbagError(f"distribution {text!r} is not one of {known}")
-        try:
-            parameters = tuple(float(part) for part in rest)
-        except ValueError:
-            raise SpotbagError(f"distribution {text!r}: the parameters must be numbers ({_SHAPES[shape]})") from None
-        if not all(math.isfinite(value) and value >= 0 for value in parameters) or parameters[0] <= 0:
+        parameters = tuple(value for part in rest if (value := number_of(part)) is not None)
+        if len(parameters) < len(rest):
+            raise SpotbagError(f"distribution {text!r}: the parameters must be numbers ({_SHAPES[shape]})")
+        if not all(value >= 0 for value in parameters) or parameters[0] <= 0:
             raise SpotbagError(f"distribution {text!r}: the parameters must be finite and positive")
         if shape in ("uniform", "beta") and sorted(parameters) != list(parameters):
             raise SpotbagError(f"distribution {text!r}: the parameters must rise ({_SHAPES[shape]})")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from pathlib import Path
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.quantities import MAX_SECONDS, is_name
+from ...core.quantities import MAX_SECONDS, is_name, number_of
 from ...core.text_files import read_text, source_name
 from ..library import load
 from .entries import Application, Job, StreamVmType
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
 from .stream import Stream
+
+_MOST_ISSUES = 1000
 
 
 def read_stream(path: str | os.PathLike[str]) -> Stream:
@@ -56,7 +59,7 @@ def stream_of_run_times(
     Raises
     ------
     InputError
-        With every line that is wrong.
+        With every line that is wrong, up to a thousand.
     """
     source = source_name(path)
     run_times = _listed_seconds(read_text(path), source)
@@ -82,18 +85,18 @@ def stream_of_run_times(
 
 def _listed_seconds(text: str, source: str) -> tuple[float, ...]:
     seconds, issues = [], []
-    for number, line in enumerate(text.splitlines(), start=1):
-        entry = line.partition("#")[0].strip()
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        entry = line.partition("#")[0].strip(" \t\n")
         if not entry:
             continue
-        try:
-            value = float(entry)
-        except ValueError:
-            value = math.nan
-        if not SHORTEST_RUN_S <= value <= LONGEST_RUN_S:
+        value = number_of(entry)
+        if value is None or not SHORTEST_RUN_S <= value <= LONGEST_RUN_S:
             rule = f"must be a number of seconds, one a line, from {SHORTEST_RUN_S:g} to {LONGEST_RUN_S}"
             issues.append(Issue(f"line {number}", rule, value=entry))
-        seconds.append(value)
+            if len(issues) >= _MOST_ISSUES:
+                break
+        else:
+            seconds.append(value)
     if issues:
         raise InputError(source, issues)
     if not seconds:

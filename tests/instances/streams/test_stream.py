@@ -377,6 +377,31 @@ def test_faulty_lists_of_run_times_are_refused(tmp_path: Path, text: str, messag
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    "entry", ["1_0", "１２", "٣", "0x10", "1e", "infinity", "1\v2", "1\x852", "1\u20282", "\u30001"]
+)
+def test_only_decimal_numbers_are_run_times(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "measured.txt"
+    path.write_text(f"3\n{entry}\n5\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: .* must be a number of seconds, one a line"):
+        stream_of_run_times(path)
+
+
+def test_lines_of_run_times_end_as_on_any_system(tmp_path: Path) -> None:
+    path = tmp_path / "measured.txt"
+    path.write_bytes(b"+1\r\n2.\r.5\n\t1E+1 \n")
+    (application,) = stream_of_run_times(path).applications
+    assert application.runtime_s["host"].sequence_s == (1, 2, 0.5, 10)
+
+
+def test_a_list_of_faults_ends(tmp_path: Path) -> None:
+    path = tmp_path / "measured.txt"
+    path.write_text("x\n" * 5000)
+    with pytest.raises(InputError) as caught:
+        stream_of_run_times(path)
+    assert len(caught.value.issues) == 1000
+
+
 def by_job(sampled: SampledJobs) -> dict[str, list[list[int | None]]]:
     """Run times on every type of the tasks of each job."""
     types = range(len(sampled.stream.vm_types))
