@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..core.wording import cut_in_the_middle
+from ..core.wording import cut_in_the_middle, printable
 from .chart import Bar, Chart, Lane, Limit, Look, Panel, by_look, marks_by_look
 
 if TYPE_CHECKING:
@@ -106,7 +106,11 @@ def new_figure(width_in: float, height_in: float) -> Figure:
 def figure_bytes(figure: Figure, kind: str) -> bytes:
     """Render a figure; the same figure gives the same file."""
     from matplotlib import rc_context
+    from matplotlib.text import Text
 
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(printable(text.get_text()))  # an SVG with control characters is no XML
     buffer = io.BytesIO()
     # A fixed salt and no date: the same plan gives the same file.
     with rc_context({"svg.hashsalt": "spotbag", "svg.fonttype": "none"}), warnings.catch_warnings():
@@ -144,7 +148,7 @@ def _label_lanes(axes: Axes, lanes: Sequence[Lane], tops: Sequence[float]) -> No
     """Name the lanes at the left edge; only some of them where they are too narrow for all names."""
     every = max(1, round(len(lanes) / max(tops[-1] * _MAX_LABELS_PER_IN, 1)))
     centres = [top + lane.rows * lane.height_in / 2 for lane, top in zip(lanes, tops, strict=False)]
-    axes.set_yticks(centres[::every], [lane.label for lane in lanes[::every]], fontsize=8, parse_math=False)
+    axes.set_yticks(centres[::every], [printable(lane.label) for lane in lanes[::every]], fontsize=8, parse_math=False)
 
 
 # ----------------------------------------------------------------------- bars

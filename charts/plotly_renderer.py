@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.wording import printable
 from .chart import Chart, Link, Look, Mark, Panel, by_look, marks_by_look
 from .matplotlib_renderer import FINE_EDGES_ABOVE, MAX_NAMED_BARS, STRIPE_COLOUR
 
@@ -45,12 +46,12 @@ def page(chart: Chart) -> bytes:
     for limit in panel.limits:
         line = {"color": limit.look.colour, "dash": _DASHES[limit.look.line], "width": 2}
         ends = {"x": [limit.time_s] * 2, "y": [0, tops[-1]]}
-        figure.add_scatter(**ends, mode="lines", name=limit.look.label, line=line, hoverinfo="name")
+        figure.add_scatter(**ends, mode="lines", name=_html(limit.look.label), line=line, hoverinfo="name")
     n_rows = sum(lane.rows for lane in panel.lanes)
     rows_px = min(_MARGIN_PX + _ROW_PX * n_rows, _HIGHEST_PX)
     figure.update_layout(
         uniformtext={"minsize": 9, "mode": "hide"},
-        title={"text": f"<b>{html.escape(chart.title)}</b><br><sub>{html.escape(panel.title)}</sub>"},
+        title={"text": f"<b>{_html(chart.title)}</b><br><sub>{_html(panel.title)}</sub>"},
         barmode="overlay",
         template="plotly_white",
         height=max(_LEAST_PX, _LEGEND_MARGIN_PX + _LEGEND_ROW_PX * len(figure.data), rows_px),
@@ -62,12 +63,17 @@ def page(chart: Chart) -> bytes:
             "title": {"text": chart.lane_label},
             "range": [tops[-1], 0],
             "tickvals": [top + lane.rows * lane.height_in / 2 for lane, top in zip(panel.lanes, tops, strict=False)],
-            "ticktext": [html.escape(lane.label) for lane in panel.lanes],
+            "ticktext": [_html(lane.label) for lane in panel.lanes],
             "automargin": True,
         },
     )
     text: str = figure.to_html(include_plotlyjs=True, full_html=True, div_id="gantt", config={"displaylogo": False})
-    return text.replace("<head>", f"<head><title>{html.escape(chart.title)}</title>", 1).encode("utf-8")
+    return text.replace("<head>", f"<head><title>{_html(chart.title)}</title>", 1).encode("utf-8")
+
+
+def _html(text: str) -> str:
+    """Return a text of the data as HTML: no mark-up, and nothing that hides or turns what follows."""
+    return html.escape(printable(text))
 
 
 def _stripes(panel: Panel, tops: Sequence[float]) -> list[dict[str, Any]]:
@@ -94,11 +100,11 @@ def _add_bars(figure: Any, panel: Panel, tops: list[float]) -> None:
             x=[bar.end_s - bar.start_s for bar in bars],
             base=[bar.start_s for bar in bars],
             width=[height for _, height in places],
-            name=look.label,
+            name=_html(look.label),
             marker=marker,
-            hovertext=[_hover_text((f"<b>{html.escape(bar.name or look.label)}</b>",), bar.hover) for bar in bars],
+            hovertext=[_hover_text((f"<b>{_html(bar.name or look.label)}</b>",), bar.hover) for bar in bars],
             hoverinfo="text",
-            text=[html.escape(bar.name) for bar in bars] if look.text and len(panel.bars) <= MAX_NAMED_BARS else None,
+            text=[_html(bar.name) for bar in bars] if look.text and len(panel.bars) <= MAX_NAMED_BARS else None,
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
@@ -107,7 +113,7 @@ def _add_bars(figure: Any, panel: Panel, tops: list[float]) -> None:
 
 
 def _hover_text(heading: tuple[str, ...], lines: Sequence[str]) -> str:
-    return "<br>".join((*heading, *(html.escape(line) for line in lines)))
+    return "<br>".join((*heading, *(_html(line) for line in lines)))
 
 
 def _add_marks(figure: Any, panel: Panel, tops: list[float], look: Look, marks: Sequence[Mark]) -> None:
@@ -123,10 +129,10 @@ def _add_marks(figure: Any, panel: Panel, tops: list[float], look: Look, marks: 
         edge = {"color": look.edge, "width": 1}
         marker = {"symbol": _SIGNS[look.sign], "color": look.colour, "size": 8, "line": edge}
         hover = {"hovertext": [_hover_text((), mark.hover) for mark in marks], "hoverinfo": "text"}
-        figure.add_scatter(x=x, y=y, mode="markers", name=look.label, marker=marker, **hover)
+        figure.add_scatter(x=x, y=y, mode="markers", name=_html(look.label), marker=marker, **hover)
     else:
         line = {"color": look.colour, "width": 3}
-        figure.add_scatter(x=x, y=y, mode="lines", name=look.label, line=line, hoverinfo="x+name")
+        figure.add_scatter(x=x, y=y, mode="lines", name=_html(look.label), line=line, hoverinfo="x+name")
 
 
 def _add_links(figure: Any, panel: Panel, tops: list[float], look: Look, links: Sequence[Link]) -> None:
@@ -141,4 +147,4 @@ def _add_links(figure: Any, panel: Panel, tops: list[float], look: Look, links: 
         sizes += [0] * 12 + [11, 0]
     line = {"color": look.colour, "width": 1.2, "dash": _DASHES[look.line]}
     head = {"symbol": "arrow", "angleref": "previous", "size": sizes, "color": look.colour}
-    figure.add_scatter(x=x, y=y, mode="lines+markers", name=look.label, line=line, marker=head, hoverinfo="skip")
+    figure.add_scatter(x=x, y=y, mode="lines+markers", name=_html(look.label), line=line, marker=head, hoverinfo="skip")

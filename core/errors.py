@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .wording import printable, printable_line
+
 _SHOWN_ISSUES = 20
 _SHOWN_CHARACTERS = 60
 
 
 class SpotbagError(Exception):
-    """Root of all errors that spotbag raises on purpose."""
+    """Root of all errors that spotbag raises on purpose; what they say can be printed anywhere."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,9 @@ class Issue:
         return ".".join(part for part in (self.where, self.field) if part)
 
     def __str__(self) -> str:
-        place = f"{self.where} {self.item!r}" if self.item and self.where else self.where
-        said = " ".join(part for part in (self.field, show_value(self.value), self.rule) if part)
+        where = printable_line(self.where)
+        place = f"{where} {self.item!r}" if self.item and where else where
+        said = " ".join(part for part in (printable_line(self.field), show_value(self.value), self.rule) if part)
         return f"{place}: {said}" if place else said
 
 

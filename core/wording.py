@@ -1,10 +1,33 @@
-"""Lists of names, counts, percentages and suggestions in words."""
+"""Lists of names, counts, percentages and suggestions in words, and texts of others made safe to print."""
 
 from __future__ import annotations
 
-import difflib
+import json
 import re
 from collections.abc import Iterable, Sequence
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Control characters but for tabs and line feeds, those that turn or hide what follows, and lone surrogates."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with what would command a terminal, or mislead its reader, as ``\u001b`` and the like.
+
+    These are escapes of JSON: a JSON document stays the same document.
+    """
+    return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(_escape, text)
+
+
+def printable_line(text: str) -> str:
+    """Return a text as `printable` does, on one line."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def percent(fraction: float) -> str:
@@ -91,5 +114,7 @@ def near_names(name: str, known: Iterable[str]) -> str:
 
 def close_names(name: str, known: Sequence[str]) -> str:
     """Hint for a name that is not known: those that are close to it; empty if there are none."""
+    import difflib  # here, since most commands need no hint
+
     close = difflib.get_close_matches(name[:100], known[:_NAMES_COMPARED], n=3)
     return f"did you mean {' or '.join(close)}?" if close else ""

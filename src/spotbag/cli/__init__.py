@@ -19,12 +19,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # What loads stays until the end: to search it for garbage over and over takes a fifth of a short command.
         gc.set_threshold(100_000, 20, 20)
         _prepare_streams()
+    from .output import printable_output
+
+    with printable_output():
+        return _run(given)
+
+
+def _run(given: list[str]) -> int:
+    """Run a command whose output can be printed anywhere."""
     from .app import make_app
 
     try:
         make_app(given[0] if given else None)(args=given, prog_name="spotbag")
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except SystemExit as leaving:
         if _comes_of_interrupt(leaving):
             print("interrupted", file=sys.stderr)
@@ -55,12 +62,15 @@ def _comes_of_interrupt(error: BaseException | None) -> bool:
 
 
 def _prepare_streams() -> None:
-    """End quietly when a pipe is closed, and write what the terminal cannot show as escapes."""
+    """End quietly when a pipe is closed, and write what the terminal cannot encode as escapes."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, by whatever means: as by Ctrl-C
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: the next file opened would get the number, and whatever is printed
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
+from ..core.wording import printable
 
 _MODULES = {
     "solve": "bags.solve",
@@ -33,6 +36,31 @@ _MODULES = {
 _HELP = ("-h", "--help")
 
 
+class _Commands(TyperGroup):
+    """The commands; what is wrong with the words that a user, or a wild card of the shell, gave them can be printed."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read the options before the command."""
+        with _printable_complaints():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the rest, and run the command."""
+        with _printable_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_complaints() -> Iterator[None]:
+    """Make the messages of the parser of arguments, which it prints itself, safe to print."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = printable(error.message)  # type: ignore[attr-defined]
+        raise
+
+
 def make_app(asked: str | None = None) -> typer.Typer:
     """Return the command line for a first word: with the command that it names, or with all.
 
@@ -40,6 +68,7 @@ def make_app(asked: str | None = None) -> typer.Typer:
     their options.
     """
     app = typer.Typer(
+        cls=_Commands,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -7,40 +7,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..core.wording import counted, printable_line
+
 if TYPE_CHECKING:
-    pass
+    from rich.progress import ProgressColumn
 
 
 @contextmanager
 def busy(message: str) -> Iterator[None]:
     """Show on a terminal that something is being done."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(message):
+    with _line("spinner", "what", what=message):
         yield
 
 
 @contextmanager
 def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
     """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(message, total=None, best="")
+    with _line("what", "bar", "best", "time", what=message, best="") as change:
+        if change is None:
+            yield None
+            return
 
         def show(point: Any, planned: int) -> None:
             text = f"best {point.best:.6g}"
             if point.bound is not None and 0 < point.best < float("inf"):
                 text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
-            bars.update(bar, total=planned or None, completed=point.iteration, best=text)
+            change(total=planned or None, completed=point.iteration, best=text)
 
         yield show
 
@@ -51,19 +43,53 @@ def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
 
     Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said).
     """
+    with _line("what", "bar", "count", "time", "last", total=total, what=message, last="") as change:
+        yield lambda last, done=1: None if change is None else change(advance=done, last=last)
+
+
+@contextmanager
+def points_found(message: str) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show on a terminal how many points of a front there are; gives the callback that receives them."""
+    with _line("spinner", "what", "found", "time", what=message, found="") as change:
+        if change is None:
+            yield None
+            return
+
+        def show(point: Any, found: int) -> None:
+            text = f"  {counted(found, 'point')}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"
+            change(found=text)
+
+        yield show
+
+
+@contextmanager
+def _line(*columns: str, total: int | None = None, **texts: str) -> Iterator[Callable[..., None] | None]:
+    """Show a line on a terminal until the work is done; gives what changes it, None where there is no terminal.
+
+    Its columns are ``spinner``, ``bar``, ``count``, ``time``, and texts by their names. No text is markup, and each is
+    made safe to print: it may hold the name of a file or of an instance.
+    """
     if not sys.stderr.isatty():
-        yield lambda last, done=1: None
+        yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(message, total=total, last="")
-        yield lambda last, done=1: bars.update(bar, advance=done, last=last)
+    kinds: dict[str, Callable[[], ProgressColumn]] = {
+        "spinner": SpinnerColumn,
+        "bar": BarColumn,
+        "count": MofNCompleteColumn,
+        "time": TimeElapsedColumn,
+    }
+    made = [
+        kinds[name]() if name in kinds else TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in columns
+    ]
+    # Not redirected: what is printed meanwhile must not pass by the streams that make it safe.
+    console = Console(stderr=True)
+    with Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
+        line = bars.add_task("", total=total, **_safe(texts))
+        yield lambda **changes: bars.update(line, **_safe(changes))
+
+
+def _safe(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: printable_line(value) if isinstance(value, str) else value for name, value in fields.items()}

@@ -12,6 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table as ConsoleTable
 from rich.text import Text
 
+from ..core.wording import printable
+
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions
     from rich.containers import Lines
@@ -62,14 +64,14 @@ def _console_table(table: Table, tight: bool) -> ConsoleTable:
     """
     laid_out = ConsoleTable(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
     for index, column in enumerate(table.columns):
-        cells = table.cells(index)
+        cells = [printable(cell) for cell in table.cells(index)]
         parts = _unbroken_parts(" ".join([column.heading, *cells])) + (cells if column.numeric else [])
         least = min(max(map(len, parts), default=1), _LONGEST_WORD)
         side: Literal["left", "right"] = "right" if column.numeric else "left"
-        laid_out.add_column(column.heading, justify=side, overflow="fold", min_width=least)
+        laid_out.add_column(Text(printable(column.heading)), justify=side, overflow="fold", min_width=least)
     for row in table.rows:
         if row:
-            laid_out.add_row(*map(_BreakableText, row))
+            laid_out.add_row(*(_BreakableText(printable(cell)) for cell in row))
         else:
             laid_out.add_section()
     return laid_out

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +25,7 @@ from ..arguments import (
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
-from ..progress import busy
+from ..progress import busy, points_found
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -134,7 +131,7 @@ def _front(
     if heuristics:
         with busy("planning by the heuristics"):
             others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
-    with _points_found(problem.name) as show:
+    with points_found(f"front of {problem.name}") as show:
         front = pareto_front(
             problem,
             time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
@@ -164,27 +161,6 @@ def _check_folder(path: str | None) -> None:
         raise SpotbagError(f"{path}: is a file; the plans need a folder")
     if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise SpotbagError(f"{path}: cannot be made: the folder around it does not exist")
-
-
-@contextmanager
-def _points_found(name: str) -> Iterator[Callable[[FrontPoint, int], None] | None]:
-    """Show on a terminal how many points there are; gives the callback that receives them."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}  {task.fields[found]}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(f"front of {escape(name)}", total=None, found="")
-
-        def show(point: FrontPoint, found: int) -> None:
-            text = f"{found} point{'s' if found > 1 else ''}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"
-            bars.update(bar, found=text)
-
-        yield show
 
 
 def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[str, Schedule]:

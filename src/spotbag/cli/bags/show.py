@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...core.tables import Column, Table
+from ...core.wording import printable_line
 from ..arguments import JsonOption, PlanGanttOption, check_output, load_instance, print_json, warn
 from ..progress import busy
 from ..tables import print_table, seconds
@@ -157,7 +159,7 @@ def _instance_object(instance: Instance, d_spot: int | None, memory: Any, runtim
 def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
     if instance.description:
-        print(f"  {instance.description}")
+        print(indent(instance.description, "  "))
     given = "given" if instance.d_spot_s is not None else "estimated"
     print(f"  deadline       {seconds(instance.deadline_s)} s")
     print(f"  D_spot         {'-' if d_spot is None else f'{seconds(d_spot)} s ({given})'}")
@@ -237,7 +239,7 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
         derived = schedule.to_document(document.method)
         print_json(derived.model_dump(mode="json", exclude_none=True))
         return
-    method = f" by {document.method}" if document.method else ""
+    method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     print(f"  cost       $ {schedule.cost_usd:.6f}")
     print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
