@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .wording import printable, printable_line
+from .wording import cut_in_the_middle, printable, printable_line
 
 _SHOWN_ISSUES = 20
 _SHOWN_CHARACTERS = 60
+_SHOWN_OF_PATH = 200
 
 
 class SpotbagError(Exception):
@@ -51,9 +52,9 @@ class Issue:
         return ".".join(part for part in (self.where, self.field) if part)
 
     def __str__(self) -> str:
-        where = printable_line(self.where)
+        where, field = (cut_in_the_middle(printable_line(part), _SHOWN_OF_PATH) for part in (self.where, self.field))
         place = f"{where} {self.item!r}" if self.item and where else where
-        said = " ".join(part for part in (printable_line(self.field), show_value(self.value), self.rule) if part)
+        said = " ".join(part for part in (field, show_value(self.value), self.rule) if part)
         return f"{place}: {said}" if place else said
 
 

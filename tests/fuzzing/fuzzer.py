@@ -1,0 +1,261 @@
+"""Fuzzing: inputs of all formats, damaged in all ways, and what is done with them.
+
+``python tests/fuzzing/fuzzer.py --inputs 1000000`` prints a table; each fault is given by its target and number, and
+``python tests/fuzzing/fuzzer.py --only "plan:1234"`` runs that one again and shows its files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from targets import TARGETS, Case, commands, judge_refusal, prepare
+
+from spotbag.core.errors import SpotbagError
+
+MOST_S = 2.0
+MOST_MB = 800.0
+"""Beside what the process has before: a gigabyte with all libraries that spotbag may load."""
+
+_STUCK_S = 20
+_SHOWN_FAULTS = 200
+
+
+@dataclass
+class Tally:
+    """What became of the inputs of a target."""
+
+    taken: int = 0
+    refused: int = 0
+    cpu_s: float = 0.0
+    slowest_s: float = 0.0
+    slowest: int = -1
+    largest_mb: float = 0.0
+    largest: int = -1
+    faults: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def inputs(self) -> int:
+        """How many there were."""
+        return self.taken + self.refused + len(self.faults)
+
+
+class Stuck(BaseException):
+    """An input takes far too long."""
+
+
+class Fuzzer:
+    """Runs inputs one after the other, and counts what becomes of them.
+
+    Parameters
+    ----------
+    folder : Path
+        Where files are written; also the working folder of commands.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tallies = {name: Tally() for name in TARGETS}
+
+    def run(self, target: str, number: int) -> Case:
+        """Run an input."""
+        tally, case = self.tallies[target], Case(target, number, self.folder)
+        before_mb = _resident_mb()
+        _reset_peak()
+        begin = time.process_time()
+        fault, taken = "", True
+        try:
+            with _limited():
+                TARGETS[target][0](case)
+        except SpotbagError as error:
+            taken = False
+            try:
+                judge_refusal(error)
+            except AssertionError:
+                fault = traceback.format_exc()
+        except (Exception, Stuck):
+            fault = traceback.format_exc()
+        took_s = time.process_time() - begin
+        grown_mb = _peak_mb() - before_mb
+        if took_s > tally.slowest_s:
+            tally.slowest_s, tally.slowest = took_s, number
+        if grown_mb > tally.largest_mb:
+            tally.largest_mb, tally.largest = grown_mb, number
+        if not fault and took_s > MOST_S:
+            fault = f"took {took_s:.1f} s of processor time"
+        if not fault and grown_mb > MOST_MB:
+            fault = f"took {grown_mb:.0f} MB"
+        tally.cpu_s += took_s
+        if fault:
+            tally.faults.append((number, fault))
+        elif taken:
+            tally.taken += 1
+        else:
+            tally.refused += 1
+        return case
+
+    @property
+    def faults(self) -> list[str]:
+        """All that is wrong, by target and number."""
+        return [f"{name}:{number}\n{text}" for name, tally in self.tallies.items() for number, text in tally.faults]
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Stop an input that never ends, and the process before it takes all memory of the machine."""
+
+    def stop(*_: Any) -> None:
+        raise Stuck(f"not done after {_STUCK_S} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(_STUCK_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _resident_mb() -> float:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+def _reset_peak() -> None:
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def shares(inputs: int, block: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield targets and numbers: as many as wanted, each target by its share; blocks have other numbers."""
+    for name, (_, share) in TARGETS.items():
+        count = max(round(inputs * share), 1)
+        yield from ((name, number) for number in range(block * count, (block + 1) * count))
+
+
+@contextlib.contextmanager
+def fuzzing() -> Iterator[Fuzzer]:
+    """Prepare a process, and a folder to work in."""
+    import spotbag.cli.app
+
+    made, spotbag.cli.app.make_app = spotbag.cli.app.make_app, lambda asked=None: commands()  # type: ignore[assignment]
+    home = Path.cwd()
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        os.chdir(folder)
+        try:
+            prepare()
+            yield Fuzzer(Path(folder))
+        finally:
+            os.chdir(home)
+            spotbag.cli.app.make_app = made
+
+
+def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
+    """Run many inputs."""
+    with fuzzing() as fuzzer:
+        for count, (target, number) in enumerate(inputs):
+            fuzzer.run(target, number)
+            if count % 5000 == 0:
+                gc.collect()
+    return fuzzer
+
+
+def table(tallies: dict[str, Tally]) -> str:
+    """Return what became of the inputs as a table."""
+    head = ("target", "inputs", "taken", "refused", "faults", "ms each", "slowest (s)", "most memory (MB)")
+    rows = [
+        (
+            name,
+            f"{tally.inputs:,}",
+            f"{tally.taken:,}",
+            f"{tally.refused:,}",
+            f"{len(tally.faults):,}",
+            f"{1000 * tally.cpu_s / max(tally.inputs, 1):.2f}",
+            f"{tally.slowest_s:.2f} (:{tally.slowest})",
+            f"{tally.largest_mb:.0f} (:{tally.largest})",
+        )
+        for name, tally in tallies.items()
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
+    total = sum(tally.inputs for tally in tallies.values())
+    return "\n".join([*lines, f"{total:,} inputs, {sum(len(tally.faults) for tally in tallies.values()):,} faults"])
+
+
+def _kinds(faults: list[str]) -> Counter[str]:
+    """Count faults by the last line of what is said of them, and where they happened."""
+    kinds: Counter[str] = Counter()
+    for text in faults:
+        lines = text.strip().split("\n")
+        places = [line.strip().split(", in ")[0] for line in lines if line.strip().startswith("File ")]
+        error = next((line for line in reversed(lines) if line and not line.startswith(" ")), "").split(": [")[0]
+        where = " < ".join(place[-60:] for place in places[:-3:-1])
+        kinds[f"{text.split(':')[0]} | {re.sub('[^A-Za-z_. ]+', ' ', error)[:70]} | {where}"] += 1
+    return kinds
+
+
+def _show(target: str, number: int) -> None:
+    with fuzzing() as fuzzer:
+        case = fuzzer.run(target, number)
+        print(" ".join(map(repr, case.words)))
+        for name, data in case.written.items():
+            print(f"--- {name}: {len(data):,} bytes\n{data[:4000]!r}")
+    print(table({target: fuzzer.tallies[target]}))
+    print("\n".join(fuzzer.faults))
+
+
+def main() -> int:
+    """Run as a command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--block", type=int, default=0)
+    parser.add_argument("--target", default=None)
+    parser.add_argument("--only", default=None, metavar="TARGET:NUMBER")
+    given = parser.parse_args()
+    if given.only:
+        target, _, number = given.only.rpartition(":")
+        _show(target, int(number))
+        return 0
+    chosen = shares(given.inputs, given.block)
+    if given.target:
+        chosen = (
+            (given.target, number) for number in range(given.block * given.inputs, (given.block + 1) * given.inputs)
+        )
+    begin = time.perf_counter()
+    fuzzer = run_all(chosen)
+    for kind, count in _kinds(fuzzer.faults).most_common(_SHOWN_FAULTS):
+        print(f"{count:>7}  {kind}")
+    seen = set()
+    for text in fuzzer.faults:
+        kind = next(iter(_kinds([text])))
+        if kind not in seen:
+            seen.add(kind)
+            print(f"\n{text}", file=sys.stderr)
+    print(table(fuzzer.tallies))
+    print(f"{time.perf_counter() - begin:.0f} s; most memory of the process {_peak_mb():.0f} MB")
+    return 1 if fuzzer.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,919 @@
+"""What is fuzzed: every reader of spotbag, its options, and its commands, each with what must hold of it.
+
+A target takes a `Case`, makes an input of it and hands it to spotbag. It returns if spotbag takes the input, and raises
+`SpotbagError` if it refuses it; anything else that is raised is a fault. What is taken is compared with an independent
+reading of the same text by Python's `json`, with decimal numbers of any length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mutations import HOSTILE_TEXTS, Keys, Mutator, walk
+from mutations import tree as tree_of
+from typer.main import get_command
+
+import spotbag
+from spotbag.audits.auditor import audit_traces
+from spotbag.audits.bags.plan import check
+from spotbag.cli import main
+from spotbag.cli.app import _MODULES, make_app
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.core.records import WholeDocument
+from spotbag.core.text_files import read_text
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.bags.availability_days import AvailabilityScenario
+from spotbag.instances.bags.best_known import best_known, format_best_known
+from spotbag.instances.bags.hads_files import hads_files, read_hads_files
+from spotbag.instances.bags.scenarios import SCENARIOS, ScriptedScenario, find_scenario
+from spotbag.instances.bags.timeline import format_timeline, parse_timeline
+from spotbag.instances.instance import Instance
+from spotbag.instances.instance_files import instance_warnings
+from spotbag.instances.library import library_data, library_instance
+from spotbag.instances.platforms.agent_trees import depth_of
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.streams.draws import draw_jobs
+from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import stream_of_run_times
+from spotbag.models.streams.sizing import problem_of_job
+from spotbag.replay.bags.runs import trace_day
+from spotbag.replay.platforms.runs import replay_platform_once
+from spotbag.replay.streams.runs import replay_stream_once
+from spotbag.schedules.hads_map import format_hads_map, read_hads_map
+from spotbag.schedules.schedule_files import (
+    format_schedule,
+    read_schedule_document,
+    schedule_document_of,
+    schedule_of_document,
+)
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.solve import solve
+from spotbag.solvers.streams.sizing import size_job
+from spotbag.traces.files import parse_traces, trace_lines
+from spotbag.traces.stories import describe_trace
+
+SMALL = 60
+"""Tasks or jobs of what is also planned, replayed and drawn: reading is what is fuzzed."""
+
+
+class Case:
+    """One input: where its random numbers come from, and the files that it writes.
+
+    Parameters
+    ----------
+    target : str
+        What is fuzzed.
+    number : int
+        Which input; with the target it says everything about it.
+    folder : Path
+        Where files are written.
+    """
+
+    def __init__(self, target: str, number: int, folder: Path) -> None:
+        self.rng = random.Random(f"{target}:{number}")
+        self.heavy = number % 1000 == 999
+        self.folder = folder
+        self.written: dict[str, bytes] = {}
+        self.words: list[str] = []
+
+    def write(self, name: str, data: bytes) -> str:
+        """Write a file; return its path."""
+        self.written[name] = data
+        path = self.folder / name
+        path.write_bytes(data)
+        return str(path)
+
+    def document(self, name: str, documents: list[dict[str, Any]]) -> str:
+        """Write a mutation of one of some documents; return its path."""
+        mutator = Mutator(self.rng, _keys_of(documents))
+        text = mutator.text(self.rng.choice(documents), self.heavy)
+        return self.write(name, mutator.as_bytes(text))
+
+    def often(self, share: float) -> bool:
+        """Whether to do something that is done in a share of the cases."""
+        return self.rng.random() < share
+
+
+_KEYS: dict[int, list[str]] = {}
+
+
+def _keys_of(documents: list[dict[str, Any]]) -> list[str]:
+    if id(documents) not in _KEYS:
+        objects = [holder for holder in walk(tree_of(documents)) if isinstance(holder, Keys)]
+        _KEYS[id(documents)] = sorted({key for one in objects for key, _ in one})
+    return _KEYS[id(documents)]
+
+
+# ------------------------------------------------------------------ the independent reading
+
+
+def independent(path: str) -> Any:
+    """Read a JSON file that spotbag has taken, by Python's `json` and without rounding."""
+    return json.loads(Path(path).read_bytes().decode("utf-8-sig"), parse_float=Decimal, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> Any:
+    raise AssertionError(f"{name} was taken, and is no JSON")
+
+
+def assert_same(given: Any, read: Any, place: str = "") -> None:
+    """Assert that what was read is what was written: numbers as the nearest floating-point number at least."""
+    if isinstance(given, dict) and isinstance(read, dict):
+        assert given.keys() == read.keys(), f"{place}: keys {given.keys() ^ read.keys()}"
+        for key, value in given.items():
+            assert_same(value, read[key], f"{place}.{key}")
+    elif isinstance(given, list) and isinstance(read, list):
+        assert len(given) == len(read), f"{place}: {len(given)} and {len(read)} entries"
+        for index, (one, other) in enumerate(zip(given, read, strict=True)):
+            assert_same(one, other, f"{place}[{index}]")
+    elif _is_number(given) and _is_number(read):
+        whole = isinstance(given, int) and isinstance(read, int)
+        assert given == read if whole else float(given) == float(read), f"{place}: {given} was read as {read}"
+    else:
+        assert type(given) is type(read), f"{place}: {given!r} was read as {read!r}"
+        assert given == read, f"{place}: {given!r} was read as {read!r}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def assert_round_trip(document: WholeDocument, path: str) -> None:
+    """Assert that a document says what its file says, and that what is written of it does as well."""
+    assert_same(independent(path), document.to_document())
+    text = document.to_text()
+    assert_same(independent(path), json.loads(text, parse_float=Decimal))
+    assert type(document).parse(text).to_text() == text
+
+
+@contextlib.contextmanager
+def refusals() -> Iterator[None]:
+    """Let spotbag refuse to go on with something that it could read."""
+    try:
+        yield
+    except SpotbagError as error:
+        judge_refusal(error)
+
+
+def judge_refusal(error: SpotbagError) -> None:
+    """Assert that a message can be printed, is not too long, and is about the input."""
+    text = str(error)
+    text.encode("utf-8")
+    assert text.replace("\n", "").replace("\t", "").isprintable() or _only_rare_characters(text), repr(text[:500])
+    assert len(text) < 100_000, f"a message of {len(text)} characters: {text[:300]}"
+    assert "please report" not in text, text
+
+
+def _only_rare_characters(text: str) -> bool:
+    """Whether what Python calls not printable are joiners, spaces and letters that it does not know."""
+    odd = {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
+    return not any(letter in "\x7f" or letter < " " or "\x80" <= letter <= "\x9f" for letter in odd) and not (
+        odd & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\u200b")
+    )
+
+
+# ------------------------------------------------------------------ documents to begin with
+
+
+@cache
+def instances() -> list[dict[str, Any]]:
+    """Small instances, one of them with all keys."""
+    names = ["tiny/boot", "tiny/two-cores", "tiny/credits", "tiny/memory-parts-them", "tiny/checkpoints"]
+    found = [json.loads(library_instance(name).to_text()) for name in names]
+    return [*found, FULL_INSTANCE, FULL_INSTANCE, FULL_INSTANCE]
+
+
+FULL_INSTANCE: dict[str, Any] = {
+    "format": "spotbag.instance/1",
+    "name": "full",
+    "description": "all keys",
+    "provenance": {
+        "source": "by hand",
+        "notes": "none",
+        "generator": "none",
+        "seed": 1,
+        "optimum": {"objective": 0.5, "cost_usd": 0.25, "makespan_s": 300, "derivation": "none"},
+    },
+    "deadline_s": 3600,
+    "d_spot_s": 2400,
+    "boot_overhead_s": 60,
+    "migration_overhead_s": 90,
+    "allocation_cycle_s": 900,
+    "checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 12.5, "dump_s_per_mb": 0.01},
+    "limits": {"max_spot": 8, "max_on_demand": 6},
+    "markets": ["spot", "on-demand"],
+    "objective": {"cost_weight": 0.3, "cost_scale_usd": 2.5, "makespan_scale_s": 3600},
+    "vm_types": [
+        {
+            "name": "c4.large",
+            "vcpus": 2,
+            "memory_mb": 3840.5,
+            "gflops": 40.73,
+            "speed": 1.25,
+            "offers": {
+                "spot": {"price_usd_per_hour": 0.0366, "limit": 5},
+                "on-demand": {"price_usd_per_hour": 0.1, "limit": 5},
+            },
+        },
+        {
+            "name": "t3.large",
+            "vcpus": 2,
+            "memory_mb": 8192,
+            "offers": {"on-demand": {"price_usd_per_hour": 0.0832, "limit": 5}},
+            "burstable": {
+                "baseline_fraction": 0.2,
+                "credits_per_hour": 24,
+                "initial_credits": 12.5,
+                "max_credits": 576,
+            },
+        },
+    ],
+    "tasks": [
+        {"id": "a", "memory_mb": 12.5, "runtime_s": {"c4.large": 168, "t3.large": 119.25}, "command": "echo a"},
+        {"id": "b", "memory_mb": 2000, "base_runtime_s": 200.5, "count": 3},
+        {"id": "c", "memory_mb": 0.5, "runtime_s": {"c4.large": 61}},
+    ],
+}
+
+
+@cache
+def streams() -> list[dict[str, Any]]:
+    """Small streams, one of them with all keys."""
+    tiny = json.loads(spotbag.library_stream("tiny/two-jobs").to_text())
+    return [tiny, FULL_STREAM, FULL_STREAM]
+
+
+FULL_STREAM: dict[str, Any] = {
+    "format": "spotbag.jobs/1",
+    "name": "full",
+    "description": "all keys",
+    "provenance": {"source": "by hand", "notes": "none", "generator": "none", "seed": 1},
+    "block_s": 600,
+    "creation_overhead_s": 30,
+    "vm_types": [
+        {"name": "small", "price_usd_per_block": 0.073, "vcpus": 1, "memory_mb": 3840},
+        {"name": "big", "price_usd_per_block": 0.146},
+    ],
+    "applications": [
+        {
+            "name": "one",
+            "description": "none",
+            "runtime_s": {
+                "small": {"distribution": "constant", "value_s": 20.5},
+                "big": {"distribution": "uniform", "low_s": 5, "high_s": 15.5},
+            },
+        },
+        {
+            "name": "two",
+            "runtime_s": {
+                "small": {"distribution": "normal", "mean_s": 30, "sd_s": 5.5, "min_s": 1},
+                "big": {"distribution": "lognormal", "mean_s": 12.5, "sd_s": 4},
+            },
+        },
+        {"name": "three", "runtime_s": {"small": {"samples_s": [1, 2.5, 3]}, "big": {"sequence_s": [1, 2, 3, 4.25]}}},
+    ],
+    "jobs": [
+        {"id": "j0", "application": "one", "submitted_s": 0, "deadline_s": 400, "n_tasks": 3},
+        {"id": "j1", "application": "two", "submitted_s": 100, "deadline_s": 900, "n_tasks": 4},
+        {"id": "j2", "application": "three", "submitted_s": 100, "deadline_s": 1500, "n_tasks": 4},
+    ],
+}
+
+
+@cache
+def platforms() -> list[dict[str, Any]]:
+    """Small platforms, one of them with all keys."""
+    tiny = json.loads(spotbag.library_platform("tiny/hybrid").to_text())
+    return [tiny, FULL_PLATFORM, FULL_PLATFORM]
+
+
+FULL_PLATFORM: dict[str, Any] = {
+    "format": "spotbag.platform/1",
+    "name": "full",
+    "description": "all keys",
+    "provenance": {"source": "by hand"},
+    "agents": [{"id": "root"}, {"id": "left", "parent": "root"}, {"id": "right", "parent": "root"}],
+    "resources": [
+        {"id": "own", "kind": "dedicated", "parent": "left", "processors": 4},
+        {
+            "id": "leased",
+            "kind": "allocated",
+            "parent": "left",
+            "cost_per_processor_minute": 1.5,
+            "availability": [{"from_s": 0, "processors": 2}, {"from_s": 600, "processors": 8}],
+            "repeat_s": 1200,
+        },
+        {"id": "cloud", "kind": "cloud", "parent": "right", "processors_per_vm": 4, "cost_per_vm_hour": 480.5},
+    ],
+    "jobs": [
+        {
+            "id": "j0",
+            "size_processor_minutes": 12,
+            "priority": 3,
+            "arrival_s": 30,
+            "deadline_s": 900,
+            "budget": 100.5,
+        },
+        {"id": "j1", "size_processor_minutes": 40, "arrival_s": 60, "deadline_s": 2000, "budget": 1000},
+        {"id": "j2", "size_processor_minutes": 7, "deadline_s": 600, "budget": 0},
+    ],
+}
+
+
+@cache
+def planned() -> list[tuple[Instance, dict[str, Any]]]:
+    """Instances with a plan of each."""
+    found = []
+    for document in (*instances()[:2], FULL_INSTANCE):
+        instance = with_d_spot(Instance.from_document(document, "planned"))
+        for method in ("greedy", "lpt"):
+            schedule = solve(instance, method).schedule
+            assert schedule is not None
+            found.append((instance, json.loads(format_schedule(schedule, method))))
+    burst = library_instance("tiny/credits")
+    vm = {"id": "v", "type": "b", "market": "on-demand"}
+    task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
+    found.append((burst, {"format": "spotbag.schedule/1", "instance": burst.name, "vms": [vm], "tasks": [task]}))
+    return found
+
+
+DAYS: list[dict[str, Any]] = [
+    {
+        "format": "spotbag.timeline/1",
+        "name": "a day",
+        "events": [
+            {"time_s": 100, "type": "c4.large", "event": "hibernate"},
+            {"time_s": 700, "type": "c4.large", "event": "resume"},
+            {"time_s": 900, "type": "c4.large", "event": "hibernate"},
+        ],
+    },
+    {"format": "spotbag.timeline/1", "events": []},
+]
+AVAILABILITIES: list[dict[str, Any]] = [
+    {"metadata": {"gap_seconds": 600, "region": "x"}, "data": {"c4.large": [1, 1, 0, 0, 1], "other": [0, 1, 0, 1, 1]}},
+    {"gap_seconds": 60.5, "data": [0, 1, 1, 0]},
+]
+
+
+@cache
+def bests() -> list[dict[str, Any]]:
+    """Files of best known values."""
+    whole = json.loads(library_data().joinpath("best_known.json").read_text(encoding="utf-8"))
+    return [whole | {"entries": whole["entries"][:3]}]
+
+
+@cache
+def authors_files() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Jobs, environments and maps of the authors of HADS."""
+    instance, plan = planned()[2]
+    files = hads_files(instance)
+    schedule = schedule_of_document(schedule_document_of(plan), instance)
+    return [json.loads(files.job)], [json.loads(files.environment)], [json.loads(format_hads_map(schedule))]
+
+
+@cache
+def traces() -> dict[str, list[list[dict[str, Any]]]]:
+    """Traces of replays of each system, as records."""
+    instance, plan = planned()[4]
+    schedule = schedule_of_document(schedule_document_of(plan), instance)
+    day = parse_timeline(json.dumps(DAYS[0]))
+    bags = [[trace_day(schedule, policy, day)[1]] for policy in ("hads", "burst-hads")]
+    stream = Stream.from_document(FULL_STREAM, "stream")
+    of_streams = [[replay_stream_once(stream, policy)[1]] for policy in ("known", "unknown")]
+    platform = Platform.from_document(FULL_PLATFORM, "platform")
+    of_platforms = [[replay_platform_once(platform, policy)[1]] for policy in ("money-saving", "time-saving")]
+    return {
+        system: [[json.loads(line) for line in trace_lines(each)] for each in found]
+        for system, found in (("bags", bags), ("streams", of_streams), ("platforms", of_platforms))
+    }
+
+
+# ------------------------------------------------------------------ readers
+
+
+def read_instances(case: Case) -> None:
+    """Instances: read, written, planned."""
+    path = case.document("bag.json", instances())
+    instance = Instance.read(path)
+    assert_round_trip(instance, path)
+    document = independent(path)
+    assert instance.n_tasks == sum(int(task.get("count", 1)) for task in document["tasks"])
+    instance_warnings(instance)
+    if instance.n_tasks > SMALL:
+        return
+    for task, row in zip(document["tasks"], instance.given_runtime_s.tolist(), strict=True):
+        for vm_type, seconds in zip(instance.vm_types, row, strict=True):
+            given = (task.get("runtime_s") or {}).get(vm_type.name)
+            assert given is None or float(given) == seconds
+    if case.often(0.05):
+        assert pickle.loads(pickle.dumps(instance)).to_text() == instance.to_text()
+    if case.often(0.2):
+        with refusals():
+            ready = with_d_spot(instance)
+            result = solve(ready, case.rng.choice(("greedy", "lpt")))
+            assert result.schedule is not None or result.message
+            if result.schedule is not None:
+                assert check(ready, result.schedule).feasible
+    if case.often(0.05):
+        with refusals():
+            changes = {
+                "deadline_s": case.rng.choice((0, 1, 60, 10**9, 10**40, -1)),
+                "d_spot_s": case.rng.choice((0, 1, 10**10)),
+            }
+            instance.replace(**dict(case.rng.sample(list(changes.items()), case.rng.randrange(1, 3))))
+
+
+def read_streams(case: Case) -> None:
+    """Streams of jobs: read, written, drawn, sized, replayed."""
+    path = case.document("stream.json", streams())
+    stream = Stream.read(path)
+    assert_round_trip(stream, path)
+    assert stream.n_tasks == sum(int(job["n_tasks"]) for job in independent(path)["jobs"])
+    if stream.n_tasks > SMALL:
+        return
+    if case.often(0.2):
+        with refusals():
+            assert draw_jobs(stream, case.rng.choice((0, 1, 2**40))).instance.n_tasks == stream.n_tasks
+    if case.often(0.05):
+        with refusals():
+            for job in stream.jobs:
+                size_job(problem_of_job(stream, job), "dynamic-programme")
+    if case.often(0.02) and max(job.deadline_s for job in stream.jobs) < 10_000:
+        with refusals():
+            replay_stream_once(stream, case.rng.choice(("known", "unknown", "a2ha")))
+
+
+def read_platforms(case: Case) -> None:
+    """Hybrid platforms: read, written, replayed."""
+    path = case.document("platform.json", platforms())
+    platform = Platform.read(path)
+    assert_round_trip(platform, path)
+    assert depth_of(platform) >= 1
+    if case.often(0.05) and sum(job.size_processor_minutes for job in platform.jobs) < 10_000:
+        with refusals():
+            replay_platform_once(platform, case.rng.choice(("money-saving", "time-saving", "round-robin")))
+
+
+def read_plans(case: Case) -> None:
+    """Plans: read, checked, derived from their instance."""
+    instance, plan = case.rng.choice(planned())
+    path = case.document("plan.json", [plan])
+    document = read_schedule_document(path)
+    given = document.model_dump(mode="json", exclude_unset=True)
+    assert_same(independent(path), given)
+    if len(document.tasks) > 10 * SMALL:
+        return
+    report = check(instance, document)
+    for violation in report.violations[:50]:
+        str(violation).encode("utf-8")
+    try:
+        schedule = schedule_of_document(document, instance)
+    except SpotbagError as error:
+        judge_refusal(error)
+        assert not report.feasible
+        return
+    assert report.makespan_s == schedule.makespan_s
+    assert abs(report.cost_usd - schedule.cost_usd) <= 1e-9 * max(1, abs(schedule.cost_usd))
+
+
+def read_days(case: Case) -> None:
+    """Days of a replay, and traces of availability, for the instance with all keys."""
+    instance = planned()[4][0]
+    if case.often(0.5):
+        path = case.document("day.json", DAYS)
+        options = {} if case.often(0.95) else {"one_means": "available"}
+        scenario = find_scenario(path, **options)
+        assert isinstance(scenario, ScriptedScenario)
+        document = independent(path)
+        events = [[event.time_s, event.vm_type, event.kind] for event in scenario.timeline.events]
+        given = [[event["time_s"], event["type"], event["event"]] for event in document["events"]]
+        assert_same(sorted(given, key=lambda event: event[0]), events)
+        assert parse_timeline(format_timeline(scenario.timeline)) == scenario.timeline
+        scenario.day(instance, 0, 0)
+        return
+    path = case.document("availability.json", AVAILABILITIES)
+    one_means = case.rng.choice(("available", "preempted", "available", None, "x\x1b"))
+    found = find_scenario(path, one_means=one_means)
+    assert isinstance(found, AvailabilityScenario)
+    document = independent(path)
+    gap = document.get("gap_seconds") or document["metadata"]["gap_seconds"]
+    assert float(gap) == found.gap_s
+    data = document["data"] if isinstance(document["data"], dict) else {"": document["data"]}
+    read = found.available if isinstance(found.available, dict) else {"": found.available}
+    assert_same(
+        {name: [(value == 1) == (one_means == "available") for value in column] for name, column in data.items()},
+        {name: column.tolist() for name, column in read.items()},
+    )
+    found.day(instance, case.rng.choice((0, 1, 2**62)), case.rng.choice((0, 1, 10**9)))
+
+
+def read_traces(case: Case, system: str) -> None:
+    """Traces of replays: read, audited, told."""
+    records = list(case.rng.choice(traces()[system]))
+    mutator = Mutator(case.rng, _keys_of(records))
+    lines = [json.dumps(record) for record in records]
+    for _ in range(case.rng.choice((1, 1, 1, 2, 4))):
+        place = case.rng.randrange(len(lines))
+        way = case.rng.random()
+        if way < 0.8:
+            lines[place] = mutator.text(records[place] if place < len(records) else records[0], case.heavy)
+        elif way < 0.87:
+            del lines[place]
+        elif way < 0.94:
+            lines.insert(case.rng.randrange(len(lines) + 1), lines[place])
+        else:
+            lines.insert(place, case.rng.choice(("", " ", "null", "{}", "[]", "\x0b", "\u2028", "x")))
+        if not lines:
+            break
+    path = case.write("trace.jsonl", mutator.as_bytes(case.rng.choice(("\n", "\n", "\n", "\r\n")).join(lines)))
+    text = read_text(path)
+    found = parse_traces(text, path)
+    read = [found[0].instance]
+    for trace in found:
+        read += [trace.run, *trace.events, trace.end]
+    given = [json.loads(line, parse_float=Decimal) for line in text.split("\n") if line.strip()]
+    given[0] = given[0]["instance"]
+    assert_same(given, json.loads(json.dumps(read), parse_float=Decimal))
+    if sum(len(trace.events) for trace in found) > 5000:
+        return
+    reports = audit_traces(found)
+    for trace, report in zip(found, reports, strict=True):
+        for finding in report.findings[:50]:
+            str(finding.message).encode("utf-8", "surrogatepass")
+        if report.correct:
+            describe_trace(trace)
+
+
+def read_run_times(case: Case) -> None:
+    """Lists of run times."""
+    rng = case.rng
+    numbers = [str(rng.choice((1, 2.5, 60, 1e-6, 1e9, 100))) for _ in range(rng.randrange(1, 8))]
+    odd = (
+        "nan", "inf", "-1", "0", "1_0", "１２", "१", "1e400", "1e-400", "0x10", "", "#", "# x", "5 # five", "5#", "1 2",
+        "1,5", "1;2", "\x0b", "3\x0b4", "3\x0c4", "3\x1c4", "3\x854", "3\u20284", "\xa07", "\ufeff7", "+7", ".5", "5.",
+        "1e2", "1E2", "0" * 400 + "7", "7" + "0" * 400, "0." + "1" * 2000, "--1", "1.2.3", "infinity", "True", "1j",
+        "\x00", "\x1b[2J", "𝟙",
+    )  # fmt: skip
+    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+        numbers.insert(rng.randrange(len(numbers) + 1), rng.choice(odd))
+    if case.heavy:
+        numbers = [numbers[0]] * 10 ** rng.randrange(3, 6)
+    text = rng.choice(("\n", "\n", "\n", "\r\n", "\r")).join(numbers) + rng.choice(("", "\n"))
+    path = case.write("times.txt", Mutator(rng, []).as_bytes(text))
+    stream = stream_of_run_times(path)
+    lines = Path(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    given = [entry for entry in (line.split("#")[0].strip(" \t") for line in lines) if entry]
+    assert all(entry.isascii() and not set(entry) & set("_ \t") for entry in given), given
+    model = stream.applications[0].runtime_s["host"]
+    assert [float(Decimal(entry)) for entry in given] == list(model.sequence_s)  # type: ignore[union-attr]
+    assert Stream.parse(stream.to_text()) == stream
+
+
+def read_best_known(case: Case) -> None:
+    """Files of the best values known."""
+    path = case.document("best_known.json", bests())
+    entries = best_known(path)
+    given = {entry["instance"]: entry for entry in independent(path)["entries"]}
+    assert_same(given, {name: entry.model_dump(mode="json", exclude_unset=True) for name, entry in entries.items()})
+    again = case.folder / "again.json"
+    again.write_text(format_best_known(entries.values()), encoding="utf-8")
+    assert best_known(again) == entries
+
+
+def read_imports(case: Case) -> None:
+    """Files of the authors of HADS: job, environment, map."""
+    jobs, environments, maps = authors_files()
+    damaged = case.rng.randrange(3)
+
+    def written(number: int, name: str, documents: list[dict[str, Any]]) -> str:
+        if number == damaged:
+            return case.document(name, documents)
+        return case.write(name, json.dumps(documents[0]).encode())
+
+    job, environment = written(0, "job.json", jobs), written(1, "env.json", environments)
+    deadline_s = case.rng.choice((3600, 3600, 3600, 10**9, 0, -5, 10**30))
+    d_spot_s = case.rng.choice((None, 2400, 0, -1, 10**30))
+    imported = read_hads_files(job, environment, deadline_s, d_spot_s)
+    given = independent(job)
+    instance = imported.instance
+    assert len(instance.tasks) == len(given["tasks"])
+    for entry, task in zip(given["tasks"].values(), instance.tasks, strict=True):
+        assert float(entry["memory"]) == task.memory_mb
+        assert all(float(entry["runtime"][name]) == seconds for name, seconds in (task.runtime_s or {}).items())
+    assert Instance.parse(instance.to_text()).to_text() == instance.to_text()
+    schedule, _ = read_hads_map(written(2, "map.json", maps), instance)
+    with refusals():
+        check(with_d_spot(instance), schedule)
+
+
+# ------------------------------------------------------------------ options of the library
+
+
+def use_options(case: Case) -> None:
+    """Options of functions: numbers out of range, names unknown, distributions badly spelled."""
+    rng = case.rng
+    nan, inf = float("nan"), float("inf")
+    fractions = (0.0, 0.5, 1.0, -1.0, 2.0, nan, inf, -inf, 1e-300, 5e-324, 1e300)
+    whole = (0, 1, -1, 2, 50, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**30)
+    name = rng.choice(("generate", "solve", "scenario", "draw", "size"))
+    if name == "generate":
+        instance = spotbag.generate_instance(
+            rng.choice((1, 2, 5, 20, 0, -1, 10**9)),
+            classes=rng.choice((None, None, 1, 2, 0, -1, 10**9)),
+            distinct=rng.random() < 0.3,
+            runtime_s=_distribution(rng),
+            memory_mb=_distribution(rng),
+            catalogue=rng.choice(("burst-hads", "hads", "burst-hads", "", "x\x1b")),
+            limit=rng.choice((5, 1, *whole)),
+            max_on_demand=rng.choice((20, None, *whole)),
+            tightness=rng.choice((0.5, 0.9, *fractions)),
+            deadline_s=rng.choice((None, None, *whole)),
+            d_spot_fraction=rng.choice((0.8, None, *fractions)),
+            seed=rng.choice(whole),
+            name=rng.choice((None, *HOSTILE_TEXTS)),
+        )
+        assert Instance.parse(instance.to_text()).to_text() == instance.to_text()
+    elif name == "solve":
+        instance = rng.choice(planned())[0]
+        options = {
+            rng.choice(("iterations", "max_iterations", "x", "", "seed")): rng.choice(("1", "nan", "-1", "", "9" * 400))
+        }
+        solve(
+            instance,
+            rng.choice(("greedy", "lpt", *METHODS, "", "gredy")),
+            time_limit_s=rng.choice((0.01, 0.0, -1.0, nan, 1e-300)),
+            target_gap=rng.choice(fractions),
+            seed=rng.choice(whole),
+            threads=rng.choice((0, -1, 10**9, 1)),
+            options=options,
+        )
+    elif name == "scenario":
+        scenario = find_scenario(
+            rng.choice((*SCENARIOS, "poisson", "poisson", *HOSTILE_TEXTS)),
+            k_h=rng.choice((None, 1.0, *fractions)),
+            k_r=rng.choice((None, 1.0, *fractions)),
+            rate_scale=rng.choice((1.0, 1.0, 10.0, *fractions)),
+            one_means=rng.choice((None, None, "available", "x")),
+        )
+        scenario.day(planned()[4][0], rng.choice((0, 7, 2**62, -1)), rng.choice((0, 1, 10**9, -1)))
+    elif name == "draw":
+        jobs = spotbag.draw_malleable_jobs(
+            rng.choice((1, 5, 0, -1, 10**9)),
+            rng.choice(("small", "big", "mixed", "x")),
+            rng.choice(whole),
+            max_processors=rng.choice((1, 64, *whole)),
+            mean_gap_s=rng.choice((60, *fractions)),
+            budget_per_processor_minute=(rng.choice((1.0, *fractions)), rng.choice((4.0, *fractions))),
+        )
+        assert all(job.deadline_s > job.arrival_s for job in jobs)
+    else:
+        stream = Stream.from_document(FULL_STREAM, "stream")
+        problem = problem_of_job(
+            stream, rng.choice(stream.jobs), rng.choice((None, *whole)), rng.choice((None, *whole))
+        )
+        if problem.n_tasks <= 10_000:
+            size_job(problem, "dynamic-programme")
+
+
+def _distribution(rng: random.Random) -> str:
+    shape = rng.choice(("constant", "uniform", "normal", "lognormal", "beta", "x", ""))
+    numbers = ("1", "10", "100", "0", "-1", "nan", "inf", "1e400", "1e300", "1e-300", "1_0", "", "１", "5e-324", "1e9")
+    usual = {"constant": "60", "uniform": "10:90", "normal": "60:10", "lognormal": "60:0.5", "beta": "10:40:90"}
+    if shape in usual and rng.random() < 0.5:
+        return f"{shape}:{usual[shape]}"
+    return ":".join([shape, *(rng.choice(numbers) for _ in range(rng.randrange(4)))])
+
+
+# ------------------------------------------------------------------ commands
+
+_INTEGERS = (
+    "0",
+    "1",
+    "2",
+    "7",
+    "60",
+    "-1",
+    "1e3",
+    "nan",
+    "9" * 30,
+    "9223372036854775807",
+    "१२",
+    "1_0",
+    "",
+    "+5",
+    " 3",
+    "0x1",
+)
+_FLOATS = ("0", "0.5", "1", "-1", "nan", "inf", "-inf", "1e400", "-0", "1e-320", "", "1_0", "१२", "0.05", "1,5")
+_TEXTS = tuple(text for text in HOSTILE_TEXTS if "\x00" not in text and len(text) < 1000)
+_FEW = ("1", "2", "0", "-1", "nan", "", "x")
+_LEFT_OUT = {"help", "update", "workers", "seeds", "bound", "first_hour_free", "tasks", "plots", "papers"}
+"""Options that take long, start processes or write into the package."""
+_COUNTED = {"runs", "number", "samples", "points", "classes", "time_limit"}
+_OUTPUTS = {"out", "trace", "gantt", "write", "plot", "plans", "convergence", "plan"}
+_INPUTS = {"job", "env", "map_file", "file", "instance", "initial", "run_times"}
+_PATHS = (
+    "out.json", "out.csv", "out.jsonl", "out.svg", ".", "", "-", "missing/x.json", "/dev/null", "/dev/full", "bag.json",
+    "out", "out\x1b[2J.json", "out[/bold].json", "out\u202e.json",
+)  # fmt: skip
+
+
+@cache
+def commands() -> Any:
+    """The commands, put together once."""
+    return get_command(make_app())
+
+
+def use_commands(case: Case) -> None:
+    """Commands of small problems, with options of any kind and files of any content."""
+    rng = case.rng
+    name = rng.choice(_COMMANDS)
+    words = [*name.split(), *_arguments(case, name)]
+    command = commands()
+    for part in name.split():
+        command = command.commands[part]
+    options = [one for one in command.params if one.param_type_name == "option" and one.name not in _LEFT_OUT]
+    for option in rng.sample(options, min(rng.choice((0, 1, 1, 2, 4)), len(options))):
+        words.append(rng.choice(option.opts))
+        if not option.is_flag:
+            words.append(_value(rng, option))
+    if rng.random() < 0.05:
+        words.insert(rng.randrange(1, len(words) + 1), rng.choice(_TEXTS))
+    case.words = words
+    code, out, err = run(words)
+    assert code in (0, 1, 2), f"exit code {code}"
+    for text in (out, err):
+        judge_refusal(SpotbagError(text[:90_000]))
+        assert SpotbagError(text).args[0] == str(SpotbagError(text)), "printed as it is"
+    assert "Traceback" not in err
+    if code == 2:
+        assert err, words
+        raise InputError("command", [])
+    if "--json" in words and "instance" not in words[0] and "--list" not in words and "--write" not in words:
+        json.loads(out)
+
+
+_COMMANDS = (
+    "solve", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
+    "best-known", "instance generate", "instance import", "instance export", "instance schema", "instance list",
+)  # fmt: skip
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
+
+
+def _arguments(case: Case, name: str) -> list[str]:
+    """Words that a command needs."""
+    rng = case.rng
+
+    def bag() -> str:
+        if rng.random() < 0.3:
+            return rng.choice(("tiny/boot", "tiny/two-cores", "tiny/credits", *_TEXTS))
+        path = case.document("bag.json", instances()) if rng.random() < 0.5 else _plain(case, "bag.json", instances())
+        with contextlib.suppress(SpotbagError):
+            if Instance.read(path).n_tasks > SMALL:
+                return _plain(case, "bag.json", instances())
+        return path
+
+    def plan() -> str:
+        plans = [document for _, document in planned()]
+        return case.document("plan.json", plans) if rng.random() < 0.5 else _plain(case, "plan.json", plans)
+
+    if name == "solve":
+        return [bag(), "-m", rng.choice(("greedy", "lpt"))]
+    if name in ("check", "show"):
+        return [bag(), plan()] if name == "check" else [rng.choice((bag, plan))()]
+    if name == "bound":
+        return [bag()]
+    if name == "compare":
+        return [bag(), "-m", "greedy", "--time-limit", "0.1"]
+    if name == "replay":
+        days = ["-s", case.document("day.json", DAYS)] if rng.random() < 0.3 else []
+        return [bag(), "-m", "greedy", "--runs", "1", *days]
+    if name == "audit":
+        records = rng.choice(traces()["bags"])
+        lines = [json.dumps(record) for record in records]
+        place = rng.randrange(len(lines))
+        lines[place] = Mutator(rng, _keys_of(records)).text(records[place])
+        return [case.write("trace.jsonl", "\n".join(lines).encode("utf-8", "surrogatepass"))]
+    if name in ("stream", "size"):
+        path = case.document("stream.json", streams()) if rng.random() < 0.5 else _plain(case, "stream.json", streams())
+        with contextlib.suppress(SpotbagError):
+            stream = Stream.read(path)
+            if stream.n_tasks > SMALL or max(job.deadline_s for job in stream.jobs) > 10_000:
+                path = _plain(case, "stream.json", streams())
+        return [path, "--once"] if name == "stream" else [path, "-m", "dynamic-programme"]
+    if name == "platform":
+        path = (
+            case.document("platform.json", platforms())
+            if rng.random() < 0.5
+            else _plain(case, "platform.json", platforms())
+        )
+        with contextlib.suppress(SpotbagError):
+            if sum(job.size_processor_minutes for job in Platform.read(path).jobs) > 10_000:
+                path = _plain(case, "platform.json", platforms())
+        return [path, "--once"]
+    if name == "instance generate":
+        return ["--tasks", rng.choice(("1", "5", "20", "0", "-1", "nan", "10000001"))]
+    if name == "instance import":
+        jobs, environments, _ = authors_files()
+        job = case.document("job.json", jobs) if rng.random() < 0.5 else _plain(case, "job.json", jobs)
+        return ["--job", job, "--env", _plain(case, "env.json", environments), "--deadline", "3600"]
+    if name == "instance export":
+        return [bag(), "--job", str(case.folder / "j.json"), "--env", str(case.folder / "e.json")]
+    return []
+
+
+def _plain(case: Case, name: str, documents: list[dict[str, Any]]) -> str:
+    return case.write(name, json.dumps(case.rng.choice(documents)).encode())
+
+
+def _value(rng: random.Random, option: Any) -> str:
+    """Draw a value of an option."""
+    kind = str(option.type_descriptor.annotation)
+    if option.name in _COUNTED:
+        return rng.choice(_FEW)
+    if option.name in _OUTPUTS:
+        return rng.choice(_PATHS)
+    if option.name in _INPUTS:
+        return rng.choice([path for path in _PATHS if not path.startswith("/dev")])
+    if "int" in kind:
+        return rng.choice(_INTEGERS)
+    if "float" in kind:
+        return rng.choice(_FLOATS)
+    usual = {
+        "method": ("greedy", "lpt"),
+        "methods": ("greedy", "lpt,greedy"),
+        "policy": ("hads", "known", "money-saving", "on-demand,hads"),
+        "scenario": ("quiet", "hads/sc1", "poisson"),
+        "markets": ("spot", "on-demand", "spot,on-demand", ","),
+        "instance": ("tiny/boot", "tiny/two-cores"),
+        "of": ("instance", "schedule", "timeline", "stream", "platform"),
+        "draw": ("small", "x"),
+        "option": ("a=b", "iterations=5", "=", "creation_ratio=0.75", "creation_ratio=nan"),
+        "run_times": ("bag.json", "missing"),
+        "runtime": ("constant:60", "beta:1:2:3", "uniform:1e300:1e301", "normal:1:nan"),
+        "one_means": ("available", "preempted"),
+    }
+    return rng.choice((*usual.get(option.name, ()), *rng.sample(_TEXTS, 2)))
+
+
+def run(words: list[str]) -> tuple[int, str, str]:
+    """Run a command in this process; return its exit code and what it prints."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(b'{"format": "spotbag.instance/1"}'))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(words)
+    finally:
+        sys.stdin = before
+    return code, out.getvalue(), err.getvalue()
+
+
+@cache
+def prepare() -> None:
+    """Make what inputs are made of, and have everything loaded and compiled: no input is to be blamed for that."""
+    for make in (instances, streams, platforms, planned, bests, authors_files, traces, commands):
+        make()
+    instance = planned()[4][0]
+    for method in METHODS:
+        with contextlib.suppress(SpotbagError):
+            solve(instance, method, time_limit_s=0.2)
+    for words in (
+        ["--help"],
+        ["solve", "tiny/boot", "--x"],
+        ["platform", "tiny/hybrid", "--once"],
+        ["bound", "tiny/boot"],
+    ):
+        run(words)
+
+
+def _of(system: str) -> Callable[[Case], None]:
+    return lambda case: read_traces(case, system)
+
+
+TARGETS: dict[str, tuple[Callable[[Case], None], float]] = {
+    "instance": (read_instances, 0.22),
+    "stream": (read_streams, 0.12),
+    "platform": (read_platforms, 0.12),
+    "plan": (read_plans, 0.12),
+    "day": (read_days, 0.10),
+    "trace of a bag": (_of("bags"), 0.05),
+    "trace of a stream": (_of("streams"), 0.04),
+    "trace of a platform": (_of("platforms"), 0.04),
+    "run times": (read_run_times, 0.06),
+    "best known": (read_best_known, 0.04),
+    "import": (read_imports, 0.05),
+    "options": (use_options, 0.02),
+    "command": (use_commands, 0.02),
+}
+"""What is fuzzed, by its name, and the share of the inputs that it gets."""

@@ -1,0 +1,41 @@
+"""Damaged inputs of all formats: there is a clean error or a correct reading, soon and in little memory.
+
+`fuzzer` says what is done, and runs as a command too. A fault that it finds becomes a test with a name, where the
+reader is tested.
+"""
+
+from __future__ import annotations
+
+import pytest
+from fuzzer import fuzzing, run_all, shares, table
+
+
+def _fuzz(inputs: int, block: int = 0) -> None:
+    fuzzer = run_all(shares(inputs, block))
+    print(table(fuzzer.tallies))
+    assert not fuzzer.faults, "\n".join(fuzzer.faults[:20])
+    for name, tally in fuzzer.tallies.items():
+        assert tally.inputs >= 1, name
+    if inputs >= 1000:  # neither takes everything nor refuses everything
+        assert all(tally.taken and tally.refused for tally in fuzzer.tallies.values())
+
+
+def test_a_sample_of_damaged_inputs() -> None:
+    _fuzz(1500)
+
+
+@pytest.mark.slow
+def test_thousands_of_damaged_inputs() -> None:
+    _fuzz(20_000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(20))
+def test_a_million_damaged_inputs(block: int) -> None:
+    _fuzz(50_000, block)
+
+
+def test_the_same_number_gives_the_same_input() -> None:
+    with fuzzing() as fuzzer:
+        first, second = ([fuzzer.run("plan", number).written for number in range(50)] for _ in range(2))
+    assert first == second
