@@ -204,7 +204,10 @@ class FleetSearch:
                     return fleet  # there are many of them, and none is cheaper
             spent += table.vms * gain
             least[least > allowed - spent] = np.inf
-        return self._cheapest_fleet(least, layers, prices)
+        fleet = self._cheapest_fleet(least, layers, prices)
+        # VMs of a limited market that are not rented are slack too, and dearer fleets may be left that have more of it
+        # than is allowed: some of those that cost as much were dropped, so that none of them is known to be cheapest.
+        return None if fleet is not None and pay and fleet.cost > prices.bound + allowed else fleet
 
     def _one_more_vm(
         self,

@@ -139,6 +139,29 @@ def test_the_pattern_model_agrees(counts: list[int], max_spot: int | None, cost_
     assert model.schedule(answer.values).objective == pytest.approx(outcome.schedule.objective, rel=1e-9)
 
 
+def test_a_vm_of_a_limited_market_that_is_not_rented_is_slack() -> None:
+    # The cheapest fleet by 3 s rents the one spot VM allowed; one without it came out first, and was called cheapest.
+    on_demand = {"price_usd_per_hour": 1.0, "limit": 3}
+    spot, dear_spot, dear = (on_demand | changes for changes in ({"price_usd_per_hour": 0.3, "limit": 2}, {}, {}))
+    dear_spot |= {"price_usd_per_hour": 1.8, "limit": 1}
+    dear |= {"price_usd_per_hour": 3.6}
+    types = [
+        {"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"spot": spot, "on-demand": on_demand}},
+        {"name": "b", "vcpus": 3, "memory_mb": 1000, "offers": {"spot": dear_spot, "on-demand": dear}},
+    ]
+    tasks = [
+        {"id": "x", "memory_mb": 1, "runtime_s": {"a": 3, "b": 3}},
+        {"id": "y", "memory_mb": 1, "runtime_s": {"a": 4, "b": 2}},
+        {"id": "z", "memory_mb": 1, "runtime_s": {"a": 2, "b": 6}, "count": 3},
+    ]
+    checkpoint = {"overhead_fraction": 0.5, "dump_base_s": 1, "dump_s_per_mb": 0}  # a second after every other
+    limits = {"max_spot": 1}
+    front = pareto_front(
+        hand_instance([], vm_types=types, tasks=tasks, limits=limits, checkpoint=checkpoint, deadline_s=14, d_spot_s=4)
+    )
+    assert [point[:2] for point in front[:1]] == [(3, pytest.approx((0.3 * 2 + 1.0 * (2 + 2 + 3) + 3.6 * 2) / 3600))]
+
+
 def test_every_weighted_optimum_lies_on_the_front() -> None:
     problem = few_classes_instance([8, 12, 8])
     front = pareto_front(problem)
