@@ -60,6 +60,7 @@ class FrontFacts:
 
     def add_bound(self, moment_s: int, cost_usd: float) -> None:
         """Keep that no plan that ends by a moment costs less; with `math.inf` that there is none."""
+        cost_usd = float(cost_usd)  # comparisons with numpy's numbers give booleans that JSON does not know
         known = self.least_cost_usd(moment_s)
         if known * (1 - _SAME_COST) <= cost_usd < known:
             cost_usd = known  # they differ by rounding only

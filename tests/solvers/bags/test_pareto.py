@@ -7,6 +7,7 @@ import math
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 from exhaustive import exhaustive_front
 from fake_time import fake_time, solvers_take_all_their_time
@@ -160,6 +161,15 @@ def test_without_any_proof_no_point_is_proven(monkeypatch: pytest.MonkeyPatch) -
     assert not any(point.proven for point in front.points)
     assert {point.bound_cost_usd for point in front.points} == {0.01}
     assert best_point(front) is None
+
+
+def test_a_bound_from_an_array_proves_in_booleans_of_json() -> None:
+    points = pareto_front(few_classes_instance([3])).points
+    facts = FrontFacts(0, 10_000)
+    facts.add_plan(points[-1].schedule)
+    facts.add_bound(10_000, np.float64(points[-1].cost_usd))
+    facts.add_bound(points[-1].makespan_s - 1, np.float64(math.inf))
+    assert facts.is_proven(points[-1].schedule) is True
 
 
 def test_facts_keep_what_is_proved() -> None:
