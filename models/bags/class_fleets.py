@@ -309,9 +309,11 @@ class FleetSearch:
 
     def schedule(self, fleet: Fleet) -> Schedule:
         """Make the plan of a fleet."""
-        cores = [
-            (self._vm_tables[k].offer, counts, load)
-            for k, row in fleet.vms
-            for counts, load in self.tables.cores_of_vm(k, row)
-        ]
-        return schedule_of_cores(self.tables.instance, self.tables.classes, cores)
+        cores, at_full_speed = [], []
+        for k, row in fleet.vms:
+            table, mine = self._vm_tables[k], self.tables.cores_of_vm(k, row)
+            if table.at_full_speed:
+                at_full_speed.append((table.offer, int(table.end_s[row]), [counts for counts, _ in mine]))
+            else:
+                cores += [(table.offer, counts, load) for counts, load in mine]
+        return schedule_of_cores(self.tables.instance, self.tables.classes, cores, at_full_speed)

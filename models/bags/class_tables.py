@@ -2,6 +2,7 @@
 
 A *count vector* says how many tasks of each class run, and a *state* also how many VMs of each limited market do.
 Z*_j(a), the least end of one VM of offer j that runs a_g tasks of each class, is a (min, max)-combination of its cores.
+A burstable VM whose credits are to be planned ends no sooner than it has earned what its tasks spend at full speed.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import IntArray
+from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from .core_patterns import (
     BurstableMode,
     OfferPatterns,
     enumerate_patterns,
-    offers_without_credits,
     require_free_memory,
 )
-from .task_classes import TaskClasses, task_classes
+from .cpu_credits import CreditRules, credit_role, credit_rules, credits_count_at_the_end, end_with_credits_s
+from .task_classes import TaskClasses, task_classes, usable_offers
 from .vm_limits import binding_market_limits
 
 MOST_CLASSES = 3
@@ -63,6 +65,8 @@ class VmTable:
         Of a second, in units of the dearest offer.
     vms : int
         Most VMs.
+    at_full_speed : bool
+        Whether it is burstable and runs its tasks at full speed.
     """
 
     offer: RentalOffer
@@ -72,6 +76,7 @@ class VmTable:
     end_s: IntArray
     price: float
     vms: int
+    at_full_speed: bool
 
 
 class ClassTables:
@@ -84,7 +89,8 @@ class ClassTables:
     latest_s : int
         Latest end that will be asked for, from ready.
     burstable : {"refuse", "baseline"}
-        Whether burstable offers are refused, or run all their tasks in baseline mode.
+        Whether burstable offers are refused where their credits are not simply counted at the end of a VM
+        (`cpu_credits.credits_count_at_the_end`), or all of them run all their tasks in baseline mode.
     without_offers : frozenset of int
         Offers that the caller has proved useless, as indices into ``instance.offers``.
 
@@ -106,7 +112,8 @@ class ClassTables:
     Raises
     ------
     ModelRefusal
-        If memory can bind, a usable offer is burstable, or there are too many classes, count vectors or patterns.
+        If memory can bind, the credits of a burstable offer must be followed, or there are too many classes, count
+        vectors or patterns.
     LimitReached
         If the limit is over.
     """
@@ -120,13 +127,17 @@ class ClassTables:
     ) -> None:
         self.instance = instance
         self.classes: TaskClasses = task_classes(instance)
-        offers = offers_without_credits(instance, burstable, without_offers, _NAME)
-        require_free_memory(instance, offers, _NAME)
         if len(self.classes) > MOST_CLASSES:
             raise ModelRefusal(
                 f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
                 f"'patterns' takes up to 40 of them, 'columns' up to 250, 'search' any number"
             )
+        self._latest_s = latest_s
+        self._full_speed: dict[int, CreditRules | None] = {}  # burstable offers at full speed; None if credits abound
+        offers = [offer for offer in usable_offers(instance) if offer.index not in without_offers]
+        if burstable == "refuse":
+            self._plan_credits(offers)
+        require_free_memory(instance, offers, _NAME)
         self._caps = binding_market_limits(instance, offers)
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
@@ -134,7 +145,7 @@ class ClassTables:
         self.most = most
         self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
         self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
-        patterns = [self._patterns(offer, latest_s) for offer in offers]
+        patterns = [self._patterns(offer) for offer in offers]
         self._refuse_large_tables(patterns)
         self.vm_tables = [self._vm_table(mine) for mine in patterns if len(mine.load_s)]
         self.ends_s: IntArray = np.unique(np.concatenate([np.zeros(0, np.int64), *(t.end_s for t in self.vm_tables)]))
@@ -170,16 +181,46 @@ class ClassTables:
 
     # ---------------------------------------------------------------- tables
 
-    def _patterns(self, offer: RentalOffer, latest_s: int) -> OfferPatterns:
-        limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
-        seconds = self.instance.sustained_s[self.classes.group, offer.index]
-        return enumerate_patterns(seconds, self.classes.size, min(limit, latest_s), offer, MOST_PATTERNS, _NAME)
+    def _most_s(self, offer: RentalOffer) -> int:
+        """Latest end of a VM of an offer, from ready."""
+        return min(self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s, self._latest_s)
+
+    def _seconds(self, offer: RentalOffer) -> IntArray:
+        """Duration of a task of each class on an offer."""
+        if offer.index in self._full_speed:
+            return np.asarray(self.instance.duration_s[self.classes.group, offer.index, FULL_SPEED])
+        return np.asarray(self.instance.sustained_s[self.classes.group, offer.index])
+
+    def _patterns(self, offer: RentalOffer) -> OfferPatterns:
+        seconds, most = self._seconds(offer), self._most_s(offer)
+        return enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
+
+    def _plan_credits(self, offers: list[RentalOffer]) -> None:
+        """Tell how the VMs of each burstable offer work; at the baseline where no task gains by full speed."""
+        refused: list[str] = []
+        for offer in offers:
+            most = max(self._most_s(offer), 0)
+            shortest = self.instance.duration_s[:, offer.index].min(axis=1)
+            role = credit_role(self.instance, offer, shortest <= most, most)
+            if role == "always enough":
+                self._full_speed[offer.index] = None
+            elif role == "to be planned":
+                if credits_count_at_the_end(self.instance, offer, self.classes.group, most):
+                    self._full_speed[offer.index] = credit_rules(offer, most)
+                else:
+                    refused.append(offer.vm_type.name)
+        if refused:
+            raise ModelRefusal(
+                f"{_NAME} counts CPU credits at the end of a VM only, and those of {', '.join(sorted(set(refused)))} "
+                f"must be followed (a cap that binds, or a baseline above what is earned); with all tasks there in "
+                f"baseline mode its optimum is one among such plans only"
+            )
 
     def _vm_table(self, patterns: OfferPatterns) -> VmTable:
         """Make the table of an offer, the empty VM left out."""
         offer = patterns.offer
         ends = self._ends_of_one_class(patterns) if len(self.classes) == 1 else self._ends_of_cores(patterns)
-        whole = ends[-1]
+        whole = self._end_with_credits(offer, ends[-1])
         counts = np.argwhere((whole < _NEVER) & (whole > 0))
         end_s = whole[tuple(counts.T)]
         by_end = np.argsort(end_s, kind="stable")
@@ -192,7 +233,19 @@ class ClassTables:
             end_s[by_end],
             offer.price_usd_per_s / self.cost_unit,
             min(offer.limit, self.instance.n_tasks),
+            offer.index in self._full_speed,
         )
+
+    def _end_with_credits(self, offer: RentalOffer, ends: IntArray) -> IntArray:
+        """Least ends of a VM by those of its cores: not before it has earned the credits that are spent."""
+        rules = self._full_speed.get(offer.index)
+        if rules is None:
+            return ends
+        result = np.full(ends.shape, _NEVER, dtype=np.int64)
+        counts = np.argwhere(ends < _NEVER)
+        last = np.maximum(ends[tuple(counts.T)], end_with_credits_s(rules, counts @ self._seconds(offer)))
+        result[tuple(counts.T)] = np.where(last <= self._most_s(offer), last, _NEVER)
+        return result
 
     def _ends_of_cores(self, patterns: OfferPatterns) -> list[IntArray]:
         """Least ends of 1, 2, ... cores: Z_k(a) = min over patterns p of max(load of p, Z_k-1(a - p))."""

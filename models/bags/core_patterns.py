@@ -14,14 +14,15 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import IntArray
-from ...instances.durations import NEVER
+from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .task_classes import TaskClasses, usable_offers
 
 BurstableMode: TypeAlias = Literal["refuse", "baseline"]
-"""What a model without CPU credits does with burstable offers: refuse them, or run all tasks there at the baseline."""
+"""What a model does with burstable offers whose CPU credits it cannot plan: refuse them, or run all tasks there at the
+baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,10 @@ def enumerate_patterns(
 
 
 def schedule_of_cores(
-    instance: Instance, classes: TaskClasses, cores: Sequence[tuple[RentalOffer, IntArray, int]]
+    instance: Instance,
+    classes: TaskClasses,
+    cores: Sequence[tuple[RentalOffer, IntArray, int]],
+    at_full_speed: Sequence[tuple[RentalOffer, int, Sequence[IntArray]]] = (),
 ) -> Schedule:
     """Make the plan of cores: sorted by load, the cores of an offer are dealt out to its VMs.
 
@@ -135,11 +139,13 @@ def schedule_of_cores(
         Its classes.
     cores : sequence of (offer, counts, load)
         Of each core that is used. Counts beyond the tasks that are left are dropped, from the last core on.
+    at_full_speed : sequence of (offer, end from ready, counts of each core)
+        Burstable VMs whose tasks all run at full speed. A core that has less to do waits first: that saves credits.
 
     Notes
     -----
     Dealt out by load, the k-th core goes to VM ceil(k / cores of a VM): the ends of the VMs, sorted, are then the least
-    possible for these loads. Tasks on burstable VMs run in baseline mode.
+    possible for these loads. Tasks of ``cores`` run in baseline mode on burstable VMs.
     """
     left = [mine.tolist() for mine in classes.tasks]
     retained: dict[int, list[tuple[int, list[int]]]] = {}
@@ -152,8 +158,6 @@ def schedule_of_cores(
         if mine:
             seconds = int(instance.sustained_s[instance.task_group[mine], offer.index].sum())
             retained.setdefault(offer.index, []).append((seconds, mine))
-    if any(left):
-        raise ValueError("the cores do not run all tasks")
     vm_offer: list[int] = []
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
     for index, loaded in sorted(retained.items()):
@@ -165,5 +169,16 @@ def schedule_of_cores(
             for task in mine:
                 task_vm[task], task_core[task], start_s[task] = len(vm_offer) - 1, position % vcpus, now
                 now += int(instance.sustained_s[instance.task_group[task], index])
-    offers = np.array(vm_offer, dtype=np.int64)
-    return Schedule(instance, offers, task_vm, task_core, start_s, instance.offer_is_burstable[offers][task_vm])
+    baseline = instance.offer_is_burstable[np.array(vm_offer, dtype=np.int64)].tolist()
+    for offer, end_s, counts_of_cores in at_full_speed:
+        vm_offer.append(offer.index)
+        baseline.append(False)
+        for core, counts in enumerate(counts_of_cores):
+            mine = [left[index].pop() for index in np.flatnonzero(counts).tolist() for _ in range(int(counts[index]))]
+            seconds = instance.duration_s[instance.task_group[mine], offer.index, FULL_SPEED]
+            task_vm[mine], task_core[mine] = len(vm_offer) - 1, core
+            start_s[mine] = instance.boot_overhead_s + end_s - np.cumsum(seconds)
+    if any(left):
+        raise ValueError("the cores do not run all tasks")
+    in_baseline = np.array(baseline, dtype=bool)[task_vm]
+    return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, in_baseline)

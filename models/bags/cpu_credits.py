@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...core.quantities import BoolArray
+from ...core.quantities import BoolArray, IntArray
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -114,6 +114,39 @@ def credit_role(instance: Instance, offer: RentalOffer, usable: BoolArray, horiz
     everything = int((seconds * instance.group_size).sum()) * rules.full
     enough = rules.initial >= min(everything, max(cores * rules.full - rules.earned, 0) * horizon_s)
     return "always enough" if enough else "to be planned"
+
+
+def credits_count_at_the_end(instance: Instance, offer: RentalOffer, groups: IntArray, horizon_s: int) -> bool:
+    """Whether plans of a burstable VM need only full speed, and only as many credits as they spend until its end.
+
+    So it is if the cap cannot bind, all cores at the baseline spend no more than is earned, and no task spends less at
+    the baseline than at full speed. Then the balance never falls while nothing runs at full speed, and any plan of the
+    VM remains one with all its tasks at full speed: no core works longer, no more is spent. Let every core wait first
+    and work without a break up to the end of the VM. Of all plans with that end, it has then spent least at every
+    moment; and what is spent is convex in time, what is earned is linear, so the balance is least at the beginning or
+    at the end.
+
+    Parameters
+    ----------
+    groups : array of int
+        Groups that stand for the tasks.
+    horizon_s : int
+        Seconds from ready until the VM must end.
+    """
+    rules = credit_rules(offer, horizon_s)
+    never_capped = rules.most >= min(rules.initial + rules.earned * horizon_s, rules.full * offer.vcpus * horizon_s)
+    none_saves = all(
+        at_baseline > horizon_s or at_full * rules.full <= at_baseline * rules.baseline
+        for at_full, at_baseline in instance.duration_s[groups, offer.index].tolist()
+    )
+    return never_capped and offer.vcpus * rules.baseline <= rules.earned and none_saves
+
+
+def end_with_credits_s(rules: CreditRules, work_s: IntArray) -> IntArray:
+    """Least seconds from ready until a VM has earned what its tasks spend at full speed, for sums of their seconds."""
+    lacking = np.maximum(work_s.astype(object) * rules.full - rules.initial, 0)  # whole numbers of any size
+    ends: IntArray = (-(-lacking // rules.earned)).astype(np.int64)
+    return ends
 
 
 def _decimal(value: float) -> Fraction:

@@ -19,7 +19,8 @@ class ClassProgrammeOptions:
     Attributes
     ----------
     burstable : {"refuse", "baseline"}
-        Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
+        Refuse instances with burstable VMs whose CPU credits must be followed over time, or rent all burstable VMs for
+        tasks in baseline mode only: then nothing is proved.
     """
 
     burstable: BurstableMode = "refuse"
@@ -40,13 +41,14 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     Raises
     ------
     ModelRefusal
-        If memory can bind, burstable VMs can be rented, or there are too many classes or tasks.
+        If memory can bind, CPU credits must be followed over time, or there are too many classes or tasks.
     """
     start, at_most, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
         return outcome
     plan = best_plan(instance, window, at_most, burstable=options.burstable, target_gap=run.target_gap)
     explanation = "no plan was found until the time was over"
-    if math.isinf(plan.bound) and plan.bound > 0:
+    baseline_only = options.burstable == "baseline"
+    if baseline_only and plan.bound == math.inf:
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, baseline_only=True)
+    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, baseline_only=baseline_only)

@@ -37,6 +37,21 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False) -
             continue
 
 
+def earning_instance(seed: int) -> Instance:
+    """A tiny instance with burstable VMs that earn at least what they spend at the baseline, and whose cap never binds.
+
+    Memory never binds there either: the credits at the end of a VM decide.
+    """
+    document = tiny_instance(seed, burstable=True).to_document()
+    for vm_type in document["vm_types"]:
+        vm_type["memory_mb"] = 8192
+        if "burstable" in vm_type:
+            credits = vm_type["burstable"]
+            at_baseline = 60 * vm_type["vcpus"] * credits["baseline_fraction"]
+            credits |= {"credits_per_hour": max(credits["credits_per_hour"], at_baseline), "max_credits": 100}
+    return Instance.from_document(document, "tiny")
+
+
 def _document(rng: random.Random, name: str, burstable: bool, memory: bool) -> dict[str, Any]:
     names = [f"type{number}" for number in range(rng.randint(1, 3))]
     vm_types = [

@@ -6,14 +6,17 @@ import itertools
 import math
 
 import pytest
+from exhaustive import exhaustive_front
 from second_by_second import brute_force_objective
 from soaks import soak
 from stops import StopAt
 from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
+from tiny_instances import earning_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import within
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.models.bags import class_tables
 from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
@@ -237,16 +240,56 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         pareto_front(hand_instance([10, 20, 30]))
 
 
+def test_a_burstable_vm_ends_when_it_has_earned_what_it_spends() -> None:
+    # 36 credits an hour are 0.6 s of full speed a second: 6 s of work end at 10, both on one core, which waits first.
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    credits = {"baseline_fraction": 0.3, "credits_per_hour": 36}
+    types = [{"name": "b", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": credits}]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 3}, "count": 2}]
+    problem = hand_instance([], vm_types=types, tasks=tasks, boot_overhead_s=5)
+    (point,) = pareto_front(problem)
+    assert point[:2] == (15, pytest.approx(0.010))
+    assert sorted(point.schedule.task_start_s.tolist()) == [9, 12]
+    assert not point.schedule.task_baseline.any()
+    assert not check(problem, point.schedule).violations
+    # With 0.05 credits, 3 s at full speed, at the beginning, 5 s suffice; with 0.1 there is nothing to wait for.
+    for initial, makespan in ((0.05, 10), (0.1, 8)):
+        types[0]["burstable"] = credits | {"initial_credits": initial}
+        (point,) = pareto_front(hand_instance([], vm_types=types, tasks=tasks, boot_overhead_s=5))
+        assert point.makespan_s == makespan
+
+
+def compare_earning_front_with_all_plans(seed: int) -> bool:
+    """Whether the programme takes the instance; its front is then that of all plans, second by second."""
+    problem = with_d_spot(earning_instance(seed))
+    try:
+        front = pareto_front(problem)
+    except ModelRefusal:
+        return False
+    assert [point[:2] for point in front] == [(end, pytest.approx(usd)) for end, usd in exhaustive_front(problem)], seed
+    assert not any(check(problem, point.schedule).violations for point in front), seed
+    return True
+
+
+def test_fronts_with_burstable_vms_are_those_of_all_plans() -> None:
+    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(60)) >= 30
+
+
+@soak(500, 5_000)
+def test_thousands_of_fronts_with_burstable_vms_are_those_of_all_plans(how_many: int) -> None:
+    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(60, 60 + how_many)) >= how_many / 2
+
+
 def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
     offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
-    slow = {"baseline_fraction": 0.2, "credits_per_hour": 0, "initial_credits": 100, "max_credits": 100}
+    slow = {"baseline_fraction": 0.2, "credits_per_hour": 0, "initial_credits": 0.02, "max_credits": 100}
     types = [
         {"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers},
         {"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": slow},
     ]
     tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 10, "b": 1}, "count": 2}]
     problem = hand_instance([], vm_types=types, tasks=tasks)
-    with pytest.raises(ModelRefusal, match="no CPU credits, and b can be rented"):
+    with pytest.raises(ModelRefusal, match="credits at the end of a VM only, and those of b must be followed"):
         pareto_front(problem)
     # In baseline mode 5 s each on b: both there.
     assert [point[:2] for point in pareto_front(problem, "baseline")] == [(10, pytest.approx(0.010))]
@@ -255,6 +298,6 @@ def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
     outcome = class_programme(problem, ClassProgrammeOptions("baseline"), Run())
     assert outcome.schedule is not None
     assert outcome.bound is not None
-    # At full speed, on credits, one VM of b takes 2 s.
-    assert outcome.bound <= 0.5 * 0.002 + 0.5 * 0.002
+    # One task at full speed, on credits, and one at the baseline: one VM of b takes 6 s.
+    assert outcome.bound <= 0.5 * 0.006 + 0.5 * 0.006
     assert "baseline" in outcome.warnings[0]

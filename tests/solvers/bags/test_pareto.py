@@ -163,6 +163,50 @@ def test_without_any_proof_no_point_is_proven(monkeypatch: pytest.MonkeyPatch) -
     assert best_point(front) is None
 
 
+def both_markets(counts: list[int], **fields: Any) -> Instance:
+    """Few classes on spot and on-demand VMs, and on burstable VMs whose credits bind, within a limit of the market."""
+    instance = few_classes_instance(counts)
+    document = instance.to_document()
+    for vm_type in document["vm_types"]:
+        spot = vm_type["offers"]["spot"]
+        vm_type["offers"]["on-demand"] = spot | {"price_usd_per_hour": 3 * spot["price_usd_per_hour"], "limit": 2}
+    document["vm_types"].append(
+        {
+            "name": "t",
+            "vcpus": 4,
+            "memory_mb": 16_000,
+            "offers": {"on-demand": {"price_usd_per_hour": 0.0832, "limit": 2}},
+            "burstable": {"baseline_fraction": 0.3, "credits_per_hour": 96},
+        }
+    )
+    for task, seconds in zip(document["tasks"], (304, 119, 260), strict=False):
+        task["runtime_s"]["t"] = seconds
+    return Instance.from_document(document | {"limits": {"max_on_demand": 5}} | fields, "both markets")
+
+
+def test_fronts_over_both_markets_with_burstable_vms_are_proven() -> None:
+    front = checked(both_markets([15, 20, 15]))
+    assert (front.method, front.complete, front.proven) == ("class-programme", True, True)
+    rented = [{offer.split()[0] for offer in point.schedule.vm_counts()} for point in front.points]
+    assert sum("t" in types for types in rented) >= 5
+    for weight in (0.2, 0.7):
+        objective = {"cost_weight": weight, "cost_scale_usd": 0.2, "makespan_scale_s": 1000}
+        instance = front.instance.replace(objective=objective)
+        result = solve(instance, "patterns", time_limit_s=1)
+        assert result.bound is not None
+        best = min(weight * point.cost_usd / 0.2 + (1 - weight) * point.makespan_s / 1000 for point in front.points)
+        assert result.bound <= best * (1 + 1e-9)
+        assert result.objective is None or result.objective >= best * (1 - 1e-9)
+
+
+def test_both_ways_find_the_same_front_over_both_markets() -> None:
+    instance = both_markets([2, 3, 2], deadline_s=400, d_spot_s=350)
+    fast = checked(instance, method="class-programme")
+    general = checked(instance, method="epsilon-constraint")
+    assert (fast.complete, general.complete) == (True, True)
+    assert values(fast) == values(general)
+
+
 def test_a_bound_from_an_array_proves_in_booleans_of_json() -> None:
     points = pareto_front(few_classes_instance([3])).points
     facts = FrontFacts(0, 10_000)
