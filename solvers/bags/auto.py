@@ -75,7 +75,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
-        if memory_free and not burstable:
+        if memory_free:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if memory_free and len(classes) <= MOST_CLASSES:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
