@@ -383,7 +383,7 @@ def test_faulty_lists_of_run_times_are_refused(tmp_path: Path, text: str, messag
 def test_only_decimal_numbers_are_run_times(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "measured.txt"
     path.write_text(f"3\n{entry}\n5\n", encoding="utf-8")
-    with pytest.raises(InputError, match="line 2: .* must be a number of seconds, one a line"):
+    with pytest.raises(InputError, match=r"line 2: .* must be a number of seconds, one a line"):
         stream_of_run_times(path)
 
 
