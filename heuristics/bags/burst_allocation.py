@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.limits import stop_point
+from ...core.limits import checkpoint
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, ends_in_time, queue_times
@@ -41,7 +41,7 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
     burstable = plan.rent_burstable(math.ceil(burst_rate * len(plan.queues) - 1e-9))
     idle = list(burstable)
     for task in plan.take_late_tasks():
-        stop_point()
+        checkpoint()
         taker = next((vm for vm in idle if plan.fits(vm, task)), None)
         if taker is not None:
             taker.tasks.append(task)
@@ -49,7 +49,7 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
         elif not plan.put_on_demand(task):
             return None
     for vm in idle:
-        stop_point()
+        checkpoint()
         last = plan.last_task()
         if last is None or not plan.fits(vm, last[1]):
             break
@@ -57,8 +57,10 @@ def burst_allocation(instance: Instance, queues: list[Queue], burst_rate: float)
         queue.tasks.remove(task)
         vm.tasks.append(task)
     # Without a task that left, memory may let others start in another order: what is late then has no place.
-    if not all(ends_in_time(instance, queue) for queue in plan.queues):
-        return None
+    for queue in plan.queues:
+        checkpoint()
+        if not ends_in_time(instance, queue):
+            return None
     return [*plan.queues, *burstable]
 
 
@@ -92,6 +94,7 @@ class _Plan:
         """Take the tasks that end too late from their VMs, of each VM the latest first."""
         late: list[int] = []
         for queue in self.queues:
+            checkpoint()
             limit = self.instance.time_limit_s(queue.offer.market)
             while queue.tasks:
                 ends = [end for _, _, end in queue_times(self.instance, queue)]
@@ -126,6 +129,7 @@ class _Plan:
         """Return the task that ends last, burstable VMs aside, and its VM."""
         last: tuple[int, Queue, int] | None = None
         for queue in self.queues:
+            checkpoint()
             for task, (_, _, end) in zip(queue.tasks, queue_times(self.instance, queue), strict=True):
                 if last is None or end > last[0]:
                     last = end, queue, task

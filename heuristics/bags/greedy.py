@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import insort
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
@@ -111,7 +111,7 @@ class _Fleet:
         self.rented: Counter[int] = Counter()
         self.timelines: list[VmTimeline] = []
         self.vm_offer: list[int] = []
-        self.by_price: list[tuple[float, int]] = []
+        self.prices: list[float] = []  # of the VMs, ascending, as `price_order` is
         # For each VM: when its first core is free, its offer, its limit. Grown by doubling.
         self.free_s = np.zeros(16, dtype=np.int64)
         self.end_s = np.zeros(16, dtype=np.int64)
@@ -198,8 +198,9 @@ class _Fleet:
         self.free_s[vm] = self.end_s[vm] = ready
         self.offer[vm] = offer.index
         self.limit_s[vm] = self._limit_s(offer)
-        insort(self.by_price, (offer.price_usd_per_hour, vm))
-        self.price_order = np.array([index for _, index in self.by_price], dtype=np.int64)
+        place = bisect_right(self.prices, offer.price_usd_per_hour)  # among equals, the one selected first
+        self.prices.insert(place, offer.price_usd_per_hour)
+        self.price_order = np.insert(self.price_order, place, vm)
         return vm
 
     def _try(self, vm: int, task: int, group: int) -> bool:

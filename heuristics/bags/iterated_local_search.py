@@ -85,6 +85,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     if initial is None:
         return MethodOutcome(None, explanation, warnings)
     run.incumbent.take(initial)
+    checkpoint()
     search = LocalSearch(instance, initial, options, run)
     trace: list[TracePoint] = []
     try:
@@ -201,10 +202,12 @@ class LocalSearch:
         """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
         from .timeline_kernel import set_ends
 
-        self.vm_count[:] = 0
-        for task, vm in enumerate(self.task_vm.tolist()):
-            self.vm_tasks[vm, self.vm_count[vm]] = task
-            self.vm_count[vm] += 1
+        # Tasks in the order of their ids, VM by VM.
+        by_vm = np.argsort(self.task_vm, kind="stable")
+        self.vm_count[:] = np.bincount(self.task_vm, minlength=len(self.vm_count))
+        first = np.cumsum(self.vm_count) - self.vm_count
+        vms = self.task_vm[by_vm]
+        self.vm_tasks[vms, np.arange(len(by_vm)) - first[vms]] = by_vm
         set_ends(self.vms, self.vm_tasks, self.vm_count, self.vm_end)
 
     def _in_time(self, d_spot_s: int | None) -> bool:

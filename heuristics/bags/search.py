@@ -81,7 +81,7 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
     memory_free = memory_is_free(instance)
     few = instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free
     with suppress(LimitReached):  # then the best plan so far
-        if few or seconds_left() is not None:  # under a limit, a plan comes first
+        if found.best is None and (few or seconds_left() is not None):  # under a limit, a plan comes first
             found.take(greedy(instance).schedule)
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)

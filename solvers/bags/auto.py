@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
@@ -62,6 +62,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         limited = seconds_left() is not None
         if limited or instance.n_tasks <= _QUICK_TASKS:  # a plan first, then a better one
             route.take(lambda part: greedy(instance), patient=True)
+            checkpoint()
         classes = task_classes(instance)
         memory_free = memory_is_free(instance)
         few = memory_free and len(classes) <= _FEW_CLASSES
