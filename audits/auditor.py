@@ -8,6 +8,7 @@ credits, the day of each VM, the processors of clusters and the bill are worked 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..traces.files import check_records
@@ -15,12 +16,15 @@ from ..traces.trace import Trace
 from .bags.replay import PlanAudit
 from .facts import InstanceFacts
 from .findings import RULES, AuditReport, Finding
+from .given import Given, compare
 from .platforms.facts import PlatformFacts
 from .platforms.replay import PlatformAudit
 from .streams.replay import StreamAudit
 
 
-def audit(trace: Trace, facts: InstanceFacts | PlatformFacts | None = None) -> AuditReport:
+def audit(
+    trace: Trace, facts: InstanceFacts | PlatformFacts | None = None, *, given: Given | None = None
+) -> AuditReport:
     """Audit a replay of a plan, of a stream, or on a hybrid platform, whose unit of cost the costs are then in.
 
     Parameters
@@ -29,20 +33,29 @@ def audit(trace: Trace, facts: InstanceFacts | PlatformFacts | None = None) -> A
         As read from a file, or made by a replay.
     facts : InstanceFacts or PlatformFacts, optional
         Those of ``trace.instance``, to work them out only once for many traces.
+    given : Instance, Stream or Platform, optional
+        What should have been replayed: it is compared with what the trace says that it is of.
 
     Raises
     ------
     InputError
         If the instance is not valid, or a record is not of the format.
+    SpotbagError
+        If what is given is not of the kind that the trace is of.
     """
     check_records(trace)
     facts = _facts(trace) if facts is None else facts
     if isinstance(facts, PlatformFacts):
-        return PlatformAudit(trace, facts).report()
-    return (StreamAudit if trace.of_stream else PlanAudit)(trace, facts).report()
+        report = PlatformAudit(trace, facts).report()
+    else:
+        report = (StreamAudit if trace.of_stream else PlanAudit)(trace, facts).report()
+    if given is None:
+        return report
+    found = compare(trace, given)
+    return replace(report, findings=(*found.findings, *report.findings), notes=(*found.notes, *report.notes))
 
 
-def audit_traces(traces: Iterable[Trace]) -> list[AuditReport]:
+def audit_traces(traces: Iterable[Trace], *, given: Given | None = None) -> list[AuditReport]:
     """Audit many replays; see `audit`. Traces that share an instance document share what is worked out from it."""
     reports: list[AuditReport] = []
     document: dict[str, Any] | None = None
@@ -50,7 +63,7 @@ def audit_traces(traces: Iterable[Trace]) -> list[AuditReport]:
     for trace in traces:
         if facts is None or trace.instance is not document:
             document, facts = trace.instance, _facts(trace)
-        reports.append(audit(trace, facts))
+        reports.append(audit(trace, facts, given=given))
     return reports
 
 

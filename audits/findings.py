@@ -40,12 +40,17 @@ class Finding(Violation):
 
 
 RULES = {
+    "instance": "what was replayed is what --instance gives; run times and jobs that were drawn are drawn again",
     "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end or "
     "block-end; on a platform finish, terminate, submit, start on a cluster; decisions follow them",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
-    "timeline": "spot VMs hibernate and resume exactly when the day says so, and no other VMs do",
+    "timeline": "spot VMs hibernate and resume exactly when the day says so, and no other VMs do; types do so in turn",
+    "plan": "the plan has every task once, one after the other on cores of VMs that are offered, where it can run; its "
+    "VMs are requested at the start",
+    "timetable": "tasks of a bag start when and on the core where it is their turn: as planned; after what is there if "
+    "they come from elsewhere; earlier where tasks have left",
     "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated or terminated",
     "placement": "a task starts on the VM it belongs to, on one of its cores, where it can run, in a mode the VM has",
     "core": "a core runs one task at a time",
@@ -62,7 +67,8 @@ RULES = {
     "suspension": "only what runs on a VM is suspended there",
     "cycle-end": "an idle VM of a bag reaches the end of its allocation cycle exactly there",
     "block-end": "an idle VM of a stream reaches the end of a block exactly there",
-    "task-once": "every task finishes once or is listed as unfinished; none is lost, none runs twice at a time",
+    "task-once": "every task finishes once or is listed as unfinished, as it may be on a VM of a bag that stays "
+    "hibernated; none is lost, none runs twice at a time",
     "placing": "a job of a platform is placed when it arrives or is displaced, at once, and not where it has been "
     "displaced from; it stays there, or goes behind all others if it is new, only if no other resource offers to run "
     "it",

@@ -52,7 +52,7 @@ class Expected:
     kind: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class VmBook:
     """A VM, as far as the events so far describe it."""
 
@@ -66,6 +66,7 @@ class VmBook:
     hibernated_s: int = 0
     first_hibernation_uptime_s: int | None = None
     terminated_s: int | None = None
+    ended_from: State | None = None
     runs: dict[str, RunBook] = field(default_factory=dict)
     cores: dict[int, str] = field(default_factory=dict)
     used_kb: int = 0
@@ -123,6 +124,7 @@ class VmBook:
         self.settle_credits(now_s)
         if self.state == "hibernated":
             self.hibernated_s += now_s - self.hibernated_since_s
+        self.ended_from = self.state
         self.state, self.terminated_s = "terminated", now_s
 
     def begin(self, run: RunBook, now_s: int) -> None:

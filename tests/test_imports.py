@@ -33,6 +33,7 @@ DOORS = {
     "traces/files.py",
     "traces/stories.py",
     "audits/auditor.py",
+    "audits/given.py",
     "solvers/backend.py",
 }
 """Shared files that may import systems: they choose by system, and a back end takes its limits from a run of a method.

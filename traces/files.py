@@ -1,4 +1,4 @@
-"""Traces of replays as files: JSON lines, ``spotbag.trace/1``; see *Trace of a replay* in ``docs/formats.md``."""
+"""Traces of replays as files: JSON lines, ``spotbag.trace/2``; see *Trace of a replay* in ``docs/formats.md``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from ..instances.platforms.platform import Platform
 from .bags.records import BAG_EVENT_RECORDS, BagEndRecord, BagRunRecord
 from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 from .streams.records import STREAM_EVENT_RECORDS, StreamEndRecord, StreamRunRecord
-from .trace import Trace, document_of_platform, run_of_stream
+from .trace import Trace, document_of_platform, document_sha256, run_of_stream
 from .vm_records import EventRecord, HeaderRecord
 
-TRACE_FORMAT: Literal["spotbag.trace/1"] = "spotbag.trace/1"
+TRACE_FORMAT: Literal["spotbag.trace/2"] = "spotbag.trace/2"
+_WITHOUT_PLAN = "spotbag.trace/1"
+"""Format of older versions."""
 _MOST_ISSUES = 100
 
 
@@ -61,9 +63,8 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
     for trace in traces:
         if instance is None:
             instance = trace.instance
-            yield _line(
-                {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag"), "instance": instance}
-            )
+            header = {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag")}
+            yield _line({**header, "sha256": document_sha256(instance), "instance": instance})
         elif trace.instance is not instance and trace.instance != instance:
             kind = "platform" if trace.of_platform else "instance"
             raise SpotbagError(
@@ -147,7 +148,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             instance = _instance(record, source)
         else:
             if kind == "run":
-                models = _models(instance, record, number, source)
+                models = _models(instance, record)
             issues += _issues(record, kind, number, models)
             if len(issues) >= _MOST_ISSUES:
                 break
@@ -173,7 +174,7 @@ def check_records(trace: Trace) -> None:
     InputError
         With the records that are wrong, by the number of the line they would have in a file of their own.
     """
-    models = _models(trace.instance, trace.run, 2, "trace")
+    models = _models(trace.instance, trace.run)
     issues = _issues(trace.run, "run", 2, models)
     for number, event in enumerate(trace.events, 3):
         issues += _issues(event, "event", number, models)
@@ -202,6 +203,9 @@ def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> s
     if not before:
         if kind != "header":
             raise InputError(source, [Issue(where, "must be the header of a trace", "record", kind)])
+        if record.get("format") == _WITHOUT_PLAN:
+            rule = f"is of an older version, whose traces hold no plan to audit against (now {TRACE_FORMAT!r})"
+            raise InputError(source, [Issue(where, f"{rule}; replay again", "format", _WITHOUT_PLAN)])
         check_format(record, TRACE_FORMAT, source)
         return "header"
     if not isinstance(kind, str) or kind not in _BEFORE:
@@ -221,16 +225,11 @@ def _refuse_another_document(text: str, source: str) -> None:
         check_format(document, TRACE_FORMAT, source)
 
 
-def _models(instance: Mapping[str, Any], run: Mapping[str, Any], number: int, source: str) -> _Models:
+def _models(instance: Mapping[str, Any], run: Mapping[str, Any]) -> _Models:
     """Say which models the records of a replay have, by what is replayed."""
     if document_of_platform(instance):
         return _OF_PLATFORMS
-    if not run_of_stream(run):
-        return _OF_BAGS
-    if "day" in run:
-        rule = "is the run of a stream in records of older versions, which were those of bags; replay the stream again"
-        raise InputError(source, [Issue(f"line {number}", rule)])
-    return _OF_STREAMS
+    return _OF_STREAMS if run_of_stream(run) else _OF_BAGS
 
 
 def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
@@ -238,15 +237,21 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
     if issues:
         raise InputError(source, issues)
     document: dict[str, Any] = header["instance"]
-    if document_of_platform(document):
-        platform = Platform.parse_document(document, f"{source}: platform of the header")
+    what = "platform" if document_of_platform(document) else "instance"
+    name = f"{what} of the header"
+    if what == "platform":
+        platform = Platform.parse_document(document, f"{source}: {name}")
         if not platform.jobs:
-            raise InputError(source, [Issue("platform of the header", "is missing; a replay has jobs", "jobs")])
-        return document
-    check_format(document, "spotbag.instance/1", f"{source}: instance of the header")
-    instance = Instance.from_document(document, f"{source}: instance of the header")
-    if instance.d_spot_s is None:
-        raise InputError(source, [Issue("instance of the header", "is missing; a replay knows it", "d_spot_s")])
+            raise InputError(source, [Issue(name, "is missing; a replay has jobs", "jobs")])
+    else:
+        check_format(document, "spotbag.instance/1", f"{source}: {name}")
+        instance = Instance.from_document(document, f"{source}: {name}")
+        if instance.d_spot_s is None:
+            raise InputError(source, [Issue(name, "is missing; a replay knows it", "d_spot_s")])
+    digest = document_sha256(document)
+    if header["sha256"] != digest:
+        rule = f"is not the digest of the {what}, {digest}: one of the two has been changed"
+        raise InputError(source, [Issue("line 1", rule, "sha256", header["sha256"])])
     return document
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +21,9 @@ class Trace:
     instance : dict
         The instance document, with ``d_spot_s``; or that of a hybrid platform, with its jobs.
     run : dict
-        The record ``run``, with the policy. Of a bag: day, timeline, billing, hibernation; of a stream: seed, billing,
-        jobs; of a platform: seed, rules, whether it displaces.
+        The record ``run``, with the policy. Of a bag: day, plan, timeline, billing, hibernation; of a stream: seed,
+        what identifies the stream, billing, jobs; of a platform: seed, which jobs were drawn, rules, whether it
+        displaces.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -73,3 +76,9 @@ def run_of_stream(run: Mapping[str, Any]) -> bool:
 def document_of_platform(document: Mapping[str, Any]) -> bool:
     """Whether the document of a header is of a hybrid platform."""
     return document.get("format") == PLATFORM_FORMAT
+
+
+def document_sha256(document: Mapping[str, Any]) -> str:
+    """Digest that identifies a document: SHA-256 of its canonical JSON (sorted keys, no blanks, UTF-8), in hex."""
+    canonical = json.dumps(document, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

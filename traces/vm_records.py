@@ -14,6 +14,7 @@ LARGEST = 2**53
 
 Moment: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
+Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**64)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
 Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 TaskId: TypeAlias = Annotated[str, Field(min_length=1, max_length=300)]
@@ -68,8 +69,9 @@ class HeaderRecord(Record):
     """The first line; the instance in it is validated on its own."""
 
     record: Literal["header"]
-    format: Literal["spotbag.trace/1"]
+    format: Literal["spotbag.trace/2"]
     spotbag: Text
+    sha256: Name
     instance: dict[str, Any]
 
 

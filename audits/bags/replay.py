@@ -1,16 +1,27 @@
-"""The audit of a replay of a plan: hibernations, triggers, migrations, steals, checkpoints."""
+"""The audit of a replay of a plan: its timetable, hibernations, triggers, migrations, steals, checkpoints."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ..facts import NOISE, InstanceFacts
+from ..facts import NOISE, InstanceFacts, TypeFacts
 from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, RunBook, VmBook, expected_day
+from .timetable import Slot, Timetable
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVm:
+    """A VM of the plan."""
+
+    type: TypeFacts
+    market: str
+    slots: list[Slot]
 
 
 class PlanAudit(Audit):
@@ -21,12 +32,12 @@ class PlanAudit(Audit):
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)
         self.day: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for moment in self.run["timeline"]["events"]:
-            self.day[moment["type"]].append((moment["time_s"], moment["event"]))
-        self.quiet = True  # until the first hibernation
+        self._read_day()
         self.limits_noted = False
-        self.first_homes: dict[str, set[str]] = defaultdict(set)
-        self.unmentioned = self._find_first_homes()
+        self.planned: dict[str, PlannedVm] = {}
+        self._read_plan()
+        self.timetables: dict[str, Timetable] = {}  # of the VMs that have been launched
+        self.disturbed: list[VmBook] = []  # whose tasks move up before anything else happens, in this order
         self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
             "ready": self._ready,
             "start": self._start,
@@ -41,21 +52,83 @@ class PlanAudit(Audit):
             "terminate": self._terminate,
         }
 
-    def _find_first_homes(self) -> int:
-        """Find where each task is in the plan: by what happens to it first; return how many never occur."""
-        for event in self.trace.events:
-            if event["event"] not in ("start", "migrate", "steal"):
+    # ----------------------------------------------------------- what is given
+
+    def _read_day(self) -> None:
+        """Find what cannot be true of the timeline: types hibernate and resume in turn, at different times."""
+        before_s, last = 0, dict[str, tuple[int, str]]()
+        moments = self.run["timeline"]["events"]
+        if moments and not self.run["hibernation"]:
+            message = f"the timeline has {counted(len(moments), 'event')}, but the run has no hibernations"
+            self._find("timeline", "", len(moments), "events", message)
+        for moment in moments:
+            time_s, name, kind = moment["time_s"], moment["type"], moment["event"]
+            said, vm_type = f"the timeline says {kind} of {name} at {time_s} s", self.facts.types.get(name)
+            if vm_type is None or "spot" not in vm_type.limits:
+                self._find("timeline", name, 1, "events", f"{said}; the instance has no spot VMs of this type")
+            if time_s < before_s:
+                self._find("timeline", name, before_s - time_s, "s", f"{said}, after an event at {before_s} s")
+            at_s, before = last.get(name, (-1, "resume"))
+            if kind == before:
+                since = f"after {before} at {at_s} s" if at_s >= 0 else "though it has not hibernated"
+                self._find("timeline", name, 1, "events", f"{said}, {since}")
+            elif time_s == at_s:
+                self._find("timeline", name, 1, "events", f"{said}, and {before} at the same time")
+            before_s, last[name] = max(before_s, time_s), (time_s, kind)
+            self.day[name].append((time_s, kind))
+
+    def _read_plan(self) -> None:
+        """Find what cannot be true of the plan; note where it has each task."""
+        for record in self.run["plan"]:
+            name, market, vm_type = record["vm"], record["market"], self.facts.types.get(record["type"])
+            if name in self.planned:
+                self._find("plan", name, 1, "VMs", f"the plan has more than one VM {name!r}")
                 continue
-            book = self.tasks.get(event["task"])
-            if book is not None and book.home is None:
-                book.home = event["vm"] if event["event"] == "start" else event["from"]
-                self.first_homes[book.home].add(event["task"])
-        return sum(book.home is None for book in self.tasks.values())
+            if vm_type is None or market not in vm_type.limits:
+                self._find("plan", name, 1, "VMs", f"VM {name!r} of the plan: no {market} offer for {record['type']}")
+                continue
+            if len(record["cores"]) != vm_type.vcpus:
+                off = abs(len(record["cores"]) - vm_type.vcpus)
+                message = f"VM {name!r} of the plan has {len(record['cores'])} cores, {vm_type.name} {vm_type.vcpus}"
+                self._find("plan", name, off, "cores", message)
+            vm = self.planned[name] = PlannedVm(vm_type, market, [])
+            for core, entries in enumerate(record["cores"][: vm_type.vcpus]):
+                free_s = self.facts.boot_s
+                for entry in entries:
+                    free_s = self._read_planned(name, vm, core, entry, free_s)
+        for name, book in self.tasks.items():
+            if book.home is None:
+                self._find("plan", name, 1, "tasks", f"task {name!r} is not in the plan")
+
+    def _read_planned(self, name: str, vm: PlannedVm, core: int, entry: Event, free_s: int) -> int:
+        """Enter a task of the plan; return when its core is free again."""
+        task, start_s, mode = entry["task"], int(entry["start_s"]), entry.get("mode")
+        book, said = self.tasks.get(task), f"task {task!r} on {name} in the plan"
+        if book is None or book.home is not None:
+            reason = "is not in the instance" if book is None else f"is there already, on {book.home}"
+            self._find("plan", task, 1, "tasks", f"{said}: it {reason}")
+            return free_s
+        book.home, book.mode = name, mode
+        if (mode is None) != (vm.type.credits is None):
+            burstable = "burstable" if vm.type.credits is not None else "not burstable"
+            self._find("plan", task, 1, "tasks", f"{said} in {mode or 'no'} mode; {vm.type.name} is {burstable}")
+        work = self.facts.work(task, vm.type, vm.market, mode, Fraction(0))
+        if work is None:
+            self._find("plan", task, 1, "tasks", f"{said}: it cannot run there")
+            return free_s
+        if start_s < free_s:
+            message = f"{said} starts at {start_s} s, {free_s - start_s} s before its core is free"
+            self._find("plan", task, free_s - start_s, "s", message)
+        start = start_s - self.facts.boot_s
+        vm.slots.append(Slot(task, core, start, start + work.duration_s, self.facts.memory_kb(task)))
+        return start_s + work.duration_s
 
     # ------------------------------------------------------------------ events
 
     def _handle(self, event: Event) -> None:
         kind, now = event["event"], event["t"]
+        if kind in RANKS:
+            self._move_up()
         if kind == "launch":
             self._launch(event)
         elif kind == "migrate":
@@ -74,10 +147,43 @@ class PlanAudit(Audit):
                     }
                     self._check_order(event, vm.name, follows.get(kind))
                 self._catch_up(vm, now, RANKS[kind] if kind in ("trigger", "cycle-end") else -1)
+                if vm.state == "up":
+                    self._check_missed_starts(vm, vm.uptime_s(now))
                 self.handlers[kind](event, vm)
 
     def _launched_at_first(self, event: Event) -> bool:
-        return bool(event["t"] == 0 and self.quiet)
+        return event["vm"] in self.planned
+
+    def _may_give_up(self, now: int) -> bool:
+        """What hibernates and resumes on a day is waited for, and a VM that is terminated before it is ready."""
+        if self.figures.finished == self.figures.n_tasks:
+            return False
+        happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}
+        return now in happens | {vm.launched_s + self.facts.boot_s for vm in self.vms.values() if vm.ready_s is None}
+
+    def _moment_ends(self) -> None:
+        self._move_up()
+
+    def _move_up(self, until: VmBook | None = None) -> None:
+        """Let what waits move up where tasks have been stolen: everywhere, or until it is a VM's turn."""
+        if until is not None and until not in self.disturbed:
+            return
+        while self.disturbed:
+            vm = self.disturbed.pop(0)
+            if vm.state == "up":
+                self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
+            if vm is until:
+                return
+
+    def _starts_from_s(self, vm: VmBook, now: int) -> int:
+        """Uptime from which tasks can start on a VM."""
+        return max(vm.uptime_s(now), vm.first_start_uptime_s)
+
+    def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
+        """Find tasks that should have started on a VM that is up."""
+        for slot in self.timetables[vm.name].due(until_uptime_s):
+            message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
+            self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
 
     def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
         """Find what the VM should have done by now: of the same moment, what comes before a rank."""
@@ -95,11 +201,26 @@ class PlanAudit(Audit):
         vm = self._new_vm(event)
         if vm is None:
             return
+        table = self.timetables[vm.name] = Timetable(vm.type.vcpus, vm.type.memory_kb)
         planned = self._launched_at_first(event)
-        vm.tasks |= self.first_homes.get(vm.name, set())
+        if planned:
+            self._launch_planned(event, vm, table)
         vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
+
+    def _launch_planned(self, event: Event, vm: VmBook, table: Timetable) -> None:
+        """Give a VM the tasks that the plan has on it."""
+        plan, now = self.planned[vm.name], event["t"]
+        if now:
+            self._find("plan", vm.name, now, "s", f"{described(event)}: VMs of the plan are requested at the start")
+        if (vm.type.name, vm.market) != (plan.type.name, plan.market):
+            message = f"{described(event)} of type {vm.type.name} {vm.market}; in the plan it is {plan.type.name}"
+            self._find("plan", vm.name, 1, "VMs", f"{message} {plan.market}")
+        for slot in plan.slots:
+            if slot.core < vm.type.vcpus:
+                table.plan(slot)
+            vm.tasks.add(slot.task)
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """In the on-demand baseline, which is only a price to compare with, that is worth a note."""
@@ -120,11 +241,12 @@ class PlanAudit(Audit):
 
     def _hibernate(self, event: Event, vm: VmBook) -> None:
         self.figures.hibernations += 1
-        self.quiet = False
         self._check_day(event, vm)
         if not self._in_state(event, vm, "up"):
             return
         now = event["t"]
+        if vm.ready_s != now:
+            self._check_missed_starts(vm, vm.uptime_s(now) + 1)  # a start comes before a hibernation
         self._no_longer_idle(vm, now)
         vm.hibernate(now)
         uptime = vm.uptime_s(now)
@@ -144,6 +266,7 @@ class PlanAudit(Audit):
         self._check_missed_trigger(vm, event["t"])
         vm.trigger_at_s = None
         vm.resume(event["t"])
+        self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
 
     def _check_day(self, event: Event, vm: VmBook) -> None:
@@ -205,8 +328,8 @@ class PlanAudit(Audit):
         vm.idle_since_uptime_s = None
 
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
-        """Note that a VM has nothing left to do; tasks that the events never name may wait on any VM."""
-        if not vm.tasks and vm.state == "up" and not self.unmentioned:
+        """Note that a VM has nothing left to do."""
+        if not vm.tasks and vm.state == "up":
             vm.idle_since_uptime_s = vm.uptime_s(now)
 
     def _no_longer_idle(self, vm: VmBook, now: int) -> None:
@@ -221,8 +344,17 @@ class PlanAudit(Audit):
             self._find("cycle-end", vm.name, 1, "events", message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
-        self._no_longer_idle(vm, event["t"])
-        self._check_missed_trigger(vm, event["t"])
+        now = event["t"]
+        self._no_longer_idle(vm, now)
+        self._check_missed_trigger(vm, now)
+        ends = now == self.trace.end["t"]
+        waiting = len(vm.tasks) - (len(vm.runs) if vm.state == "up" else 0)
+        if waiting and not (ends and vm.state == "hibernated"):
+            message = f"{described(event)}, {vm.state}, while {counted(waiting, 'task')} wait there"
+            self._find("state", vm.name, waiting, "tasks", message)
+        if ends and vm.trigger_at_s is not None and self.figures.finished < self.figures.n_tasks:
+            message = f"the replay ends at {now} s; the migration trigger of {vm.name} is set to {vm.trigger_at_s} s"
+            self._find("trigger", vm.name, max(vm.trigger_at_s - now, 1), "s", message)
         self._end_vm(event, vm)
 
     # ------------------------------------------------------------------- tasks
@@ -234,6 +366,7 @@ class PlanAudit(Audit):
             return
         if self._runs_already(event, book):
             self._drop_run(name, book)
+        self._check_timetable(event, vm)
         if book.home != vm.name:
             self._find("placement", name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
             self._move(name, book, vm.name)
@@ -247,6 +380,20 @@ class PlanAudit(Audit):
             self._find("placement", name, 1, "tasks", f"{described(event)} in {mode} mode; it came in {book.mode} mode")
         self._check_saved(event, book)
         self._begin(event, vm, book, self.facts.work(name, vm.type, vm.market, mode, book.saved))
+
+    def _check_timetable(self, event: Event, vm: VmBook) -> None:
+        """A task starts when and where it is its turn."""
+        self._move_up(vm)
+        slot, uptime = self.timetables[vm.name].take(event["task"]), vm.uptime_s(event["t"])
+        if slot is None or vm.state != "up":
+            return
+        off = uptime - slot.start_s
+        if off and not slot.missed:
+            message = f"{described(event)}, up for {uptime} s, {abs(off)} s too {'late' if off > 0 else 'early'}"
+            self._find("timetable", slot.task, abs(off), "s", message)
+        if slot.core != event["core"]:
+            message = f"{described(event)} on core {event['core']}; it is the turn of core {slot.core}"
+            self._find("timetable", slot.task, abs(slot.core - event["core"]), "cores", message)
 
     def _finish(self, event: Event, vm: VmBook) -> None:
         name, now = event["task"], event["t"]
@@ -265,6 +412,7 @@ class PlanAudit(Audit):
         source = self.vms.get(book.home) if book.home is not None else None
         if source is not None:
             source.tasks.discard(name)
+            self.timetables[source.name].take(name)
         book.home = to
         target = self.vms.get(to) if to is not None else None
         if target is not None:
@@ -281,6 +429,8 @@ class PlanAudit(Audit):
             return None
         for vm in (source, target):
             self._catch_up(vm, event["t"], -1)
+            if vm.state == "up":
+                self._check_missed_starts(vm, vm.uptime_s(event["t"]))
         name = event["task"]
         if book.home != source.name:
             self._find(rule, name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
@@ -318,7 +468,17 @@ class PlanAudit(Audit):
             self._find("saved", name, 1, "tasks", message)
         self._check_saved(event, book)
         book.moved_late = book.moved_late or bool(event.get("late"))
+        self._append(event, book, source, target)
+
+    def _append(self, event: Event, book: TaskBook, source: VmBook, target: VmBook) -> None:
+        """Let a task wait on another VM, behind all that waits there."""
+        name, now = event["task"], event["t"]
         self._move(name, book, target.name)
+        self.timetables[source.name].disturbed = True
+        work = self.facts.work(name, target.type, target.market, book.mode, book.saved)
+        if work is not None:
+            need_kb, from_s = self.facts.memory_kb(name), self._starts_from_s(target, now)
+            self.timetables[target.name].append(name, need_kb, work.duration_s, target.runs.values(), from_s)
 
     def _checkpoints_done(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
         """Checkpoints that a run has written; the fraction of the task and the work that they save."""
@@ -338,7 +498,7 @@ class PlanAudit(Audit):
         fits = {
             "new": target.launched_s == now or (target.state == "launching" and empty),
             "idle": target.state == "up" and (empty or target.filled_s == now),
-            "busy": bool(target.tasks) or self.unmentioned > 0,
+            "busy": bool(target.tasks),
         }
         if not fits[kind]:
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
@@ -364,7 +524,10 @@ class PlanAudit(Audit):
         elif target.busy_at(now):
             self._find("steal", name, len(target.runs), "cores", f"{described(event)}: {target.name} is not idle")
         target.stolen += 1
-        self._move(name, book, target.name)
+        self._move_up(target)
+        self._append(event, book, source, target)
+        if source not in self.disturbed:
+            self.disturbed.append(source)
         self._may_be_idle(source, now)
 
     def _steal_attempt(self, event: Event, vm: VmBook) -> None:
@@ -384,7 +547,7 @@ class PlanAudit(Audit):
         stays, known = event["tasks"], len(vm.tasks)
         if not self._in_state(event, vm, "hibernated"):
             return
-        off = max(known - stays, stays - known - self.unmentioned, 0)
+        off = abs(known - stays)
         if off:
             message = f"{described(event)}: {stays} tasks; {known} are there"
             self._find("migration", vm.name, off, "tasks", message)
@@ -400,6 +563,24 @@ class PlanAudit(Audit):
             self._find("steal", vm.name, vm.stolen, "tasks", message)
         for run in vm.runs.values():  # on VMs that never resumed
             self.figures.checkpoints += self._checkpoints_done(vm, run, end)[0]
+
+    def _check_unfinished(self) -> None:
+        super()._check_unfinished()
+        for name, plan in self.planned.items():
+            if name not in self.vms:
+                message = f"VM {name!r} of the plan, with {counted(len(plan.slots), 'task')}, is never requested"
+                self._find("plan", name, 1, "VMs", message)
+        left = [(name, book) for name, book in self.tasks.items() if not book.finished]
+        for name, book in left:
+            vm = None if book.home is None else self.vms.get(book.home)
+            if vm is None or vm.ended_from != "hibernated":
+                was = "there is no such VM" if vm is None else f"that is {vm.ended_from} when it ends"
+                message = f"task {name!r} is unfinished though its VM, {book.home}, is not hibernated: {was}"
+                self._find("task-once", name, 1, "tasks", message)
+        end_s, until_s = self.trace.end["t"], max((time_s for day in self.day.values() for time_s, _ in day), default=0)
+        if left and end_s < until_s:
+            message = f"the replay ends at {end_s} s with {counted(len(left), 'task')} unfinished; the day goes on"
+            self._find("timeline", "", until_s - end_s, "s", f"{message} until {until_s} s")
 
     def _note_lateness(self) -> None:
         late = [book.late_by_s for book in self.tasks.values() if book.late_by_s]

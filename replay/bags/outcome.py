@@ -9,6 +9,7 @@ from typing import Any
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
+from .plan import plan_records
 from .state import ReplayState
 
 
@@ -129,6 +130,7 @@ def trace_of(state: ReplayState, outcome: Outcome, day: int = 0, hibernation: bo
         "record": "run",
         "policy": state.policy_name,
         "day": day,
+        "plan": plan_records(state.plan),
         "timeline": {
             "name": state.day.name,
             "events": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,22 @@ def replay_plan(schedule: Schedule) -> ReplayPlan:
     planned = zip(schedule.vm_ids, offers, cores, strict=True)
     vms = tuple(PlannedVm(name, offer, tuple(tuple(runs) for runs in queues)) for name, offer, queues in planned)
     return ReplayPlan(instance, WorkTable(instance), vms)
+
+
+def plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
+    """Return the plan as it stands in traces: each VM, and which tasks start when on each of its cores."""
+    names, boot_s = plan.instance.task_ids, plan.instance.boot_overhead_s
+    records = []
+    for vm in plan.vms:
+        cores: list[list[dict[str, Any]]] = [
+            [{"task": names[run.task], "start_s": run.start_s + boot_s} for run in runs] for runs in vm.cores
+        ]
+        if vm.offer.burstable:
+            for entries, runs in zip(cores, vm.cores, strict=True):
+                for entry, run in zip(entries, runs, strict=True):
+                    entry["mode"] = "baseline" if run.mode == BASELINE else "burst"
+        records.append({"vm": vm.name, "type": vm.offer.vm_type.name, "market": vm.offer.market, "cores": cores})
+    return records
 
 
 def on_demand_schedule(schedule: Schedule) -> Schedule:

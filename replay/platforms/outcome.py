@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...instances.platforms.job_draws import JobSet
 from ...traces.trace import Trace
 from .job import over_budget
 from .state import PlatformState
@@ -188,13 +189,24 @@ def platform_outcome(state: PlatformState) -> PlatformOutcome:
     )
 
 
-def platform_trace(state: PlatformState, outcome: PlatformOutcome) -> Trace:
-    """Return the trace of an ended replay that was made with ``record=True``."""
+def platform_trace(state: PlatformState, outcome: PlatformOutcome, job_set: JobSet | None = None) -> Trace:
+    """Return the trace of an ended replay that was made with ``record=True``.
+
+    Parameters
+    ----------
+    state : PlatformState
+        That of the replay.
+    outcome : PlatformOutcome
+        What it came to.
+    job_set : JobSet, optional
+        Which jobs were drawn for the platform by the seed; none if they are its own.
+    """
     assert state.records is not None, "the replay keeps no record"
     run: dict[str, Any] = {
         "record": "run",
         "policy": state.policy_name,
         "seed": state.seed,
+        "job_set": None if job_set is None else asdict(job_set),
         "rules": asdict(state.rules),
         "displaces": state.displaces,
     }

@@ -125,7 +125,7 @@ def replay_platform_once(
     with_jobs = platform_with_jobs(platform, job_set, seed)
     replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
     outcome = replay.run()
-    return outcome, platform_trace(replay, outcome)
+    return outcome, platform_trace(replay, outcome, job_set)
 
 
 def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) -> Platform:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...traces.trace import Trace
+from ...traces.trace import Trace, document_sha256
 from ..vms import VmBill
 from .state import JobProgress, StreamState
 from .vm import StreamVm
@@ -127,6 +127,7 @@ def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
         "record": "run",
         "policy": state.policy_name,
         "seed": state.sampled.seed,
+        "stream": {"name": stream.name, "sha256": document_sha256(stream.to_document())},
         "billing": {"block_s": stream.block_s, "from_request": True},
         "jobs": [
             {

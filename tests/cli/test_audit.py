@@ -142,7 +142,7 @@ def test_bad_input_is_exit_code_2(shell: Shell, monkeypatch: pytest.MonkeyPatch)
     assert "no such file" in shell.err
     (shell.folder / "plan.json").write_text('{"format": "spotbag.schedule/1"}\n')
     shell.run("audit", "plan.json", code=2)
-    assert "is not 'spotbag.trace/1'; this is a plan: use 'spotbag check'" in shell.err
+    assert "is not 'spotbag.trace/2'; this is a plan: use 'spotbag check'" in shell.err
     (shell.folder / "other.json").write_text('{"a": 1}\n')
     shell.run("audit", "other.json", code=2)
     assert "must be the header of a trace" in shell.err

@@ -74,6 +74,28 @@ _DAY = """
 """
 
 
+_PLAN = """
+a-1 a.large | t#1 30, t#3 460, t#5 890 | t#2 30, t#4 460, t#6 890
+a-2 a.large | t#7 30 | t#8 30
+b-1 b.large | t#9 30 | t#10 30
+b-2 b.large | t#11 30, t#13 460, t#15 890 | t#12 30, t#14 460
+c-1 c.large | t#16 30 |
+"""
+
+
+def _planned(line: str) -> dict[str, Any]:
+    """A spot VM of the plan: its name and type, then its cores."""
+    head, *cores = line.split("|")
+    name, vm_type = head.split()
+    tasks = [[entry.split() for entry in core.split(",") if entry.strip()] for core in cores]
+    return {
+        "vm": name,
+        "type": vm_type,
+        "market": "spot",
+        "cores": [[{"task": task, "start_s": int(start)} for task, start in core] for core in tasks],
+    }
+
+
 def bad_day() -> Trace:
     """The day's trace; task t#16 is never finished, t#6 is late."""
     instance = bad_day_instance()
@@ -90,6 +112,7 @@ def bad_day() -> Trace:
         "record": "run",
         "policy": "hads",
         "day": 3,
+        "plan": [_planned(line) for line in _PLAN.strip().splitlines()],
         "timeline": {"name": "by hand", "events": timeline},
         "billing": {"first_hour_free": False, "hibernated_usd_per_gb_hour": 0.0},
         "hibernation": True,
@@ -128,6 +151,7 @@ def quiet_day() -> Trace:
     none = dict.fromkeys(trace.end, 0) | {"record": "end", "migrations": {"idle": 0, "busy": 0, "new": 0}}
     end = {**none, "t": 460, "cost_usd": 430e-5, "makespan_s": 460, "finished": 1, "unfinished": [], "checkpoints": 3}
     run = {**trace.run, "day": 0, "policy": "static", "timeline": {"name": "quiet", "events": []}}
+    run["plan"] = [_planned("a-1 a.large | only 30 |")]
     return Trace(instance.to_document(), run, events, end)
 
 

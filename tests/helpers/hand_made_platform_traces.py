@@ -61,6 +61,7 @@ def platform_trace(
             "record": "run",
             "policy": "by-hand",
             "seed": 3,
+            "job_set": None,
             "rules": {"queue": "priority", "late_jobs": "displaced", "estimates": estimates},
             "displaces": True,
         },

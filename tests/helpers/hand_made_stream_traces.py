@@ -71,6 +71,7 @@ def stream_trace(
             "record": "run",
             "policy": "by-hand",
             "seed": 0,
+            "stream": {"name": "by hand", "sha256": "0" * 64},
             "billing": billing,
             "jobs": jobs,
         },

@@ -50,8 +50,20 @@ MORE = {"id": "more", "memory_mb": 500, "runtime_s": {"two": 150, "one": 300}}
 SHORT = {"id": "short", "memory_mb": 100, "runtime_s": {"two": 50}}
 
 
+def vm(name: str, kind: str, market: str, *cores: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """A VM of a plan; a task is its id, its start and on burstable VMs its mode."""
+    keys = "task", "start_s", "mode"
+    return {
+        "vm": name,
+        "type": kind,
+        "market": market,
+        "cores": [[dict(zip(keys, task, strict=False)) for task in core] for core in cores],
+    }
+
+
 def trace(
     tasks: list[dict[str, Any]],
+    plan: list[dict[str, Any]],
     day: list[tuple[int, str, str]],
     events: list[tuple[Any, ...]],
     end: dict[str, Any],
@@ -82,6 +94,7 @@ def trace(
             "record": "run",
             "policy": policy,
             "day": 0,
+            "plan": plan,
             "timeline": {
                 "name": "by hand",
                 "events": [{"time_s": time_s, "type": name, "event": kind} for time_s, name, kind in day],
@@ -101,6 +114,7 @@ def hibernated_and_resumed(**billing: Any) -> Trace:
     """
     return trace(
         [LONG],
+        [vm("a", "two", "spot", [("long", 10)], [])],
         [(100, "two", "hibernate"), (160, "two", "resume")],
         [
             (0, "launch", {"vm": "a", "type": "two", "market": "spot"}),
@@ -124,6 +138,7 @@ def recovered() -> Trace:
     """
     return trace(
         [LONG],
+        [vm("a", "two", "spot", [("long", 10)], [])],
         [(230, "two", "hibernate")],
         [
             (0, "launch", {"vm": "a", "type": "two", "market": "spot"}),
@@ -160,6 +175,10 @@ def stolen() -> Trace:
     """
     return trace(
         [LONG, MORE, SHORT],
+        [
+            vm("a", "one", "on-demand", [("long", 10), ("more", 510)]),
+            vm("b", "two", "on-demand", [], [("short", 10)]),
+        ],
         [],
         [
             (0, "launch", {"vm": "a", "type": "one", "market": "on-demand"}),
@@ -197,6 +216,7 @@ def bursting() -> Trace:
     ]
     return trace(
         tasks,
+        [vm("c", "burst", "on-demand", [("first", 10, "burst"), ("second", 70, "burst")], [("slow", 10, "baseline")])],
         [],
         [
             (0, "launch", {"vm": "c", "type": "burst", "market": "on-demand"}),
@@ -223,6 +243,7 @@ def stranded() -> Trace:
     other = LONG | {"id": "other"}
     return trace(
         [LONG, other],
+        [vm("a", "two", "spot", [("long", 10)], [("other", 10)]), vm("b", "one", "on-demand", [])],
         [(130, "two", "hibernate")],
         [
             (0, "launch", {"vm": "a", "type": "two", "market": "spot"}),

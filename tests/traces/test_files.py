@@ -12,7 +12,7 @@ import hand_made_stream_traces
 import hand_made_traces
 import pytest
 from hand_made_platform_traces import moved, rented
-from hand_made_traces import hibernated_and_resumed, recovered
+from hand_made_traces import hibernated_and_resumed, recovered, vm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import check_records, parse_traces, read_traces, trace_lines, write_traces
 from spotbag.traces.platforms.records import PLATFORM_EVENT_RECORDS
 from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
-from spotbag.traces.trace import Trace
+from spotbag.traces.trace import Trace, document_sha256
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)
@@ -36,7 +36,8 @@ def test_what_is_written_is_read_again(make: Any, tmp_path: Path) -> None:
 def test_a_file_is_lines_and_begins_with_its_header() -> None:
     lines = [json.loads(line) for line in trace_lines([recovered()])]
     assert [line["record"] for line in lines] == ["header", "run"] + ["event"] * 13 + ["end"]
-    assert lines[0]["format"] == "spotbag.trace/1"
+    assert lines[0]["format"] == "spotbag.trace/2"
+    assert lines[0]["sha256"] == document_sha256(lines[0]["instance"])
     assert lines[0]["instance"]["name"] == "by hand"
     assert lines[0]["spotbag"]
 
@@ -45,8 +46,9 @@ def test_names_may_hold_any_text(tmp_path: Path) -> None:
     text = "\n".join(trace_lines([hibernated_and_resumed()])).replace('"long"', '"日本 \\u2028 x"')
     with pytest.raises(InputError, match="without line breaks"):  # the ids of an instance hold none
         parse_traces(text, "t")
-    text = text.replace("\\u2028", "é")
-    traces = parse_traces(text, "t")
+    lines = [json.loads(line) for line in text.replace("\\u2028", "é").splitlines()]
+    lines[0]["sha256"] = document_sha256(lines[0]["instance"])
+    traces = parse_traces("\n".join(map(json.dumps, lines)), "t")
     write_traces(tmp_path / "t.jsonl", traces)
     assert read_traces(tmp_path / "t.jsonl") == traces
 
@@ -89,8 +91,12 @@ def changed(line: int, trace: Trace | None = None, **fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "fields", "message"),
     [
-        (1, {"format": "spotbag.trace/2"}, "of a version that cannot be read here"),
-        (1, {"format": "spotbag.schedule/1"}, "is not 'spotbag.trace/1'"),
+        (1, {"format": "spotbag.trace/3"}, "of a version that cannot be read here"),
+        (1, {"format": "spotbag.trace/1"}, "line 1: format 'spotbag.trace/1' is of an older version, .* no plan to "),
+        (1, {"format": "spotbag.schedule/1"}, "is not 'spotbag.trace/2'"),
+        (1, {"sha256": None}, "line 1: sha256 is missing"),
+        (1, {"sha256": "0123"}, "line 1: sha256 '0123' is not the digest of the instance, [0-9a-f]{64}: one of the"),
+        (1, {"instance": recovered().instance | {"deadline_s": 999}}, "is not the digest of the instance"),
         (1, {"format": None}, '"format" is missing'),
         (1, {"record": "run"}, "line 1: record 'run' must be the header"),
         (1, {"extra": 1}, "line 1: extra is an unknown key"),
@@ -98,6 +104,13 @@ def changed(line: int, trace: Trace | None = None, **fields: Any) -> str:
         (1, {"instance": {}}, "format. is missing"),
         (2, {"day": 1.5}, "line 2: day 1.5 must be a whole number"),
         (2, {"policy": None}, "line 2: policy is missing"),
+        (2, {"plan": None}, "line 2: plan is missing"),
+        (
+            2,
+            {"plan": [vm("a", "two", "spot", [("long", -1)])]},
+            r"line 2: plan\[0\].cores\[0\]\[0\].start_s -1 must be gr",
+        ),
+        (2, {"plan": [vm("a", "two", "spot")]}, r"line 2: plan\[0\].cores .* must have at least 1 entry"),
         (2, {"record": "event"}, "line 2: a 'event' record cannot follow a 'header' record"),
         (2, {"record": "header"}, "line 2: record 'header' must be one of run, event, end"),
         (2, {"record": ["run"]}, "line 2: record .* must be one of"),
@@ -130,6 +143,7 @@ def test_what_is_no_trace_is_refused_with_its_line(line: int, fields: dict[str, 
         (2, {"estimates": "exact"}, "line 2: estimates is an unknown key"),
         (2, {"rules": {"queue": "priority", "late_jobs": "go"}}, "line 2: rules.late_jobs 'go' must be 'displaced' or"),
         (2, {"displaces": None}, "line 2: displaces is missing"),
+        (2, {"job_set": {"kind": "small", "number": 0}}, "line 2: job_set.number 0 must be greater than or equal to 1"),
         (2, {"day": 0}, r"line 2: day is an unknown key \(known: "),
         (3, {"event": "migrate"}, r"'migrate' is not known \(known: submit, place, stay, launch, start, fi"),
         (4, {"end_s": 1.5}, "line 4: end_s 1.5 must be a whole number"),

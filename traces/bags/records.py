@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ...core.quantities import Name
 from ...core.records import Record, Text
+from ...instances.entries import Market
 from ..vm_records import (
     LARGEST,
     Amount,
@@ -50,12 +51,32 @@ class BillingRecord(Record):
     hibernated_usd_per_gb_hour: Amount
 
 
+class PlannedTaskRecord(Record):
+    """A task of the plan; its place says on which core of which VM."""
+
+    task: TaskId
+    start_s: Moment
+    mode: Mode | None = None
+
+
+class PlannedVmRecord(Record):
+    """A VM of the plan, with the tasks of each of its cores."""
+
+    vm: Name
+    type: Name
+    market: Market
+    cores: Annotated[
+        tuple[Annotated[tuple[PlannedTaskRecord, ...], Field(strict=False)], ...], Field(strict=False, min_length=1)
+    ]
+
+
 class BagRunRecord(Record):
     """The beginning of a replay."""
 
     record: Literal["run"]
     policy: Name
     day: Count
+    plan: Annotated[tuple[PlannedVmRecord, ...], Field(strict=False)]
     timeline: DayRecord
     billing: BillingRecord
     hibernation: bool

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ...core.quantities import Name
 from ...core.records import Record
-from ..vm_records import Amount, Count, EventRecord, Moment, SubmitEvent, TaskId, VmEvent
+from ...instances.platforms.entries import MAX_PLATFORM_JOBS
+from ..vm_records import Amount, Count, EventRecord, Moment, Seed, SubmitEvent, TaskId, VmEvent
 
 
 class RulesRecord(Record):
@@ -19,12 +20,20 @@ class RulesRecord(Record):
     estimates: Literal["printed", "exact"]
 
 
+class JobSetRecord(Record):
+    """Jobs that were drawn for a platform."""
+
+    kind: Literal["small", "big", "mixed"]
+    number: Annotated[int, Field(ge=1, le=MAX_PLATFORM_JOBS)]
+
+
 class PlatformRunRecord(Record):
     """The beginning of a replay on a hybrid platform."""
 
     record: Literal["run"]
     policy: Name
-    seed: Count
+    seed: Seed
+    job_set: JobSetRecord | None
     rules: RulesRecord
     displaces: bool
 

@@ -15,6 +15,7 @@ from ..vm_records import (
     FinishEvent,
     LaunchEvent,
     Moment,
+    Seed,
     StartEvent,
     SubmitEvent,
     TaskId,
@@ -40,12 +41,20 @@ class JobRecord(Record):
     n_tasks: Annotated[int, Field(ge=1, le=LARGEST)]
 
 
+class StreamIdentity(Record):
+    """What identifies the stream whose run times were drawn: its name, and the digest of its document."""
+
+    name: Name
+    sha256: Name
+
+
 class StreamRunRecord(Record):
     """The beginning of a replay of a stream."""
 
     record: Literal["run"]
     policy: Name
-    seed: Count
+    seed: Seed
+    stream: StreamIdentity
     billing: StreamBillingRecord
     jobs: Annotated[tuple[JobRecord, ...], Field(strict=False, min_length=1)]
 

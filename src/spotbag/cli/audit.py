@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.tables import Column, Table
-from .arguments import JsonOption, print_json
+from .arguments import JsonOption, load_instance, load_platform, load_stream, print_json
 from .progress import busy
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ..audits.findings import AuditReport
+    from ..audits.given import Given
     from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag audit day.jsonl"
@@ -32,13 +33,23 @@ def audit_command(
             metavar="TRACE", help="A trace of replays (JSON lines), or - for standard input.", show_default=False
         ),
     ],
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            "--instance",
+            metavar="INSTANCE",
+            help="What should have been replayed: an instance, stream or platform, by its file or its name in the "
+            "library. It is compared with what the trace holds.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
     Of plans, of streams and of jobs on hybrid platforms: bills, times, saved work, memory, cores, queues, credits,
-    processors of clusters and all figures are worked out again from the events; every broken rule is listed with its
-    amount. Exit code 0: correct; 1: not correct; 2: bad input.
+    processors of clusters and all figures are worked out again from the events and the plan; every broken rule is
+    listed with its amount. Without --instance, a trace is believed what it says that it is of. Exit code 0: correct;
+    1: not correct; 2: bad input.
     """
     from ..audits.auditor import audit_traces
     from ..core.wording import counted
@@ -46,7 +57,7 @@ def audit_command(
 
     with busy("auditing"):
         traces = read_traces(trace)
-        reports = audit_traces(traces)
+        reports = audit_traces(traces, given=None if instance is None else _load(instance, traces[0]))
     n_findings = sum(len(report.findings) for report in reports)
     draw, cost = ("seed" if "seed" in traces[0].run else "day"), ("cost" if traces[0].of_platform else "cost_usd")
     if as_json:
@@ -77,6 +88,13 @@ def audit_command(
             _print_findings(traces, reports, n_findings, draw)
     if n_findings:
         raise typer.Exit(NOT_CORRECT)
+
+
+def _load(argument: str, trace: Trace) -> Given:
+    """Load what a trace should be of."""
+    if trace.of_platform:
+        return load_platform(argument)
+    return load_stream(argument) if trace.of_stream else load_instance(argument)
 
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:

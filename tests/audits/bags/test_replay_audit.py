@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import hand_made_traces
 import pytest
-from audited_traces import event, found, not_found
+from audited_traces import at, event, found, happens, not_found
 from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
 from spotbag.audits.auditor import audit, audit_traces
@@ -213,6 +214,7 @@ def test_credits_that_lack() -> None:
     trace = bursting()
     event(trace, "start", 1)["mode"] = "burst"
     event(trace, "start", 1)["duration_s"] = 12
+    trace.run["plan"][0]["cores"][1][0]["mode"] = "burst"
     # 1 + 0.6 - 2 credits after the first minute, and 0.6 - 1 in the second.
     assert found(trace) == {"credits": pytest.approx(0.4 + 0.4), "run-time": 48}
 
@@ -224,9 +226,9 @@ def test_memory_and_cores() -> None:
     assert rules["memory"] == pytest.approx(500 + 530 - 1024)
     trace = stranded()
     event(trace, "start", 1)["core"] = 0
-    assert found(trace) == {"core": 270}
+    assert found(trace) == {"core": 270, "timetable": 1}
     event(trace, "start", 1)["core"] = 2
-    assert found(trace) == {"placement": 1}
+    assert found(trace) == {"placement": 1, "timetable": 1}
 
 
 def test_a_task_that_finishes_now_leaves_its_memory_whatever_is_recorded_first() -> None:
@@ -330,15 +332,16 @@ def test_a_trigger_that_passes_before_it_is_set_anew_is_missed(at_s: int, missed
     trace = stranded()
     set_trigger(trace, event(trace, "stranded"), at_s)
     set_trigger(trace, event(trace, "finish"), 510)
+    trace.events.insert(at(trace, "cycle-end", 1), happens(510, "trigger", vm="a"))
     assert found(trace) == ({"trigger": missed_s} if missed_s else {})
 
 
-@pytest.mark.parametrize(("at_s", "missed_s"), [(510, 0), (509, 1), (450, 60)])
-def test_a_trigger_that_passes_before_the_vm_is_terminated_is_missed(at_s: int, missed_s: int) -> None:
+@pytest.mark.parametrize(("at_s", "missed_s"), [(600, 90), (511, 1), (510, 1), (509, 1), (450, 60)])
+def test_a_trigger_is_reached_before_the_replay_ends_with_unfinished_tasks(at_s: int, missed_s: int) -> None:
     """After its trigger at 145 s, VM a sets another one, and is hibernated until the end, at 510 s."""
     trace = stranded()
     set_trigger(trace, event(trace, "stranded"), at_s)
-    assert found(trace) == ({"trigger": missed_s} if missed_s else {})
+    assert found(trace) == {"trigger": missed_s}
 
 
 def test_a_finish_at_the_instant_of_a_hibernation_counts() -> None:
@@ -382,7 +385,7 @@ def test_what_arrives_on_a_new_vm_arrives_after_the_migration() -> None:
     for entry in trace.events[-2:]:
         entry["t"] = 420
     trace.end.update({"t": 420, "makespan_s": 420, "cost_usd": 0.055})
-    assert found(trace) == {"ready": 10}
+    assert found(trace) == {"ready": 10, "timetable": 10}
 
 
 def test_messages_name_what_where_and_how_much() -> None:
@@ -406,3 +409,132 @@ def test_records_that_are_none_are_refused() -> None:
     trace.instance["tasks"] = []
     with pytest.raises(InputError, match="tasks"):
         audit(trace)
+
+
+# ------------------------------------------------------------------ the plan, the day, and how it ends
+
+
+def test_a_replay_without_events_that_leaves_all_tasks_unfinished_is_not_correct() -> None:
+    for make in hand_made_traces.ALL:
+        trace = make()
+        trace.events.clear()
+        names = [task["id"] for task in trace.instance["tasks"]]
+        figures = {"migrations": {"idle": 0, "busy": 0, "new": 0}, "makespan_s": None, "unfinished": names}
+        trace.end.update(dict.fromkeys(trace.end, 0) | {"record": "end"} | figures)
+        n_vms = len(trace.run["plan"])
+        rules = Counter(finding.rule for finding in audit(trace).findings)
+        assert rules.pop("timeline", 0) == bool(trace.run["timeline"]["events"])
+        assert rules == {"plan": n_vms, "task-once": len(names)}
+
+
+def test_tasks_are_unfinished_only_where_a_vm_stays_hibernated() -> None:
+    trace = stranded()
+    trace.run["timeline"]["events"].append({"time_s": 600, "type": "two", "event": "resume"})
+    assert found(trace) == {"timeline": 90}  # the VM would have resumed 90 s after the end
+    trace = stolen()
+    for kind in ("start", "finish"):
+        trace.events.pop(at(trace, kind, -1 if kind == "finish" else 0))
+    trace.end.update({"finished": 2, "unfinished": ["long"], "makespan_s": None})
+    rules = found(trace)
+    assert rules["timetable"] == 50  # missed when the other VM looks for something to steal
+    assert rules["task-once"] == 1
+    assert rules["state"] == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "amount", "message"),
+    [
+        (
+            [(160, "two", "resume"), (200, "two", "hibernate")],
+            1,
+            "resume of two at 160 s, though it has not hibernated",
+        ),
+        ([(100, "two", "hibernate")] * 2, 1, "hibernate of two at 100 s, after hibernate at 100 s"),
+        (
+            [(100, "two", "hibernate"), (100, "two", "resume")],
+            1,
+            "resume of two at 100 s, and hibernate at the same time",
+        ),
+        ([(100, "zwei", "hibernate")], 1, "hibernate of zwei at 100 s; the instance has no spot VMs of this type"),
+        ([(100, "one", "hibernate")], 1, "hibernate of one at 100 s; the instance has no spot VMs of this type"),
+        ([(160, "two", "hibernate"), (100, "two", "resume")], 60, "resume of two at 100 s, after an event at 160 s"),
+    ],
+)
+def test_a_timeline_that_no_day_can_have(events: list[tuple[int, str, str]], amount: float, message: str) -> None:
+    """All of it is after the end of the day that is replayed, so that nothing else comes of it."""
+    trace = stolen()
+    later = [{"time_s": time_s + 1000, "type": name, "event": kind} for time_s, name, kind in events]
+    trace.run["timeline"]["events"] = later
+    findings = audit(trace).findings
+    assert [(finding.rule, finding.amount) for finding in findings] == [("timeline", amount)]
+    for time_s in (100, 160):
+        message = message.replace(f"{time_s} s", f"{time_s + 1000} s")
+    assert findings[0].message == f"the timeline says {message}"
+
+
+def test_a_run_without_hibernations_has_a_quiet_day() -> None:
+    trace = stolen()
+    trace.run["hibernation"] = False
+    assert audit(trace).correct
+    trace.run["timeline"]["events"] = [{"time_s": 900, "type": "two", "event": "hibernate"}]
+    assert found(trace) == {"timeline": 1}
+
+
+def test_a_start_that_is_dropped_is_missed_though_nothing_comes_of_it() -> None:
+    """A task that hibernates before its first checkpoint and then migrates might as well never have started."""
+    trace = recovered()
+    trace.run["timeline"]["events"][0]["time_s"] = 100
+    for kind in ("hibernate", "trigger-set"):
+        event(trace, kind)["t"] = 100
+    for kind in ("migrate", "start"):
+        del event(trace, kind, -1)["saved"]
+    del event(trace, "migrate")["recovered"]
+    event(trace, "start", -1)["duration_s"] = 500
+    for entry in trace.events[-3:]:
+        entry["t"] = 830
+    figures = {"t": 830, "makespan_s": 830, "checkpoints": 0, "recoveries": 0, "cpu_time_saved_s": 0.0}
+    trace.end.update({"cost_usd": 90 * 0.0001 + 520 * 0.0003} | figures)
+    assert audit(trace).findings == ()
+    del trace.events[at(trace, "start")]
+    assert found(trace) == {"timetable": 90}
+
+
+def test_a_task_is_stolen_from_where_it_waits() -> None:
+    trace = stolen()
+    other = {"vm": "c", "type": "two", "market": "on-demand", "cores": [[], []]}
+    trace.run["plan"].append(other)
+    trace.instance["vm_types"][0]["offers"]["on-demand"]["limit"] = 2
+    trace.events.insert(2, happens(0, "launch", vm="c", type="two", market="on-demand"))
+    trace.events.insert(at(trace, "ready", 1) + 1, happens(10, "ready", vm="c"))
+    trace.events.insert(at(trace, "finish", 1), happens(110, "cycle-end", vm="c"))
+    trace.events.append(happens(510, "terminate", vm="c"))
+    trace.end["cost_usd"] += 500 * 0.0002
+    assert audit(trace).findings == ()
+    event(trace, "steal")["from"] = "c"
+    assert "steal" in found(trace)
+
+
+@pytest.mark.parametrize(
+    ("change", "rules"),
+    [
+        (lambda plan: plan[1]["cores"][1].pop(), {"plan": 1, "placement": 1}),
+        (lambda plan: plan[1]["cores"][1].append({"task": "short", "start_s": 60}), {"plan": 1}),
+        (lambda plan: plan[1]["cores"][1].append({"task": "none", "start_s": 60}), {"plan": 1}),
+        (lambda plan: plan[1]["cores"].append([]), {"plan": 1}),
+        (lambda plan: plan[1]["cores"][1][0].update(start_s=9), {"plan": 1, "timetable": 1}),
+        (lambda plan: plan[1]["cores"][1][0].update(start_s=13), {"timetable": 3}),
+        (lambda plan: plan[1]["cores"][1][0].update(mode="burst"), {"plan": 1, "placement": 1}),
+        (lambda plan: plan[0]["cores"][0][1].update(start_s=500), {"plan": 10}),
+        (lambda plan: plan[1]["cores"].reverse(), {"timetable": 1}),
+        (lambda plan: plan[1].update(market="spot"), {"plan": 1}),
+        (lambda plan: plan[1].update(type="three"), {"plan": 1, "order": 1, "placement": 1, "ready": 20, "figures": 1}),
+        (lambda plan: plan.append(plan[1] | {"vm": "d", "cores": [[], []]}), {"plan": 1}),
+        (lambda plan: plan.append(plan[1] | {"cores": [[], []]}), {"plan": 1}),
+    ],
+)
+def test_a_plan_that_is_not_the_one_that_was_replayed(
+    change: Callable[[list[dict[str, Any]]], object], rules: dict[str, float]
+) -> None:
+    trace = stolen()
+    change(trace.run["plan"])
+    assert found(trace) == rules

@@ -469,7 +469,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
 
 
 def test_every_rule_of_streams_has_a_case() -> None:
-    of_plans = {"timeline", "migration", "trigger", "steal", "cycle-end"}
+    of_plans = {"instance", "plan", "timetable", "timeline", "migration", "trigger", "steal", "cycle-end"}
     of_platforms = {"placing", "one-place", "displacement", "promise", "processors", "machines"}
     shared = {"memory", "credits"}  # in test_auditor.py; a VM that runs one task has the memory for it
     assert {name.split(":")[0] for name in CASES} == set(RULES) - of_plans - of_platforms - shared - {"figures"}
@@ -528,17 +528,6 @@ def test_streams_have_no_records_of_bags_and_bags_none_of_streams() -> None:
     trace.end["resumes"] = 0
     with pytest.raises(InputError, match="resumes is an unknown key"):
         audit(trace)
-
-
-def test_a_stream_in_the_records_of_bags_is_refused_with_a_way_out() -> None:
-    trace = sampled()
-    trace.run["day"] = trace.run.pop("seed")
-    trace.run.update({"timeline": {"name": "no hibernations", "events": []}, "hibernation": True})
-    rule = "line 2: is the run of a stream in records of older versions, which were those of bags; replay the stream"
-    with pytest.raises(InputError, match=rule):
-        audit(trace)
-    with pytest.raises(InputError, match=rule):
-        parse_traces("\n".join(trace_lines([trace])), "t")
 
 
 def test_messages_name_what_where_and_how_much() -> None:

@@ -1,0 +1,112 @@
+"""The auditor's timetable of a VM: which task is to start when on which of its cores, in the uptime of the VM."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from ..vm_books import RunBook
+
+
+@dataclass(slots=True)
+class Slot:
+    """A task that waits for a core, with the memory that it needs, and from when to when it is to run."""
+
+    task: str
+    core: int
+    start_s: int
+    end_s: int
+    memory_kb: int
+    missed: bool = False
+
+
+class Timetable:
+    """What waits on a VM: as planned, until tasks are taken away; what comes from elsewhere is appended.
+
+    Tasks are appended by list scheduling: at the earliest time at which a core has nothing left to do and the memory
+    suffices to the end of the task, on the core that has been idle for the shortest time then, the first at a tie.
+
+    Parameters
+    ----------
+    n_cores, memory_kb : int
+        Of the VM.
+
+    Attributes
+    ----------
+    disturbed : bool
+        Whether tasks have been taken away, so that the others move up as soon as the VM is up.
+    """
+
+    def __init__(self, n_cores: int, memory_kb: int) -> None:
+        self._memory_kb = memory_kb
+        self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
+        self._slots: dict[str, Slot] = {}
+        self.disturbed = False
+
+    def plan(self, slot: Slot) -> None:
+        """Enter a task of the plan; those of a core in the order of their starts."""
+        self._cores[slot.core].append(slot)
+        self._slots[slot.task] = slot
+
+    def take(self, task: str) -> Slot | None:
+        """Take a task out; None if it does not wait here."""
+        slot = self._slots.pop(task, None)
+        if slot is not None:
+            queue = self._cores[slot.core]
+            if queue[0] is slot:
+                queue.popleft()
+            else:
+                queue.remove(slot)
+        return slot
+
+    def append(self, task: str, memory_kb: int, duration_s: int, running: Collection[RunBook], now_s: int) -> None:
+        """Enter a task that comes from elsewhere; nothing starts before ``now_s``."""
+        free_s = [now_s if not queue else max(queue[-1].end_s, now_s) for queue in self._cores]
+        for run in running:
+            if run.core < len(free_s):
+                free_s[run.core] = max(free_s[run.core], run.due_uptime_s)
+        start_s = self._room_from_s(min(free_s), memory_kb, duration_s, running)
+        core = max(range(len(free_s)), key=lambda core: (free_s[core] <= start_s, free_s[core], -core))
+        self.plan(Slot(task, core, start_s, start_s + duration_s, memory_kb))
+
+    def _room_from_s(self, since_s: int, memory_kb: int, duration_s: int, running: Collection[RunBook]) -> int:
+        """First time from which on the memory suffices for a task."""
+        others = [(run.started_uptime_s, run.due_uptime_s, run.memory_kb) for run in running]
+        for queue in self._cores:
+            for slot in reversed(queue):
+                if slot.end_s <= since_s:
+                    break
+                others.append((slot.start_s, slot.end_s, slot.memory_kb))
+        room_kb = self._memory_kb - memory_kb
+        if sum(need_kb for _, _, need_kb in others) <= room_kb:
+            return since_s
+        starts_s = sorted({start_s for start_s, _, _ in others})
+        for time_s in sorted({since_s, *(end_s for _, end_s, _ in others if end_s > since_s)}):
+            moments = [time_s, *(start_s for start_s in starts_s if time_s < start_s < time_s + duration_s)]
+            if all(
+                sum(need_kb for start_s, end_s, need_kb in others if start_s <= moment < end_s) <= room_kb
+                for moment in moments
+            ):
+                return time_s
+        return max(end_s for _, end_s, _ in others)
+
+    def move_up(self, running: Collection[RunBook], now_s: int) -> None:
+        """Append anew all that waits, in the same order, if tasks have been taken away."""
+        if not self.disturbed:
+            return
+        self.disturbed = False
+        waiting = sorted(self._slots.values(), key=lambda slot: (slot.start_s, slot.core))
+        self._slots.clear()
+        for queue in self._cores:
+            queue.clear()
+        for slot in waiting:
+            self.append(slot.task, slot.memory_kb, slot.end_s - slot.start_s, running, now_s)
+            self._slots[slot.task].missed = slot.missed
+
+    def due(self, until_s: int) -> Iterator[Slot]:
+        """Yield the first tasks of the cores that should have started before a time, each once."""
+        for queue in self._cores:
+            if queue and queue[0].start_s < until_s and not queue[0].missed:
+                queue[0].missed = True
+                yield queue[0]
