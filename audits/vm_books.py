@@ -74,7 +74,6 @@ class VmBook:
     tasks: set[str] = field(default_factory=set)
     first_start_uptime_s: int = 0
     reported_cycle_uptime_s: int = -1
-    filled_s: int = -1
     stolen: int = 0
     trigger_at_s: int | None = None
     trigger_set_s: int | None = None

@@ -492,20 +492,12 @@ class PlanAudit(Audit):
         return done, done * interval / runtime, done * interval
 
     def _check_kind(self, event: Event, target: VmBook) -> None:
-        """Whether the target of a migration is idle, busy or new; the tasks of a moment may go there one by one."""
-        kind, now = event["kind"], event["t"]
-        empty = not target.tasks
-        fits = {
-            "new": target.launched_s == now or (target.state == "launching" and empty),
-            "idle": target.state == "up" and (empty or target.filled_s == now),
-            "busy": bool(target.tasks),
-        }
-        if not fits[kind]:
+        """Whether the target of a migration is idle, busy or new."""
+        kind = event["kind"]
+        if kind != ("busy" if target.tasks else "new" if target.state == "launching" else "idle"):
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
             message = f"{described(event)} is recorded as of kind {kind!r}; the target is {state}"
             self._find("migration", event["task"], 1, "tasks", message)
-        if empty:
-            target.filled_s = now
 
     def _steal(self, event: Event) -> None:
         self.figures.tasks_stolen += 1

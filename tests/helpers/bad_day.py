@@ -57,7 +57,7 @@ _DAY = """
 890 finish b-2 0 t#13 | 890 finish b-2 1 t#14 | 890 start b-2 0 t#15 430
 930 cycle-end b-1 | 930 steal-attempt b-1 0 | 930 terminate b-1
 1000 trigger a-1 | 1000 migrate t#3 a-1 b-2 busy 0.25
-1000 launch o-1 a.large on-demand | 1000 migrate t#4 a-1 o-1 new 0.25 | 1000 migrate t#5 a-1 o-1 new
+1000 launch o-1 a.large on-demand | 1000 migrate t#4 a-1 o-1 new 0.25 | 1000 migrate t#5 a-1 o-1 busy
 1000 trigger a-2 | 1000 launch p-1 t.large on-demand | 1000 migrate t#6 a-2 p-1 new 0.25 late
 1000 start b-2 1 t#3 320 0.25
 1030 ready o-1 | 1030 ready p-1
@@ -130,7 +130,7 @@ def bad_day() -> Trace:
         "hibernations": 5,
         "resumes": 4,
         "on_demand_started": 2,
-        "migrations": {"idle": 0, "busy": 1, "new": 3},
+        "migrations": {"idle": 0, "busy": 2, "new": 2},
         "steal_attempts": 5,
         "steals": 1,
         "tasks_stolen": 1,

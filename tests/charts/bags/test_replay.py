@@ -164,7 +164,7 @@ def test_svg_describes_the_day(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for part in (
         "tests/bad-day, hads, day 3 (by hand): $0.1372, 1 task unfinished",
-        "5 hibernations, 4 resumes, 4 migrations (1 to busy VMs, 3 starting a new VM), 1 steal of 1 task, 3 recoveries"
+        "5 hibernations, 4 resumes, 4 migrations (2 to busy VMs, 2 starting a new VM), 1 steal of 1 task, 3 recoveries"
         ", 38 checkpoints; deadline missed (1 task unfinished, 1 task late)",
         "time since the start (s)",
         "VM (one row for each core)",

@@ -36,7 +36,7 @@ migration trigger at 1,000 s (8 of 16 tasks done)
     2,400 s  the deadline: 2 tasks still to finish
     2,530 s  the bag ends; 2 VMs terminated: c-1, p-1
 In the end: 15 of 16 tasks finished by 2,530 s, for $0.1372; deadline missed (1 task unfinished, 1 task late).
-Over the day: 5 hibernations, 4 resumes, 4 migrations (1 to busy VMs, 3 starting a new VM), 1 steal of 1 task, \
+Over the day: 5 hibernations, 4 resumes, 4 migrations (2 to busy VMs, 2 starting a new VM), 1 steal of 1 task, \
 3 recoveries, 38 checkpoints, 2 VMs started during the day; checkpoints saved 300 s of work.
 Late: t#6 by 130 s: no VM could finish in time when a-2 was emptied at 1,000 s.
 Unfinished: t#16: c-1 hibernates from 100 s to the end, and at 1,800 s there was no place elsewhere.
