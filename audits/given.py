@@ -18,6 +18,7 @@ from .findings import Finding
 
 Given: TypeAlias = Instance | Stream | Platform
 
+_KINDS: dict[type, str] = {Instance: "an instance", Stream: "a stream", Platform: "a platform"}
 _MOST_DIFFERENCES = 20
 
 
@@ -48,9 +49,7 @@ def compare(trace: Trace, given: Given) -> Comparison:
     """
     kind = Platform if trace.of_platform else Stream if trace.of_stream else Instance
     if not isinstance(given, kind):
-        raise SpotbagError(
-            f"{given.name}: this trace can be compared with a {kind.__name__}, not a {type(given).__name__}"
-        )
+        raise SpotbagError(f"{given.name}: is {_KINDS[type(given)]}; the trace is to be compared with {_KINDS[kind]}")
     comparison = Comparison()
     differences = list(_differences(trace, given, comparison.notes))
     for where, message in differences[:_MOST_DIFFERENCES]:

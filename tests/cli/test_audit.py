@@ -11,6 +11,8 @@ import pytest
 from command_shell import Shell
 
 from spotbag.audits.findings import RULES
+from spotbag.core.text_files import write_text
+from spotbag.instances.library import library_instance
 from spotbag.traces.files import write_traces
 
 
@@ -104,6 +106,21 @@ def test_many_notes_are_cut(shell: Shell) -> None:
         shell.run("audit", "stream.jsonl").split()
     )
     assert len(shell.json("audit", "stream.jsonl")["runs"][0]["notes"]) == 5
+
+
+def test_a_trace_is_compared_with_what_should_have_been_replayed(shell: Shell) -> None:
+    shell.run("stream", "tiny/two-jobs", "--once", "--trace", "stream.jsonl")
+    assert "correct" in shell.run("audit", "stream.jsonl", "--instance", "tiny/two-jobs")
+    shell.run("audit", "stream.jsonl", "--instance", "tiny/two-cores", code=2)
+    shell.run("platform", "tiny/hybrid", "--once", "--trace", "platform.jsonl")
+    assert "correct" in shell.run("audit", "platform.jsonl", "--instance", "tiny/hybrid")
+    shell.run("replay", "tiny/two-cores", "--policy", "hads", "--day", "0", "--trace", "day.jsonl")
+    assert "correct" in shell.run("audit", "day.jsonl", "--instance", "tiny/two-cores")
+    write_text("other.json", library_instance("tiny/two-cores").replace(name="other").to_text())
+    out = shell.run("audit", "day.jsonl", "--instance", "other.json", code=1)
+    assert "name is 'tiny/two-cores' in the trace, 'other' in the instance that is given" in " ".join(out.split())
+    found = shell.json("audit", "day.jsonl", "--instance", "other.json", code=1)
+    assert [finding["rule"] for finding in found["runs"][0]["findings"]] == ["instance"]
 
 
 def test_every_finding_is_listed_with_its_amount(shell: Shell) -> None:
