@@ -56,7 +56,7 @@ def demand_sound_replay(platform: Platform, policy: str, seed: int) -> Counter[s
     replay = PlatformReplay(platform, POLICIES[policy](seed), seed=seed, record=True)
     outcome = replay.run()
     trace = platform_trace(replay, outcome)
-    report = audit(trace)
+    report = audit(trace, given=platform)
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost, rel=1e-9)
     assert report.makespan_s == outcome.end_s

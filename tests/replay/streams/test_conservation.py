@@ -48,7 +48,7 @@ def demand_sound_replay(sampled: SampledJobs, make: Callable[[int], StreamPolicy
     assert outcome.busy_s >= sum(min(sampled.instance.runtime_s[task]) for task in range(len(sampled.job_of)))
     prices = {vm_type.name: vm_type.price_usd_per_block for vm_type in sampled.stream.vm_types}
     assert outcome.cost_usd == pytest.approx(sum(prices[name] * count for name, count in outcome.blocks.items()))
-    report = audit(stream_trace(replay, outcome))
+    report = audit(stream_trace(replay, outcome), given=sampled.stream)
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
     assert StreamReplay(sampled, make(seed)).run() == outcome
