@@ -9,6 +9,8 @@ from string import Formatter
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.json_documents import check_format, parse_json
+from ..core.limits import Stop, stop_point
+from ..core.processes import interruptible
 from ..core.records import Record, validate_record
 from .claims import Claim
 from .paper_pictures import Picture
@@ -61,8 +63,8 @@ class Paper(Generic[Options, Runs]):
     n_runs : callable
         From options to how many runs `replay` counts.
     replay : callable
-        From options and `OnRuns` to all runs that the tables are made of; raises KeyboardInterrupt if the user ended
-        it, as means of fewer runs than asked for would not be comparable.
+        From options and `OnRuns` to all runs that the tables are made of; raises `LimitReached` if it is asked to
+        stop, as means of fewer runs than asked for would not be comparable.
     rows, claims, notes, plans : callable
         From the runs to printed and measured numbers, to judged statements, to reasons why numbers differ, and to the
         plans that were replayed.
@@ -88,7 +90,10 @@ class Paper(Generic[Options, Runs]):
 
 
 def compare(
-    paper: Paper[Options, Runs], options: Options, on_runs: OnRuns = lambda runs, label: None
+    paper: Paper[Options, Runs],
+    options: Options,
+    on_runs: OnRuns = lambda runs, label: None,
+    stop: Stop | None = None,
 ) -> PublishedComparisonResult:
     """Replay a paper and set our numbers beside the printed ones.
 
@@ -99,7 +104,9 @@ def compare(
     options : PaperOptions
         What is replayed.
     on_runs : callable, optional
-        Called with how many runs have just been done, and of what.
+        Called with how many runs have just been done, and of what. An exception in it ends the work, and is raised here.
+    stop : Stop, optional
+        See `spotbag.solve`.
 
     Returns
     -------
@@ -108,18 +115,20 @@ def compare(
 
     Raises
     ------
-    KeyboardInterrupt
-        If the user ended it.
+    LimitReached
+        If it is asked to stop, also by Ctrl-C or SIGTERM: means of fewer runs would not be comparable.
     """
-    runs = paper.replay(options, on_runs)
-    return PublishedComparisonResult(
-        paper=paper.name,
-        about=options.about(),
-        plans=tuple(paper.plans(runs)),
-        rows=tuple(paper.rows(runs)),
-        claims=tuple(paper.claims(runs)),
-        notes=tuple(paper.notes(runs)),
-    )
+    with interruptible(stop):
+        runs = paper.replay(options, on_runs)
+        stop_point()
+        return PublishedComparisonResult(
+            paper=paper.name,
+            about=options.about(),
+            plans=tuple(paper.plans(runs)),
+            rows=tuple(paper.rows(runs)),
+            claims=tuple(paper.claims(runs)),
+            notes=tuple(paper.notes(runs)),
+        )
 
 
 _Document = TypeVar("_Document", bound=Record)

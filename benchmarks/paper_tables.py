@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
+from ..core.limits import LimitReached, stop_point
+from ..core.processes import interruptible
 from ..core.tables import Column, Table
 from .claims import show
 from .paper_result import ComparisonRow, PublishedComparisonResult
@@ -210,7 +212,15 @@ def markdown_table(table: Table) -> str:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table of numbers in Markdown, each row as soon as it is there."""
+    """Print a table of numbers in Markdown, each row as soon as it is there.
+
+    Ctrl-C ends the program: a row that it has cut short is not shown.
+    """
     print(f"\n{title}\n", flush=True)
-    for line in markdown_lines([Column(heading, True) for heading in headings], rows):
-        print(line, flush=True)
+    with interruptible():
+        try:
+            for line in markdown_lines([Column(heading, True) for heading in headings], rows):
+                stop_point()
+                print(line, flush=True)
+        except LimitReached:
+            raise SystemExit(130) from None

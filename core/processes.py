@@ -7,6 +7,7 @@ import math
 import signal
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,14 +25,28 @@ _ASK_AGAIN_S = 0.01
 
 _QUEUED_A_WORKER = 2
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""What asks a program to end: Ctrl-C, and whoever else wants it gone."""
+
+_received: list[int] = []
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Handle a signal outside long work: count it, and raise KeyboardInterrupt."""
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def signals_received() -> int:
+    """How many signals this process has taken as requests to stop, by `interrupt` or in long work."""
+    return len(_received)
 
 
 @contextmanager
 def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None = None) -> Iterator[None]:
     """Have a caller's stop, Ctrl-C and SIGTERM end the work inside, all in the same way.
 
-    A second Ctrl-C does not wait for the work any longer, but raises KeyboardInterrupt. Signals are those of the main
+    A second signal does not wait for the work any longer, but raises KeyboardInterrupt. Signals are those of the main
     thread, and left alone where a program handles them by itself.
 
     Parameters
@@ -41,25 +56,37 @@ def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None =
     on_life : callable, optional
         See `spotbag.core.limits.Limit`.
     """
-    signalled = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if signalled.is_set():
-            raise KeyboardInterrupt
-        signalled.set()
-
+    signalled = _Signalled()
     before = {}
     if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in _SIGNALS}
-    taken = [number for number, handler in before.items() if handler is signal.default_int_handler]
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+    taken = [number for number, handler in before.items() if handler in (signal.default_int_handler, interrupt)]
     try:
         for number in taken:
-            signal.signal(number, ask)
+            signal.signal(number, signalled.ask)
         with within(stop=stop, on_life=on_life), within(stop=signalled if taken else None):
             yield
     finally:
         for number in taken:
             signal.signal(number, before[number])
+
+
+class _Signalled:
+    """A stop that a signal sets; not an Event, whose lock a second signal might find taken by the first."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def is_set(self) -> bool:
+        """Whether there was a signal."""
+        return self._asked
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self._asked:
+            interrupt(number, frame)
+        self._asked = True
+        _received.append(number)
 
 
 Case = TypeVar("Case")
@@ -134,7 +161,11 @@ def run_in_thread(
                 limit.on_life()
             if watch is not None and not failures:
                 watch()
-        except BaseException as error:  # of a callback, or a second interrupt: what runs must end before it is raised
+        except KeyboardInterrupt:  # a second interrupt waits for nothing
+            end()
+            _left_behind.append(thread)
+            raise
+        except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
             _left_behind.append(thread)
@@ -198,7 +229,8 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
-    executor = get_reusable_executor(max_workers=workers, initializer=_leave_interrupts_to_parent)
+    with _signals_held():
+        executor = get_reusable_executor(max_workers=workers, initializer=_leave_interrupts_to_parent)
     ended = False
     left = iter(cases)
     queued: deque[Future[Done]] = deque()
@@ -206,7 +238,9 @@ def in_processes(
         while True:
             while len(queued) < _QUEUED_A_WORKER * workers:
                 try:
-                    queued.append(executor.submit(work, next(left)))
+                    case = next(left)
+                    with _signals_held():
+                        queued.append(executor.submit(work, case))
                 except StopIteration:
                     break
             if not queued:
@@ -219,7 +253,25 @@ def in_processes(
         ended = True
     finally:
         if not ended:
+            # Workers have no processes of their own, so that nothing is lost where those cannot be looked for.
+            warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
             executor.shutdown(wait=False, kill_workers=True)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold signals back for a moment: a process that begins meanwhile never receives any.
+
+    Ctrl-C reaches all processes of a terminal, and also one that has not yet come to `_leave_interrupts_to_parent`.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_interrupts_to_parent() -> None:
@@ -236,5 +288,19 @@ def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> I
         See `in_processes`.
     workers : int
         Number of processes; with one, it is done in this process, when its result is asked for.
+
+    Raises
+    ------
+    LimitReached
+        If it is asked to stop before all are done. What that has cut short is not among the results.
     """
-    return map(work, cases) if workers == 1 else in_processes(work, cases, workers)
+    return _here(work, cases) if workers == 1 else in_processes(work, cases, workers)
+
+
+def _here(work: Callable[[Case], Done], cases: Iterable[Case]) -> Iterator[Done]:
+    """Do work on cases in this process."""
+    for case in cases:
+        stop_point()
+        done = work(case)
+        stop_point()
+        yield done

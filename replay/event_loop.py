@@ -8,6 +8,10 @@ from collections import Counter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..core.errors import SpotbagError
+from ..core.limits import stop_point
+
+_EVENTS_A_LOOK = 200
+"""Events between two looks at whether it is asked to stop."""
 
 EventRecord: TypeAlias = dict[str, Any]
 
@@ -67,10 +71,19 @@ class EventLoop(EventQueue, ABC, Generic[Result]):
     """Handles the events of a queue, one by one."""
 
     def run(self) -> Result:
-        """Go on to the end."""
-        while self.step():
-            pass
-        return self.outcome()
+        """Go on to the end.
+
+        Raises
+        ------
+        LimitReached
+            If it is asked to stop before.
+        """
+        step = self.step
+        while True:
+            for _ in range(_EVENTS_A_LOOK):
+                if not step():
+                    return self.outcome()
+            stop_point()
 
     @abstractmethod
     def step(self) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
-from ..core.processes import each, interruptible
+from ..core.processes import in_processes, interruptible
 from ..core.statistics import Estimate, estimate
 
 Out = TypeVar("Out")
@@ -26,7 +27,7 @@ class Runs(Generic[Out]):
     outcomes : tuple of tuple
         Of each policy, one outcome a run.
     interrupted : bool
-        Whether there are fewer runs than were asked for.
+        Whether there are fewer runs than were asked for; there may be none.
     """
 
     policies: tuple[str, ...]
@@ -86,8 +87,13 @@ def check_runs(runs: int, workers: int, seed: int | None = None) -> None:
         raise InputError("replay", [Issue("", rule, "seed", seed)])
 
 
+def outcomes_by_policy(rows: Sequence[Sequence[Out]], n_policies: int) -> tuple[tuple[Out, ...], ...]:
+    """Turn rows of outcomes, one of each policy, into the outcomes of each policy; there may be no rows."""
+    return tuple(zip(*rows, strict=True)) if rows else ((),) * n_policies
+
+
 def replay_batches(
-    work: Callable[[range], list[Row]],
+    work: Callable[[range], Iterable[Row]],
     numbers: range,
     *,
     workers: int,
@@ -95,12 +101,12 @@ def replay_batches(
     on_run: Callable[[int], None] | None = None,
     stop: Stop | None = None,
 ) -> tuple[list[Row], bool]:
-    """Replay runs, in batches.
+    """Replay runs, in this process one by one, in others in batches.
 
     Parameters
     ----------
     work : callable
-        From the numbers (seeds, days) of some runs to a row for each.
+        From the numbers (seeds, days) of some runs to a row for each, one after the other.
     numbers : range
         Those of all runs, at least one.
     workers : int
@@ -108,9 +114,9 @@ def replay_batches(
     per_batch : int
         Most runs in a batch.
     on_run : callable, optional
-        Called with the number of runs that have just been done.
+        Called with the number of runs that have just been done. An exception in it ends the work, and is raised here.
     stop : Stop, optional
-        Ends it early; so do Ctrl-C and SIGTERM.
+        Ends it early; so do Ctrl-C and SIGTERM. What `on_run` was called with is among the rows.
 
     Returns
     -------
@@ -124,22 +130,36 @@ def replay_batches(
     InputError
         If other processes cannot import what is to be replayed.
     """
-    batches = [numbers[first : first + per_batch] for first in range(0, len(numbers), per_batch)]
     done: list[Row] = []
     with interruptible(stop):
         try:
-            for rows in each(work, batches, workers):
+            for rows in _in_batches(work, numbers, workers, per_batch):
                 done += rows
                 if on_run is not None:
                     on_run(len(rows))
                 stop_point()
         except LimitReached:
-            return done, len(done) < len(numbers)
+            pass
         except RuntimeError as error:
             if workers > 1:
                 _explain_import(error)
             raise
-    return done, False
+    return done, len(done) < len(numbers)
+
+
+def _in_batches(
+    work: Callable[[range], Iterable[Row]], numbers: range, workers: int, per_batch: int
+) -> Iterator[list[Row]]:
+    """Replay runs; yield the rows of those that have just been done."""
+    if workers == 1:
+        yield from ([row] for row in work(numbers))
+    else:
+        batches = [numbers[first : first + per_batch] for first in range(0, len(numbers), per_batch)]
+        yield from in_processes(partial(_as_list, work), batches, workers)
+
+
+def _as_list(work: Callable[[range], Iterable[Row]], numbers: range) -> list[Row]:
+    return list(work(numbers))
 
 
 def _explain_import(error: RuntimeError) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
+from ...core.limits import Stop
 from ...core.text_files import write_text
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import (
@@ -73,6 +74,7 @@ def update_best_known(
     time_limit_s: float | None = 60.0,
     seed: int = 0,
     file: str | os.PathLike[str] | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[Update]:
     """Solve library instances again, from their best plans, and keep what is better; one update for each.
 
@@ -93,6 +95,8 @@ def update_best_known(
         Of the random numbers.
     file : path, optional
         Where the entries are; the file of the package if absent. A file that does not exist begins empty.
+    stop : Stop, optional
+        See `spotbag.solve`: the update that it cuts short is the last.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def update_best_known(
         instance = with_d_spot(library_instance(name))
         try:
             start = stored_plan(instance, before, path)
-            result = solve(instance, method, time_limit_s=time_limit_s, seed=seed, initial=start)
+            result = solve(instance, method, time_limit_s=time_limit_s, seed=seed, initial=start, stop=stop)
             after = better_entry(before, result, version)
         except SpotbagError as error:  # also a refusal of the method
             yield Update(name, before, before, "error", str(error))

@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
-from ...core.processes import in_processes
+from ...core.limits import LimitReached, Stop, stop_point
+from ...core.processes import in_processes, interruptible
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
@@ -230,8 +231,15 @@ def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds:
 
 
 def run_case(case: Case, time_limit_s: float | None = None) -> Row:
-    """Make one run; what goes wrong with the method becomes a row as well."""
+    """Make one run; what goes wrong with the method becomes a row as well.
+
+    Raises
+    ------
+    LimitReached
+        If it is asked to stop before the run has begun.
+    """
     warm_up([case.method])  # it is no part of the time of a run
+    stop_point()
     try:
         result = solve(case.instance, case.method, time_limit_s=time_limit_s, seed=case.seed)
     except ModelRefusal as refusal:
@@ -254,25 +262,34 @@ def run_case(case: Case, time_limit_s: float | None = None) -> Row:
     )
 
 
-def run_cases(cases: Sequence[Case], time_limit_s: float | None = None, workers: int = 1) -> Iterator[Row]:
-    """Make runs, as they are finished; with several jobs in processes of their own, in no particular order.
+def run_cases(
+    cases: Sequence[Case], time_limit_s: float | None = None, workers: int = 1, stop: Stop | None = None
+) -> Iterator[Row]:
+    """Make runs; yield them as they are finished: with several workers, in no particular order.
 
-    An interrupt (Ctrl-C) ends them without a word: what was done until then has been handed out.
+    Parameters
+    ----------
+    cases : sequence of Case
+        What is to be run.
+    time_limit_s : float, optional
+        For each run.
+    workers : int
+        Processes.
+    stop : Stop, optional
+        See `spotbag.solve`: no more rows then. A run of this process that it cuts short is the last row.
     """
-    rows = (
-        _in_processes(cases, time_limit_s, workers) if workers > 1 else (run_case(case, time_limit_s) for case in cases)
-    )
-    try:
-        for row in rows:
-            yield row
-            if row.interrupted:
+    work = functools.partial(run_case, time_limit_s=time_limit_s)
+    rows = in_processes(work, cases, workers, in_order=False) if workers > 1 else map(work, cases)
+    while True:
+        with interruptible(stop):
+            try:
+                stop_point()
+                row = next(rows)
+            except (StopIteration, LimitReached):
                 return
-    except KeyboardInterrupt:
-        return
-
-
-def _in_processes(cases: Sequence[Case], time_limit_s: float | None, workers: int) -> Iterator[Row]:
-    yield from in_processes(functools.partial(run_case, time_limit_s=time_limit_s), cases, workers, in_order=False)
+        yield row
+        if row.interrupted:
+            return
 
 
 def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:

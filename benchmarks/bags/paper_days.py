@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
+from ...core.limits import LimitReached
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import Scenario, find_scenario
@@ -111,8 +112,12 @@ def make_plan(instance: Instance, method: str, seed: int = 0, options: Mapping[s
     ------
     SpotbagError
         If there is no plan.
+    LimitReached
+        If it is asked to stop before the method has ended by itself.
     """
     result = solve(instance, method, seed=seed, options=dict(options) if options else None)
+    if result.interrupted:
+        raise LimitReached
     if result.schedule is None:
         raise SpotbagError(f"{instance.name}: no plan found by {method}: {result.message}")
     return result.schedule
@@ -151,8 +156,8 @@ def replay_cell(
 
     Raises
     ------
-    KeyboardInterrupt
-        If the user ended it: means of fewer days than asked for would not be comparable.
+    LimitReached
+        If it is asked to stop: means of fewer days than asked for would not be comparable.
     """
     label = f"{job} {scenario}"
     days = replay_days(
@@ -166,7 +171,7 @@ def replay_cell(
         on_day=lambda done: on_days(done, label),
     )
     if days.interrupted:
-        raise KeyboardInterrupt
+        raise LimitReached
     return [Cell(found, job, scenario, policy) for policy, found in zip(days.policies, days.outcomes, strict=True)]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
+from ...core.limits import LimitReached, Stop
+from ...core.processes import interruptible
 from ...core.statistics import Estimate, estimate
 from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
@@ -124,10 +126,10 @@ class Days(Runs[Outcome]):
         Returns
         -------
         list of PolicySummary
-            In the order of ``policies``.
+            In the order of ``policies``; none without days.
         """
         result = []
-        for name, outcomes in zip(self.policies, self.outcomes, strict=True):
+        for name, outcomes in zip(self.policies, self.outcomes, strict=True) if self.n_runs else ():
             bounds = None if name == OnDemand.name else self.bounds_usd
             result.append(summarise(outcomes, self.on_demand_usd, bounds))
         return result
@@ -144,6 +146,7 @@ def replay_days(
     billing: Billing = PAPERS_BILLING,
     bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
+    stop: Stop | None = None,
 ) -> Days:
     """Replay a plan under several policies on the same days.
 
@@ -167,12 +170,15 @@ def replay_days(
     bounds : bool
         Whether to work out the lower bound of each day.
     on_day : callable, optional
-        Called with the number of days that have just been done.
+        Called with the number of days that have just been done. An exception in it ends the replay, and is raised here.
+    stop : Stop, optional
+        Any object with ``is_set()``, such as `threading.Event`: once it says True, the days so far are returned. Ctrl-C
+        and SIGTERM do the same; see `spotbag.solve`.
 
     Returns
     -------
     Days
-        An interrupt (Ctrl-C) ends it with the days so far.
+        Fewer of them, and ``interrupted``, if it was stopped; there may be none.
 
     Raises
     ------
@@ -184,21 +190,26 @@ def replay_days(
     check_runs(runs, workers)
     ready = [_Ready(schedule, make) for make in _KIND.several(policies, 0, workers, none=bounds)]
     work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
-    done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
+    with interruptible(stop):
+        on_demand_usd = on_demand_price_usd(schedule, billing)
+        done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
         interrupted=interrupted,
         bounds_usd=tuple(bound for _, bound in done),
-        on_demand_usd=on_demand_price_usd(schedule, billing),
+        on_demand_usd=on_demand_usd,
     )
 
 
 def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
-    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer."""
+    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
+
+    Also None if it was asked to stop before that was known.
+    """
     try:
         return replay_day(schedule, OnDemand(), billing=billing).cost_usd
-    except SpotbagError:
+    except (SpotbagError, LimitReached):
         return None
 
 
@@ -234,9 +245,8 @@ def _batch(
     billing: Billing,
     bounds: bool,
     days: range,
-) -> list[_Row]:
+) -> Iterator[_Row]:
     """Replay some days under all policies; with the bound of each day."""
-    rows: list[_Row] = []
     prepared = None
     if bounds:
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
@@ -246,8 +256,7 @@ def _batch(
         timeline = scenario.day(instance, seed, number)
         outcomes = [_replay(entry, number, timeline, billing, record=False).run() for entry in ready]
         bound = None if prepared is None else prepared.bound(timeline)
-        rows.append((outcomes, bound.cost_usd if bound is not None and bound.feasible else None))
-    return rows
+        yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
 
 
 METRICS: dict[str, Callable[[Outcome], float]] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ...core.processes import each
+from ...core.limits import LimitReached, Stop
+from ...core.processes import each, interruptible
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from .outcome import PlatformOutcome
@@ -61,6 +63,7 @@ def bounds_of_runs(
     seed: int = 0,
     workers: int = 1,
     on_run: Callable[[int], None] | None = None,
+    stop: Stop | None = None,
 ) -> tuple[tuple[RunBounds, ...], ...]:
     """Bound the runs of `replay_platform`, which got the same platform, jobs and seed.
 
@@ -70,22 +73,25 @@ def bounds_of_runs(
         As it was given.
     runs : PlatformRuns
         What it returned.
-    job_set, seed, workers, on_run
+    job_set, seed, workers, on_run, stop
         As for `replay_platform`.
 
     Returns
     -------
     tuple of tuple of RunBounds
-        Of each policy, one a run.
+        Of each policy, one a run; of the first runs only, or none, if it was stopped.
     """
     cases = _distinct(runs, seed, job_set is None)
     bounds: dict[_Key, RunBounds] = {}
-    for found in each(partial(_bounds_of_run, platform, job_set), cases, workers):
-        bounds |= found
-        if on_run is not None:
-            on_run(1)
+    n_done = 0
+    with interruptible(stop), suppress(LimitReached):
+        for found in each(partial(_bounds_of_run, platform, job_set), cases, workers):
+            bounds |= found
+            n_done += 1
+            if on_run is not None:
+                on_run(1)
     return tuple(
-        tuple(bounds[_key(number, outcome, job_set is None)] for number, outcome in enumerate(outcomes, seed))
+        tuple(bounds[_key(number, outcome, job_set is None)] for number, outcome in enumerate(outcomes[:n_done], seed))
         for outcomes in runs.outcomes
     )
 

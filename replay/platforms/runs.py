@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from ...core.errors import InputError, Issue
+from ...core.limits import Stop
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
 from ..policies import Given, PolicyKind, PolicyMaker
-from ..runs import Runs, Summary, check_runs, means_of, replay_batches
+from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import PlatformReplay
 from .local_scheduler import PlatformRules
 from .outcome import PlatformOutcome, platform_trace
@@ -27,8 +28,9 @@ class PlatformRuns(Runs[PlatformOutcome]):
     __slots__ = ()
 
     def summaries(self) -> list[Summary]:
-        """Summarise each policy, in the order of ``policies``; the means are of the `METRICS`."""
-        return [Summary(outcomes[0].policy, len(outcomes), means_of(outcomes, METRICS)) for outcomes in self.outcomes]
+        """Summarise each policy, in the order of ``policies``, none without runs; the means are of the `METRICS`."""
+        with_runs = [outcomes for outcomes in self.outcomes if outcomes]
+        return [Summary(outcomes[0].policy, len(outcomes), means_of(outcomes, METRICS)) for outcomes in with_runs]
 
 
 def replay_platform(
@@ -40,6 +42,7 @@ def replay_platform(
     seed: int = 0,
     workers: int = 1,
     on_run: Callable[[int], None] | None = None,
+    stop: Stop | None = None,
 ) -> PlatformRuns:
     """Replay jobs on a hybrid platform under several policies.
 
@@ -59,12 +62,16 @@ def replay_platform(
     workers : int
         Processes; policies are sent to them, if there are several.
     on_run : callable, optional
-        Called with the number of runs that have just been done, each under all policies.
+        Called with the number of runs that have just been done, each under all policies. An exception in it ends the
+        replay, and is raised here.
+    stop : Stop, optional
+        Any object with ``is_set()``, such as `threading.Event`: once it says True, the runs so far are returned. Ctrl-C
+        and SIGTERM do the same; see `spotbag.solve`.
 
     Returns
     -------
     PlatformRuns
-        An interrupt (Ctrl-C) ends it with the runs so far.
+        Fewer of them, and ``interrupted``, if it was stopped; there may be none.
 
     Raises
     ------
@@ -82,8 +89,9 @@ def replay_platform(
         workers=workers,
         per_batch=_SEEDS_A_BATCH,
         on_run=on_run,
+        stop=stop,
     )
-    return PlatformRuns(tuple(make.name for make in makers), tuple(zip(*done, strict=True)), interrupted)
+    return PlatformRuns(tuple(make.name for make in makers), outcomes_by_policy(done, len(makers)), interrupted)
 
 
 def replay_platform_once(
@@ -145,13 +153,11 @@ def platform_with_jobs(platform: Platform, job_set: JobSet | None, seed: int) ->
 
 def _batch(
     platform: Platform, makers: Sequence[PolicyMaker[PlatformPolicy]], job_set: JobSet | None, seeds: range
-) -> list[list[PlatformOutcome]]:
+) -> Iterator[list[PlatformOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    rows = []
     for seed in seeds:
         with_jobs = platform_with_jobs(platform, job_set, seed)
-        rows.append([PlatformReplay(with_jobs, make(seed), seed=seed).run() for make in makers])
-    return rows
+        yield [PlatformReplay(with_jobs, make(seed), seed=seed).run() for make in makers]
 
 
 def _fault_of_rules(policy: PlatformPolicy) -> str:

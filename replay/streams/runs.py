@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ...core.limits import Stop
 from ...core.statistics import Estimate, estimate
 from ...instances.streams.draws import draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
 from ..policies import Given, PolicyKind, PolicyMaker
-from ..runs import Runs, Summary, check_runs, means_of, replay_batches
+from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import StreamReplay
 from .outcome import StreamOutcome, stream_trace, violation_cost_usd
 from .policies import stream_policy
@@ -28,8 +29,8 @@ class StreamRuns(Runs[StreamOutcome]):
     __slots__ = ()
 
     def summaries(self) -> list[StreamSummary]:
-        """Summarise each policy, in the order of ``policies``."""
-        return [summarise_stream(outcomes) for outcomes in self.outcomes]
+        """Summarise each policy, in the order of ``policies``; none without runs."""
+        return [summarise_stream(outcomes) for outcomes in self.outcomes if outcomes]
 
 
 def replay_stream(
@@ -42,6 +43,7 @@ def replay_stream(
     sampling: Sampling | None = None,
     a2ha: A2haSettings | None = None,
     on_run: Callable[[int], None] | None = None,
+    stop: Stop | None = None,
 ) -> StreamRuns:
     """Replay a stream under several policies.
 
@@ -63,12 +65,16 @@ def replay_stream(
     a2ha : A2haSettings, optional
         Parameters of ``a2ha``, given by its name.
     on_run : callable, optional
-        Called with the number of runs that have just been done, each under all policies.
+        Called with the number of runs that have just been done, each under all policies. An exception in it ends the
+        replay, and is raised here.
+    stop : Stop, optional
+        Any object with ``is_set()``, such as `threading.Event`: once it says True, the runs so far are returned. Ctrl-C
+        and SIGTERM do the same; see `spotbag.solve`.
 
     Returns
     -------
     StreamRuns
-        An interrupt (Ctrl-C) ends it with the runs so far.
+        Fewer of them, and ``interrupted``, if it was stopped; there may be none.
 
     Raises
     ------
@@ -85,8 +91,9 @@ def replay_stream(
         workers=workers,
         per_batch=_SEEDS_A_BATCH,
         on_run=on_run,
+        stop=stop,
     )
-    return StreamRuns(tuple(make.name for make in makers), tuple(zip(*done, strict=True)), interrupted)
+    return StreamRuns(tuple(make.name for make in makers), outcomes_by_policy(done, len(makers)), interrupted)
 
 
 def replay_stream_once(
@@ -109,12 +116,10 @@ def _kind(stream: Stream, sampling: Sampling | None, a2ha: A2haSettings | None) 
     return PolicyKind(StreamPolicy, lambda name: stream_policy(stream, name, sampling, a2ha))
 
 
-def _batch(stream: Stream, makers: Sequence[PolicyMaker[StreamPolicy]], seeds: range) -> list[list[StreamOutcome]]:
+def _batch(stream: Stream, makers: Sequence[PolicyMaker[StreamPolicy]], seeds: range) -> Iterator[list[StreamOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
-    return [
-        [StreamReplay(sampled, make(seed)).run() for make in makers]
-        for seed, sampled in zip(seeds, draws(stream, seeds), strict=True)
-    ]
+    for seed, sampled in zip(seeds, draws(stream, seeds), strict=True):
+        yield [StreamReplay(sampled, make(seed)).run() for make in makers]
 
 
 METRICS: dict[str, Callable[[StreamOutcome], float]] = {

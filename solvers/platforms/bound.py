@@ -128,7 +128,12 @@ def platform_bound(
 
 
 def frontier(
-    platform: Platform, x: Metric = "cost", y: Metric = "delay_s", points: int = 12, most_slots: int = MOST_SLOTS
+    platform: Platform,
+    x: Metric = "cost",
+    y: Metric = "delay_s",
+    points: int = 12,
+    most_slots: int = MOST_SLOTS,
+    stop: Stop | None = None,
 ) -> list[tuple[float, float]]:
     """Bound one metric from below for caps on another: from the least of x to the least with the least of y.
 
@@ -142,6 +147,8 @@ def frontier(
         How many, 2 or more.
     most_slots : int
         As for `platform_bound`.
+    stop : Stop, optional
+        As for `platform_bound`: bounds that are left are what is known of larger caps, or at once.
 
     Returns
     -------
@@ -160,20 +167,21 @@ def frontier(
         raise InputError("frontier", [Issue("", f"must differ from x ({x!r})", "y", y)])
     if points < 2:
         raise InputError("frontier", [Issue("", "must be 2 or more: the ends of the frontier", "points", points)])
-    fluid = platform_fluid(platform, most_slots)
-    first = _Search(platform, fluid, {}).bound(x)[0]
-    most = _Search(platform, fluid, {}).bound(y)[0]
-    last = math.inf
-    while math.isinf(last):  # proved not to be reached by any schedule
-        last = _Search(platform, fluid, {y: most}).bound(x)[0]
-        most = 2 * most + 1
-    last = max(first, last)
-    while math.isinf(_Search(platform, fluid, {x: last}).bound(y)[0]):
-        last = 2 * last + 1
-    caps = np.linspace(first, last, points).tolist()
-    bounds = [_Search(platform, fluid, {x: cap}).bound(y)[0] for cap in caps]
+    with interruptible(stop):
+        fluid = platform_fluid(platform, most_slots)
+        first = _Search(platform, fluid, {}).bound(x)[0]
+        most = _Search(platform, fluid, {}).bound(y)[0]
+        last = math.inf
+        while math.isinf(last):  # proved not to be reached by any schedule
+            last = _Search(platform, fluid, {y: most}).bound(x)[0]
+            most = 2 * most + 1
+        last = max(first, last)
+        while math.isinf(_Search(platform, fluid, {x: last}).bound(y)[0]):
+            last = 2 * last + 1
+        caps = np.linspace(first, last, points).tolist()
+        bounds = [_Search(platform, fluid, {x: cap}).bound(y)[0] for cap in reversed(caps)]
     # What holds for a larger cap holds for a smaller one.
-    return list(zip(caps, np.maximum.accumulate(bounds[::-1])[::-1].tolist(), strict=True))
+    return list(zip(caps, np.maximum.accumulate(bounds)[::-1].tolist(), strict=True))
 
 
 def _check(metric: str, caps: Mapping[Metric, float], most_slots: int, time_limit_s: float | None) -> None:

@@ -277,8 +277,8 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
 
     Raises
     ------
-    KeyboardInterrupt
-        If the user ended it: means of fewer runs than asked for would not be comparable.
+    LimitReached
+        If it is asked to stop: means of fewer runs than asked for would not be comparable.
     """
     streams = {job: library_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
     swept: dict[Ratios, _Maker] = {ratios: partial(A2ha, A2haSettings(*ratios)) for ratios in sweep_ratios()}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ....core.limits import LimitReached
 from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, quotient
 from ....instances.streams.draws import draw_jobs
@@ -149,8 +150,8 @@ def thai_runs(options: PaperOptions, on_runs: OnRuns) -> ThaiRuns:
 
     Raises
     ------
-    KeyboardInterrupt
-        If the user ended it: means of fewer runs than asked for would not be comparable.
+    LimitReached
+        If it is asked to stop: means of fewer runs than asked for would not be comparable.
     """
     figures = thai_figures()
     stream = library_stream(STREAM)
@@ -163,7 +164,7 @@ def thai_runs(options: PaperOptions, on_runs: OnRuns) -> ThaiRuns:
         on_run=lambda done: on_runs(done, "all approaches"),
     )
     if found.interrupted:
-        raise KeyboardInterrupt
+        raise LimitReached
     pairs = zip(found.policies, found.outcomes, strict=True)
     every = {policy: Approach(outcomes, policy) for policy, outcomes in pairs}
     approaches = {policy: every[policy] for policy in figures.policies}

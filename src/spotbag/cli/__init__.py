@@ -7,22 +7,34 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from .exit_codes import BAD_INPUT, INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input."""
+    """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input, 130 after Ctrl-C or SIGTERM."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None:
-        # What loads stays until the end: to search it for garbage over and over takes a fifth of a short command.
-        gc.set_threshold(100_000, 20, 20)
-        _prepare_streams()
-    from .output import printable_output
+    try:
+        with _interrupts(for_good=arguments is None) as interrupted:
+            if arguments is None:
+                # What loads stays until the end: searching it for garbage takes a fifth of a short command.
+                gc.set_threshold(100_000, 20, 20)
+                _prepare_streams()
+            from .output import printable_output
 
-    with printable_output():
-        return _run(given)
+            with printable_output():
+                code = _run(given)
+        if interrupted():
+            code = INTERRUPTED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = INTERRUPTED
+    if arguments is None:
+        _leave_solvers(code)
+    return code
 
 
 def _run(given: list[str]) -> int:
@@ -34,15 +46,14 @@ def _run(given: list[str]) -> int:
         sys.stdout.flush()
     except SystemExit as leaving:
         if _comes_of_interrupt(leaving):
-            print("interrupted", file=sys.stderr)
+            raise KeyboardInterrupt from None
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except OSError as error:  # an output stream that takes no more
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
     except Exception as error:
+        if _comes_of_interrupt(error):  # an import that it has cut short may fail in any way
+            raise KeyboardInterrupt from None
         from ..core.errors import SpotbagError  # here, so that --help loads nothing
 
         if not isinstance(error, SpotbagError):
@@ -50,6 +61,40 @@ def _run(given: list[str]) -> int:
         _report(error, "--json" in given)
         return BAD_INPUT
     return 0
+
+
+@contextmanager
+def _interrupts(for_good: bool) -> Iterator[Callable[[], bool]]:
+    """Have Ctrl-C and SIGTERM do the same, as `spotbag.core.processes` has it; gives whether one of them came.
+
+    A long function answers the first by ending early, and its command then says what there is so far. Anywhere else,
+    and the second time, it is a KeyboardInterrupt. Where the program ends with the command, one that comes after the
+    command ends the program at once.
+    """
+    from ..core.processes import SIGNALS, interrupt, signals_received
+
+    received = signals_received()
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+    taken = [number for number, handler in before.items() if handler in (signal.default_int_handler, signal.SIG_DFL)]
+    try:
+        for number in taken:
+            signal.signal(number, interrupt)
+        yield lambda: signals_received() > received
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL if for_good else before[number])
+
+
+def _leave_solvers(code: int) -> None:
+    """End the program at once if a solver does so only later: Python would wait for it."""
+    from ..core.processes import any_left_behind
+
+    if any_left_behind():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _comes_of_interrupt(error: BaseException | None) -> bool:
@@ -65,7 +110,6 @@ def _prepare_streams() -> None:
     """End quietly when a pipe is closed, and write what the terminal cannot encode as escapes."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, by whatever means: as by Ctrl-C
     for number in (0, 1, 2):
         try:
             os.fstat(number)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import JsonOption, check_output, print_json
+from .arguments import JsonOption, check_output, print_json, warn
+from .exit_codes import INTERRUPTED
 from .progress import counting
 from .run_options import WorkersOption
 
@@ -182,6 +183,7 @@ def _report(
     from ..benchmarks.paper_pictures import prepare_pictures, write_pictures
     from ..benchmarks.paper_result import RESULT_ENDINGS, format_result
     from ..core.errors import SpotbagError
+    from ..core.limits import LimitReached
     from ..core.text_files import write_text
     from .bench_report import print_result
 
@@ -192,7 +194,11 @@ def _report(
     if plots is not None:
         prepare_pictures(plots)
     with counting("replaying", paper.n_runs(options)) as count:
-        result = compare(paper, options, lambda done, label: count(label, done))
+        try:
+            result = compare(paper, options, lambda done, label: count(label, done))
+        except LimitReached:
+            warn(["interrupted: means of fewer runs would not be comparable"])
+            raise typer.Exit(INTERRUPTED) from None
     if out is not None:
         write_text(out, format_result(result, ending))
     if plots is not None:

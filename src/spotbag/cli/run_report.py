@@ -38,7 +38,9 @@ def print_heading(runs: Runs[Any], seed: int) -> None:
 
 def warn_of_missing(runs: Runs[Any], wanted: int, noun: str = "runs") -> None:
     """Warn if an interrupt has left out runs."""
-    if runs.interrupted:
+    if runs.interrupted and not runs.n_runs:
+        warn([f"interrupted before the first {noun.removesuffix('s')}"])
+    elif runs.interrupted:
         warn([f"interrupted: {runs.n_runs} of {wanted} {noun} are here"])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, check_output, print_json
+from ..arguments import JsonOption, check_output, print_json, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
 from ..tables import print_table, seconds
@@ -57,7 +57,8 @@ def best_known_command(
     """Show the best plans and bounds known for the library instances, or look for better ones.
 
     An entry is replaced only by a plan that the checker passed and that is better, or by a larger bound.
-    Exit code 0: done; 1: an instance has no plan yet, and none was found; 2: bad input, or a contradiction.
+    Exit code 0: done; 1: an instance has no plan yet, and none was found; 2: bad input, or a contradiction;
+    130: interrupted, with what was better until then.
     """
     chosen = _library_names(names or [])
     if update:
@@ -90,6 +91,8 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     from ... import __version__
     from ...benchmarks.bags.best_known import update_best_known
     from ...core.errors import InputError, Issue, SpotbagError
+    from ...core.limits import stopped
+    from ...core.processes import interruptible
     from ...solvers.bags.methods import find_method
 
     find_method(method)
@@ -100,16 +103,20 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     left = iter(
         update_best_known(names, version=__version__, method=method, time_limit_s=time_limit, seed=seed, file=file)
     )
-    while True:
-        with busy(f"solving {names[len(updates) % len(names)]} by {method}"):
-            found = next(left, None)
-        if found is None:
-            break
-        updates.append(found)
-        if not as_json:
-            print(_said(found), flush=True)
+    with interruptible():
+        while not stopped():
+            with busy(f"solving {names[len(updates) % len(names)]} by {method}"):
+                found = next(left, None)
+            if found is None:
+                break
+            updates.append(found)
+            if not as_json:
+                print(_said(found), flush=True)
+        interrupted = stopped()
+    if interrupted:
+        warn([f"interrupted: {len(updates)} of {len(names)} instances are done, and one of them may be cut short"])
     if as_json:
-        print_json({"updates": [_update_as_object(entry) for entry in updates]})
+        print_json({"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]})
     errors = [entry for entry in updates if entry.change == "error"]
     if errors:
         listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)

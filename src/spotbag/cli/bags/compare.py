@@ -11,7 +11,7 @@ import typer
 
 from ...core.tables import Column, Table
 from ..arguments import JsonOption, check_output, load_instance, print_json, warn
-from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
+from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import counting
 from ..tables import narrow_terminal, print_table, seconds
 
@@ -52,7 +52,8 @@ def compare_command(
     """Compare methods: how good their plans are, and how far from the optimum.
 
     Gaps are to the best bound of all runs, and of what is known of a library instance. A run without a plan is
-    counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input.
+    counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
+    130: interrupted, after showing the runs so far.
     """
     from ...benchmarks.bags.comparison import (
         in_order,
@@ -62,13 +63,14 @@ def compare_command(
         summarise,
         total_by_method,
     )
+    from ...core.processes import interruptible
 
     _check(out, time_limit, instances)
     problems = _load(instances)
     cases = make_cases(problems, _names(methods), seeds)
     known = _known(problems)
     rows: list[Row] = []
-    with counting("comparing", len(cases)) as count:
+    with counting("comparing", len(cases)) as count, interruptible():
         for row in run_cases(cases, time_limit, workers):
             rows.append(row)
             count(f"{row.instance} by {row.method}")
@@ -87,8 +89,6 @@ def compare_command(
     else:
         print(_heading(len(problems), len(rows), time_limit, seeds))
         _print_tables(problems, references, summaries, totals)
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
     if any(all(entry.plans == 0 for entry in summaries if entry.instance == label) for label in problems):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

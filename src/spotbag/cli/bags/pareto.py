@@ -25,6 +25,7 @@ from ..arguments import (
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
+from ..files_beside import beside_the_answer
 from ..progress import busy, points_found
 from ..tables import print_table, seconds
 
@@ -67,12 +68,15 @@ def pareto_command(
 ) -> None:
     """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
 
-    Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input. Ctrl-C keeps the points so far.
+    Ctrl-C ends it with the points so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad
+    input; 130: interrupted.
     """
     files = _Files(out, plans, plot)
     files.check(instance)
     problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
     front, others = _front(problem, points, seed, time_limit, threads, heuristics=plot is not None)
+    if front.interrupted:
+        warn(["interrupted: these are the points so far"])
     warn(front.warnings)
     files.write(front, others)
     if as_json:
@@ -109,9 +113,9 @@ class _Files:
         if not front.points:
             return
         if self.plot is not None:
-            from ...charts.bags.front import write_pareto
+            with beside_the_answer(), busy(f"drawing {self.plot}"):
+                from ...charts.bags.front import write_pareto
 
-            with busy(f"drawing {self.plot}"):
                 write_pareto(front, self.plot, others)
         if self.out is not None:
             _write_points(front, self.out)
@@ -123,24 +127,26 @@ def _front(
     problem: Instance, points: int | None, seed: int, time_limit_s: float | None, threads: int, heuristics: bool
 ) -> tuple[ParetoFront, dict[str, Schedule]]:
     """Find the front; with the plans of the heuristics, if they are wanted, within the same time."""
+    from ...core.processes import interruptible
     from ...solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
 
     limit = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
     begin = time.perf_counter()
     others: dict[str, Schedule] = {}
-    if heuristics:
-        with busy("planning by the heuristics"):
-            others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
-    with points_found(f"front of {problem.name}") as show:
-        front = pareto_front(
-            problem,
-            time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
-            seed=seed,
-            threads=threads,
-            most_points=points,
-            on_point=show,
-            initial=others.values(),
-        )
+    with interruptible():
+        if heuristics:
+            with busy("planning by the heuristics"):
+                others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
+        with points_found(f"front of {problem.name}") as show:
+            front = pareto_front(
+                problem,
+                time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
+                seed=seed,
+                threads=threads,
+                most_points=points,
+                on_point=show,
+                initial=others.values(),
+            )
     return front, others
 
 

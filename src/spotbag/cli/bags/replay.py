@@ -108,7 +108,7 @@ def replay_command(
     """Replay a plan on days on which spot VMs hibernate and resume, under policies that react.
 
     All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
-    2: bad input.
+    2: bad input; 130: interrupted, after showing the days so far.
     """
     names = policy_names(policy or _DEFAULT_POLICIES)
     replayed = [name for name in names if name != CLAIRVOYANT]
@@ -137,7 +137,10 @@ def replay_command(
     options.check()
     days_from = options.find_scenario()
     problem = planning.problem()
-    schedule, maker = _plan(problem, planning)
+    schedule, maker, interrupted = _plan(problem, planning)
+    if interrupted:
+        _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
+        raise typer.Exit(INTERRUPTED)
     if schedule is None:
         _print_no_plan(problem, maker, as_json)
         raise typer.Exit(NO_FEASIBLE_PLAN)
@@ -153,10 +156,8 @@ def replay_command(
     days = _replay(schedule, replayed, wanted, bounds=CLAIRVOYANT in names)
     if as_json:
         print_json(days_object(schedule, maker, days, days_from.name, seed))
-    else:
+    elif days.n_runs:
         print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
-    if days.interrupted:
-        raise typer.Exit(INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -286,9 +287,13 @@ def _check_policies(policies: Sequence[str], one_day: bool) -> None:
         raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
 
 
-def _print_no_plan(problem: Instance, reason: str, as_json: bool) -> None:
+def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
     if as_json:
-        print_json({"instance": problem.name, "status": "no-plan", "message": reason})
+        print_json(
+            {"instance": problem.name, "status": "no-plan", "message": reason, "interrupted": interrupted},
+        )
+    elif interrupted:
+        warn([reason])
     else:
         print(reason)
 
@@ -326,10 +331,10 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
     return policies
 
 
-def _plan(problem: Instance, planning: _Planning) -> tuple[Schedule | None, str]:
-    """Read or make the plan; with what it is called, or why there is none."""
+def _plan(problem: Instance, planning: _Planning) -> tuple[Schedule | None, str, bool]:
+    """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
     if planning.plan is not None:
-        return _read_plan(problem, planning.plan), f"the plan of {planning.plan}"
+        return _read_plan(problem, planning.plan), f"the plan of {planning.plan}", False
     from ...solvers.bags.solve import solve
 
     name = planning.method or "auto"
@@ -337,8 +342,8 @@ def _plan(problem: Instance, planning: _Planning) -> tuple[Schedule | None, str]
         result = solve(problem, name, time_limit_s=planning.time_limit_s, on_progress=show)
     warn(result.warnings)
     if result.schedule is None:
-        return None, f"{problem.name}: no plan found by {name}\n{result.message}"
-    return result.schedule, f"plan by {name}"
+        return None, f"{problem.name}: no plan found by {name}\n{result.message}", result.interrupted
+    return result.schedule, f"plan by {name}", result.interrupted
 
 
 def _read_plan(problem: Instance, path: str) -> Schedule:

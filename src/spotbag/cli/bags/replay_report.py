@@ -182,7 +182,7 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
     }
     settings = {"on_demand_usd": days.on_demand_usd}
     summaries = [_summary_object(summary) for summary in days.summaries()]
-    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]]
+    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:] if days.n_runs]
     return runs_object(about, days, seed, settings, summaries) | {
         "differences": [
             asdict(entry) | {"cost_usd": entry.cost_usd.to_dict(), "makespan_s": entry.makespan_s.to_dict()}

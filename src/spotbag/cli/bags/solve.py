@@ -29,6 +29,7 @@ from ..arguments import (
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
+from ..files_beside import beside_the_answer
 from ..progress import busy, progress
 from ..tables import print_table, seconds
 
@@ -75,7 +76,8 @@ def solve_command(
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
-    Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad input.
+    Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason;
+    2: bad input; 130: interrupted.
     """
     planning = _Planning(
         argument=instance,
@@ -98,6 +100,8 @@ def solve_command(
     files = _Files(out, gantt, convergence)
     files.check(instance, initial)
     problem, result = _solve(planning)
+    if result.interrupted:
+        warn(["interrupted: this is the best plan and bound so far"])
     warn(result.warnings)
     files.write(result)
     if as_json:
@@ -153,6 +157,12 @@ class _Files:
             from ...schedules.schedule_files import write_schedule
 
             write_schedule(schedule, self.out, method)
+        with beside_the_answer():
+            self._draw(result)
+
+    def _draw(self, result: Result) -> None:
+        """Draw the pictures."""
+        schedule, method = result.schedule, result.method
         if schedule is not None and self.gantt is not None:
             from ...charts.bags.plan import write_gantt
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn
-from ..exit_codes import BAD_INPUT, INTERRUPTED
+from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
 from ..run_options import (
     DEFAULT_RUNS,
@@ -112,7 +112,7 @@ def platform_command(
       +patient         jobs that are late anyhow are not displaced
       +exact           clouds say what a job will cost, and when it will end
 
-    Exit code 0: done; 2: bad input.
+    Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if listed:
         _list(as_json)
@@ -133,22 +133,22 @@ def platform_command(
     files, picture_refused = _write(traces, trace, gantt)
     done = _replay(loaded, names, job_set, options)
     bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
+    if bound and bounds is None:
+        done = replace(done, interrupted=True)
     stories = _stories(traces) if story else None
     if as_json:
         report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
         print_json(report if picture_refused is None else report | {"picture_refused": picture_refused})
     else:
-        if stories is None:
+        if stories is None and done.n_runs:
             print_runs(loaded, job_set, done, seed, bounds)
-        else:
+        elif stories is not None:
             _print_stories(stories)
         for path in files:
             print(f"wrote {path}")
     if picture_refused is not None:
         print(f"error: {picture_refused}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED if done.interrupted else BAD_INPUT)
-    if done.interrupted or (bound and bounds is None):
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(BAD_INPUT)
 
 
 def _list(as_json: bool) -> None:
@@ -272,22 +272,22 @@ def _replay(platform: Platform, policies: Sequence[str], job_set: JobSet | None,
 def _bounds(
     platform: Platform, runs: PlatformRuns, job_set: JobSet | None, options: RunOptions
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
-    """Bound all runs; None if that is interrupted."""
+    """Bound all runs; None if that is interrupted, as means would be of fewer runs than those beside them."""
     from ...replay.platforms.run_bounds import bounds_of_runs
 
-    try:
-        with counting("bounds", runs.n_runs) as count:
-            return bounds_of_runs(
-                platform,
-                runs,
-                job_set=job_set,
-                seed=options.seed,
-                workers=options.workers,
-                on_run=lambda more: count("", more),
-            )
-    except KeyboardInterrupt:
+    with counting("bounds", runs.n_runs) as count:
+        bounds = bounds_of_runs(
+            platform,
+            runs,
+            job_set=job_set,
+            seed=options.seed,
+            workers=options.workers,
+            on_run=lambda more: count("", more),
+        )
+    if len(bounds[0]) < runs.n_runs:
         warn(["interrupted: the runs are here, but no bounds"])
         return None
+    return bounds
 
 
 def _stories(traces: Sequence[Trace]) -> list[list[str]]:

@@ -227,7 +227,7 @@ def runs_object(
         "platform": platform.name,
         "agents": len(platform.agents),
         "resources": len(platform.resources),
-        "jobs": len(runs.outcomes[0][0].jobs),
+        "jobs": len(platform.jobs) if job_set is None else job_set.number,
         "job_set": None if job_set is None else asdict(job_set),
     }
     summaries = [

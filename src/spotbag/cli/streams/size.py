@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, StreamArgument, load_stream, print_json
+from ..arguments import JsonOption, StreamArgument, load_stream, print_json, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -50,16 +50,26 @@ def size_command(
     VM is paid until the deadline; the output says where an earlier end costs less. That is a cost to plan with; a
     bill counts the blocks that were started.
 
-    Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input.
+    Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input; 130: interrupted.
     """
+    from ...core.limits import stopped
+    from ...core.processes import interruptible
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
     loaded = load_stream(stream)
     chosen = [loaded.job(job_id) for job_id in dict.fromkeys(job)] if job else list(loaded.jobs_by_submission)
     problems = [problem_of_job(loaded, one, tasks, deadline) for one in chosen]
-    sizings = [size_job(problem, cast("SizingMethod", method)) for problem in problems]
-    rows = list(zip(chosen, problems, sizings, strict=True))
+    sizings: list[Sizing] = []
+    with interruptible():
+        for problem in problems:
+            sizings.append(size_job(problem, cast("SizingMethod", method)))
+            if stopped():
+                break
+    rows = list(zip(chosen, problems, sizings, strict=False))
+    interrupted = len(rows) < len(chosen)
+    if interrupted:
+        warn([f"interrupted: {len(rows)} of {len(chosen)} jobs are here"])
     if as_json:
         print_json(
             {
@@ -72,6 +82,7 @@ def size_command(
                 "cost_usd": sum(sizing.cost_usd for sizing in sizings),
                 "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
                 "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
+                "interrupted": interrupted,
             }
         )
     else:

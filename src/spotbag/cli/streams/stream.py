@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn
-from ..exit_codes import INTERRUPTED
+from ..files_beside import beside_the_answer
 from ..progress import busy, counting
 from ..run_options import (
     DEFAULT_RUNS,
@@ -105,7 +105,7 @@ def stream_command(
                          type to rent (Silva et al. 2011)
       large.4            a fixed fleet of one type that can run all applications
 
-    Exit code 0: done; 2: bad input.
+    Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if listed:
         _list(as_json)
@@ -124,10 +124,8 @@ def stream_command(
     done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
     if as_json:
         print_json(runs_object(loaded, done, seed, sampling, a2ha))
-    else:
+    elif done.n_runs:
         print_runs(loaded, done, seed)
-    if done.interrupted:
-        raise typer.Exit(INTERRUPTED)
 
 
 def _replay(
@@ -152,9 +150,10 @@ def _replay(
             on_run=lambda more: count("", more),
         )
     warn_of_missing(done, options.n_runs)
-    if options.trace is not None or options.gantt is not None:
-        traces = [replay_stream_once(stream, name, options.seed, sampling, a2ha)[1] for name in names]
-        _write(traces, options.trace, options.gantt)
+    if (options.trace is not None or options.gantt is not None) and not done.interrupted:
+        with beside_the_answer():
+            traces = [replay_stream_once(stream, name, options.seed, sampling, a2ha)[1] for name in names]
+            _write(traces, options.trace, options.gantt)
     return done
 
 
