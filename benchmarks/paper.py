@@ -104,7 +104,7 @@ def compare(
     options : PaperOptions
         What is replayed.
     on_runs : callable, optional
-        Called with how many runs have just been done, and of what. An exception in it ends the work, and is raised here.
+        Called with how many runs have just been done, and of what. An exception in it ends the work and is raised here.
     stop : Stop, optional
         See `spotbag.solve`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 import signal
 import threading
 import time
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
+_PARENT_POLL_S = 1.0
 
 _QUEUED_A_WORKER = 2
 
@@ -229,8 +231,9 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
+    _start_tracker()
     with _signals_held():
-        executor = get_reusable_executor(max_workers=workers, initializer=_leave_interrupts_to_parent)
+        executor = get_reusable_executor(max_workers=workers, initializer=_belong_to_parent)
     ended = False
     left = iter(cases)
     queued: deque[Future[Done]] = deque()
@@ -255,14 +258,23 @@ def in_processes(
         if not ended:
             # Workers have no processes of their own, so that nothing is lost where those cannot be looked for.
             warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
-            executor.shutdown(wait=False, kill_workers=True)
+            with _signals_held():  # a second interrupt would leave workers behind
+                executor.shutdown(wait=True, kill_workers=True)
+
+
+def _start_tracker() -> None:
+    """Start the process by which Python finds what workers leave behind; its start ends a hold of signals."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()
 
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
     """Hold signals back for a moment: a process that begins meanwhile never receives any.
 
-    Ctrl-C reaches all processes of a terminal, and also one that has not yet come to `_leave_interrupts_to_parent`.
+    Ctrl-C reaches all processes of a terminal, and also one that has not yet come to `_belong_to_parent`.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
@@ -274,9 +286,17 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _leave_interrupts_to_parent() -> None:
-    """Ignore Ctrl-C, which reaches all processes of a terminal: the parent ends its workers."""
+def _belong_to_parent() -> None:
+    """Ignore Ctrl-C, which reaches all processes of a terminal: the parent ends its workers. End if it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_after(parent: int) -> None:
+    """End this process soon after its parent."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_POLL_S)
+    os._exit(1)
 
 
 def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> Iterator[Done]:
