@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
+from command_shell import Shell, interrupt_after_runs
+
+from spotbag.replay.bags import runs
 
 
 def test_the_tables_of_hads(shell: Shell) -> None:
@@ -139,9 +141,8 @@ def test_bad_input_is_exit_code_2_before_any_work(shell: Shell, words: list[str]
 
 
 def test_a_user_who_stops_it_gets_exit_code_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("spotbag.benchmarks.paper.compare", stop)
+    interrupt_after_runs(monkeypatch, runs, 1)
     shell.run("bench", "hads", "--out", "rows.csv", code=130)
+    assert "interrupted: means of fewer runs would not be comparable" in shell.err
+    assert shell.out == ""
     assert not (shell.folder / "rows.csv").exists()

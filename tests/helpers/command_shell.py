@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from stops import interrupt_command
 
 from spotbag.cli import main
+from spotbag.core.limits import stop_point
 
 
 class Shell:
@@ -40,14 +44,13 @@ def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
-def interrupt_after_one_batch(monkeypatch: pytest.MonkeyPatch, runs: ModuleType) -> None:
-    """Have the user interrupt a command at the second batch of its runs, and at any later one."""
-    batch, calls = runs._batch, []
+def interrupt_after_runs(monkeypatch: pytest.MonkeyPatch, runs: ModuleType, number: int) -> None:
+    """Have the user interrupt a command when so many of its runs are done."""
+    batch = runs._batch
 
-    def stopped(*given: Any) -> Any:
-        calls.append(given)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return batch(*given)
+    def interrupted(*given: Any) -> Iterator[Any]:
+        yield from islice(batch(*given), number)
+        interrupt_command()
+        stop_point()
 
-    monkeypatch.setattr(runs, "_batch", stopped)
+    monkeypatch.setattr(runs, "_batch", interrupted)

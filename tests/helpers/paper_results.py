@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from spotbag.benchmarks.paper import Paper, compare
 from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag.core.limits import LimitReached
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,9 +37,6 @@ def demand_docs(result: PublishedComparisonResult, page: str, marks: tuple[str, 
 
 def demand_no_result_if_stopped(paper: Paper[Any, Any], options: Any) -> None:
     """Demand that there are no means of fewer runs."""
-
-    def stop(done: int, label: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(paper, options, stop)
+    stop = threading.Event()
+    with pytest.raises(LimitReached):
+        compare(paper, options, lambda done, label: stop.set(), stop)

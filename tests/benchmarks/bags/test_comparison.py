@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import threading
 
 import pytest
 
@@ -106,17 +107,21 @@ def test_an_interrupted_run_is_the_last() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "spotbag.benchmarks.bags.comparison.run_case",
-            lambda case, _: Row("two", case.method, 0, "no-plan", interrupted=True),
+            lambda case, time_limit_s: Row("two", case.method, 0, "no-plan", interrupted=True),
         )
         assert [entry.method for entry in runs()] == ["greedy"]
 
-        def interrupt(case: Case, _: float | None) -> Row:
-            if case.method == "lpt":
-                raise KeyboardInterrupt
-            return row("greedy", 1.0)
 
-        patch.setattr("spotbag.benchmarks.bags.comparison.run_case", interrupt)
-        assert [entry.method for entry in runs()] == ["greedy"]
+def test_a_stopped_comparison_has_the_rows_so_far() -> None:
+    cases = make_cases({"two": TWO_CORES}, ["greedy", "lpt", "search"], seeds=1)
+    stop = threading.Event()
+    found = []
+    for entry in run_cases(cases, stop=stop):
+        found.append(entry)
+        stop.set()
+    assert [(entry.method, entry.interrupted) for entry in found] == [("greedy", False)]
+    assert list(run_cases(cases, stop=stop)) == []
+    assert len(list(run_cases(cases))) == 3
 
 
 def test_gaps_are_to_the_best_bound_of_all_methods_and_of_what_is_known() -> None:

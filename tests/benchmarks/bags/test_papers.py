@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from paper_results import demand_no_result_if_stopped
 
 from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
 from spotbag.benchmarks.bags.burst_hads.runs import BOTH, BurstHadsOptions
@@ -308,12 +309,8 @@ def test_progress_is_reported_for_all_days(hads: PublishedComparisonResult) -> N
     assert HADS.n_runs(FEW) == 2 * (28 + 21)
 
 
-def test_a_user_who_stops_it_gets_no_means_of_fewer_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(done: int, label: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(HADS, DayOptions(runs=1), stop)
+def test_a_user_who_stops_it_gets_no_means_of_fewer_days() -> None:
+    demand_no_result_if_stopped(HADS, DayOptions(runs=1))
 
 
 def test_files_hold_all_rows(hads: PublishedComparisonResult) -> None:

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 from command_shell import Shell
+from stops import interrupt_command
 
+from spotbag.core.limits import stop_point
 from spotbag.instances.library import library_instance
 
 LATE = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"]).to_text()
@@ -129,7 +131,8 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
 
     def interrupted_at_lpt(case: comparison.Case, time_limit_s: float | None = None) -> comparison.Row:
         if case.method == "lpt":
-            raise KeyboardInterrupt
+            interrupt_command()
+            stop_point()
         return run_case(case, time_limit_s)
 
     monkeypatch.setattr(comparison, "run_case", interrupted_at_lpt)

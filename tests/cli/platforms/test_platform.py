@@ -7,13 +7,14 @@ import re
 from typing import Any
 
 import pytest
-from command_shell import Shell, interrupt_after_one_batch, type_in
+from command_shell import Shell, interrupt_after_runs, type_in
+from stops import interrupt_command
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform_files import library_platform, read_platform
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.replay.platforms import runs
+from spotbag.replay.platforms import run_bounds, runs
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 
 TINY = ("platform", "tiny/hybrid")
@@ -137,13 +138,16 @@ def test_bounds_stand_below_what_policies_reach(shell: Shell) -> None:
 
 
 def test_bounds_that_are_interrupted(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*given: Any, **named: Any) -> None:
-        raise KeyboardInterrupt
+    def interrupted(*given: Any) -> Any:
+        interrupt_command()
+        return bounds_of_run(*given)
 
-    monkeypatch.setattr("spotbag.replay.platforms.run_bounds.bounds_of_runs", stopped)
+    bounds_of_run = run_bounds._bounds_of_run
+    monkeypatch.setattr(run_bounds, "_bounds_of_run", interrupted)
     found = shell.json(*TINY, "--runs", "2", "--bound", code=130)
     assert "interrupted: the runs are here, but no bounds" in shell.err
     assert found["runs"] == 2
+    assert found["interrupted"] is True
     assert "at_least" not in found["policies"][0]
 
 
@@ -331,12 +335,20 @@ def test_costs_of_platforms_look_alike(shell: Shell) -> None:
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt_after_one_batch(monkeypatch, runs)
+    interrupt_after_runs(monkeypatch, runs, 2)
     found = shell.json(*TINY, "--runs", "50", "--bound", code=130)
     assert "interrupted: 2 of 50 runs are here" in shell.err
     assert (found["runs"], found["interrupted"]) == (2, True)
-    shell.run(*TINY, "--runs", "50", code=130)  # at once: nothing to show
-    assert shell.out == ""
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_interrupt_before_the_first_run(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    interrupt_after_runs(monkeypatch, runs, 0)
+    out = shell.run(*TINY, "--runs", "50", *options, code=130)
+    assert "interrupted before the first run" in shell.err
+    assert not out if not options else json.loads(out)["interrupted"] is True
 
 
 def test_help_has_an_example_and_all_policies(shell: Shell) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from command_shell import Shell, interrupt_after_one_batch, type_in
+from command_shell import Shell, interrupt_after_runs, type_in
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform
@@ -195,12 +195,20 @@ def test_files_of_another_format_are_sent_where_they_belong(shell: Shell) -> Non
 
 
 def test_an_interrupt_gives_the_runs_so_far(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt_after_one_batch(monkeypatch, runs)
+    interrupt_after_runs(monkeypatch, runs, 4)
     found = shell.json(*TINY, "--runs", "50", code=130)
     assert "interrupted: 4 of 50 runs are here" in shell.err
     assert (found["runs"], found["interrupted"]) == (4, True)
-    shell.run(*TINY, "--runs", "50", code=130)  # at once: nothing to show
-    assert shell.out == ""
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_interrupt_before_the_first_run(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    interrupt_after_runs(monkeypatch, runs, 0)
+    out = shell.run(*TINY, "--runs", "50", *options, code=130)
+    assert "interrupted before the first run" in shell.err
+    assert not out if not options else json.loads(out)["interrupted"] is True
 
 
 def test_help_has_an_example_and_all_policies(shell: Shell) -> None:
