@@ -16,10 +16,11 @@ from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 from .limits import LimitReached, Stop, current_limit, stop_point, within
-from .quantities import IntArray
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from .quantities import IntArray
 
 _POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
