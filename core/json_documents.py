@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from .errors import InputError, Issue, input_error, show_value
-
-if TYPE_CHECKING:
-    pass
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -38,13 +35,27 @@ class _DuplicatedKeys(dict[str, Any]):
         self.keys_given_twice = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
 
 
-def parse_json(text: str, source: str) -> dict[str, Any]:
+_LARGE_TEXT = 2_000_000
+"""Characters from which on it is looked at how much memory a document would take before it is read."""
+
+
+def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, Any]:
     """Parse a text that must be one JSON object.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    source : str
+        Its name in messages.
+    most_keys : int
+        Most keys of an object of a large text: nothing in our own formats has as many.
 
     Raises
     ------
     InputError
-        If it is no JSON, is nested too deeply, holds numbers too long to be read, or gives a key of an object twice.
+        If it is no JSON, is nested too deeply, holds numbers too long to be read, gives a key of an object twice, or
+        would take far more memory than any document of its length.
     """
     doubled = False
 
@@ -58,6 +69,11 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
 
     if not text.lstrip(" \t\r\n").startswith("{"):
         raise input_error(source, "is not a JSON object (it must start with '{')")
+    if len(text) > _LARGE_TEXT:
+        from .json_shapes import oversize
+
+        if rule := oversize(text, most_keys):
+            raise input_error(source, rule)
     try:
         document = json.loads(text, object_pairs_hook=make_object)
     except json.JSONDecodeError as error:

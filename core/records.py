@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+)
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
 
 from .errors import InputError, Issue, input_error
 from .frozen_dict import FrozenDict
@@ -38,7 +64,54 @@ class _RecordType(_ModelType):
             return record
 
 
-class Record(BaseModel, metaclass=_RecordType):
+@dataclass(slots=True)
+class Faults:
+    """Counts the faults that a validation finds, so that it stops at many: handed to it as its context.
+
+    A report of millions of faults helps nobody, and takes gigabytes.
+    """
+
+    found: int = 0
+
+
+class LimitedRecord(BaseModel):
+    """Base of records in whose documents, validated with `Faults`, only so many faults are looked for."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _limit_faults(cls, given: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        faults = info.context
+        if type(faults) is not Faults:
+            return validate(given)
+        if faults.found >= _MOST_FAULTS:
+            return cast(Self, given)  # the document is refused whatever this is
+        before = faults.found
+        try:
+            if type(given) is dict:
+                _refuse_oversize(cls, given)
+            return validate(given)
+        except ValidationError as error:
+            faults.found = before + error.error_count()  # with those of the records inside
+            raise
+
+
+def _refuse_oversize(kind: type[BaseModel], given: dict[str, Any]) -> None:
+    """Refuse what has so many keys, or values in one key, that there can be as many faults."""
+    if len(given) > _MOST_KEYS and kind.model_config.get("extra") == "forbid":
+        context = {"error": ValueError(f"has {len(given)} keys, most of them unknown")}
+        errors = [InitErrorDetails(type="value_error", loc=(), input=given, ctx=context)]
+        raise ValidationError.from_exception_data(kind.__name__, errors)
+    for key, value in given.items():
+        if isinstance(value, dict | list) and len(value) > _MOST_VALUES:
+            field = kind.model_fields.get(key)
+            if field is None or _records_inside(field.annotation):
+                continue
+            limits = {"field_type": "Value", "max_length": _MOST_VALUES, "actual_length": len(value)}
+            errors = [InitErrorDetails(type="too_long", loc=(key,), input=value, ctx=limits)]
+            raise ValidationError.from_exception_data(kind.__name__, errors)
+
+
+class Record(LimitedRecord, metaclass=_RecordType):
     """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
@@ -129,16 +202,22 @@ class WholeDocument(Record):
 
     @classmethod
     def _decode(cls, text: str, source: str, key: str) -> Self | None:
-        """Read a JSON text in which nothing is wrong, its long list by a decoder made for it; None if anything is."""
+        """Read a JSON text whose fields are valid, the long list by a decoder made for it; None if they are not."""
         (kind,) = get_args(cls.model_fields[key].annotation)
         decoded = decode_long_list(text, key, kind)
         if decoded is None or len(decoded[1]) > cls.most_entries:
             return None
         header, records = decoded
         try:
-            return cls.parse_document(parse_json(header, source) | {key: records}, source)
+            document = parse_json(header, source)
+            check_format(document, cls.FORMAT, source)
+            record = cls._of_fields(document | {key: records}, source)
         except InputError:
             return None
+        issues = record.issues_between_fields()
+        if issues:
+            raise InputError(source, issues)
+        return record
 
     @classmethod
     def parse_document(cls, document: Mapping[str, Any], source: str) -> Self:
@@ -188,16 +267,28 @@ class WholeDocument(Record):
         InputError
             With everything that is wrong in it.
         """
+        record = cls._of_fields(document, source)
+        issues = record.issues_between_fields()
+        if issues:
+            raise InputError(source, issues)
+        return record
+
+    @classmethod
+    def _of_fields(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make a record of a document whose fields are valid on their own."""
         lists = {
             name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
             if get_origin(field.annotation) in (tuple, Sequence) and _records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
+        faults = Faults()
         try:
-            return cls(**document)
-        except InputError as error:
-            raise InputError(source, error.issues) from None
+            return cls.model_validate(document, context=faults)
+        except ValidationError as error:
+            if faults.found < _MOST_FAULTS:
+                raise InputError(source, cls.issues_of_fields(error, document)) from None
+            raise InputError(source, [_MORE_FAULTS, *field_issues(error, cls, document)]) from None
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON document, with the keys that were given."""
@@ -244,13 +335,18 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
     InputError
         With every field that is wrong.
     """
+    faults = Faults()
     try:
-        return model.model_validate(document)
+        return model.model_validate(document, context=faults)
     except ValidationError as error:
-        raise InputError(source, field_issues(error, model, document)) from None
+        more = [_MORE_FAULTS] if faults.found >= _MOST_FAULTS else []
+        raise InputError(source, [*more, *field_issues(error, model, document)]) from None
 
 
 _MOST_KEYS = 100
+_MOST_VALUES = 100_000
+_MOST_FAULTS = 50_000
+_MORE_FAULTS = Issue("", f"what comes after {_MOST_FAULTS} faults was not looked at")
 _PROBED_ENTRIES = 1000
 _NONSENSE_ISSUES = 500
 _MOST_HINTS = 50
@@ -288,7 +384,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
             raise InputError(source, [Issue("", f"has {len(entries)} entries, more than {limit}", key)])
         beginning = entries[:_PROBED_ENTRIES]
         try:
-            TypeAdapter(list[model]).validate_python(beginning)  # type: ignore[valid-type]
+            TypeAdapter(list[model]).validate_python(beginning, context=Faults())  # type: ignore[valid-type]
         except ValidationError as error:
             if error.error_count() >= _NONSENSE_ISSUES:
                 rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)
@@ -451,10 +547,15 @@ def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Nu
         return [], False
     validate = model.validate_python if isinstance(model, TypeAdapter) else model.model_validate
     parts: list[tuple[int, Part]] = []
+    faults = Faults()
     for index, entry in enumerate(entries):
+        if faults.found >= _MOST_FAULTS:
+            break
         try:
-            parts.append((index, validate(entry)))
+            parts.append((index, validate(entry, context=faults)))
         except ValidationError:
+            # What is no record by itself, as one of several kinds, has no count of its own.
+            faults.found += 1
             continue
     return parts, len(parts) == len(entries) > 0
 
@@ -463,6 +564,12 @@ def inner_issues(where: str, part: Record, name: str) -> Iterator[Issue]:
     """Issues between the fields of a part, with the place of the part and its name."""
     for issue in part.issues_between_fields():
         yield Issue(where, issue.rule, issue.field, issue.value, name)
+
+
+def first_issues(issues: Iterable[Issue]) -> list[Issue]:
+    """Return the first of many issues."""
+    first = list(itertools.islice(issues, _MOST_FAULTS + 1))
+    return first if len(first) <= _MOST_FAULTS else [_MORE_FAULTS, *first[:-1]]
 
 
 def concerns(changed: Collection[str], *fields: str) -> bool:

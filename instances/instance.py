@@ -12,7 +12,7 @@ from pydantic import Field
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, Array, BoolArray, FloatArray, IntArray, Name, Seconds, whole
 from ..core.record_lists import LongList, Records
-from ..core.records import INTEGRAL, Text, WholeDocument
+from ..core.records import INTEGRAL, Text, WholeDocument, first_issues
 from .durations import (
     BASELINE,
     FULL_SPEED,
@@ -110,11 +110,11 @@ class Instance(WholeDocument):
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
         """Say what is wrong between the fields that are valid on their own."""
-        return cross_issues_of_parts(fields)
+        return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""
-        return cross_issues(
+        issues = cross_issues(
             self.deadline_s,
             self.d_spot_s,
             self.boot_overhead_s,
@@ -125,6 +125,7 @@ class Instance(WholeDocument):
             changed=changed,
             tasks_are_right=self._tasks_are_right,
         )
+        return first_issues(issues)
 
     def _tasks_are_right(self) -> bool:
         """Whether arrays show that nothing is wrong with the tasks; if not, something may be."""

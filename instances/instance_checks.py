@@ -25,34 +25,31 @@ def cross_issues(
     tasks: Sequence[Task],
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
-) -> list[Issue]:
+) -> Iterator[Issue]:
     """Everything that is wrong between the parts of an instance that are valid on their own, by those changed.
 
     If ``tasks_are_right`` returns true, nothing is wrong with the tasks.
     """
-    issues: list[Issue] = []
     if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
-        issues += _header_issues(deadline_s, d_spot_s, boot_overhead_s)
+        yield from _header_issues(deadline_s, d_spot_s, boot_overhead_s)
     if concerns(changed, "vm_types", "limits", "markets"):
-        issues += _market_issues(vm_types, limits, markets)
+        yield from _market_issues(vm_types, limits, markets)
     if concerns(changed, "vm_types"):
-        issues += _type_issues(list(enumerate(vm_types)))
+        yield from _type_issues(list(enumerate(vm_types)))
     if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
-        issues += _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
-    return issues
+        yield from _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
 
 
-def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
+def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     """The same for a document with faulty parts: whatever can be said about those that are valid."""
     vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
     tasks, _ = valid_parts(Task, document.get("tasks"))
     deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
-    issues = list(_type_issues(vm_types))
+    yield from _type_issues(vm_types)
     if deadline is not None:
-        issues += _header_issues(deadline, d_spot, boot or 0)
+        yield from _header_issues(deadline, d_spot, boot or 0)
     catalogue = [vm_type for _, vm_type in vm_types] if all_types_valid else None
-    issues += _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
-    return issues
+    yield from _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
 
 
 def _whole_number(value: Any) -> int | None:

@@ -10,20 +10,21 @@ import os
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from ..core.errors import InputError, Issue
 from ..core.json_documents import format_json, parse_json
 from ..core.quantities import is_name
-from ..core.records import validate_record
+from ..core.records import LimitedRecord, validate_record
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.bags.hads_files import HADS_MARKETS
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.entries import MAX_TASKS
 from ..instances.instance import Instance
 from .schedule import Schedule
 
 
-class _Record(BaseModel):
+class _Record(LimitedRecord):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
 
@@ -56,7 +57,7 @@ def read_hads_map(path: str | os.PathLike[str], instance: Instance) -> tuple[Sch
         If it is no map for this instance.
     """
     source = source_name(path)
-    document = validate_record(_Map, parse_json(read_text(path), source), source)
+    document = validate_record(_Map, parse_json(read_text(path), source, most_keys=MAX_TASKS), source)
     reader = _MapReader(instance)
     for key, vm in document.instances.items():
         reader.add_vm(key, vm)

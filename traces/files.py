@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from ..core.errors import InputError, Issue, SpotbagError
 from ..core.json_documents import check_format, parse_json
-from ..core.records import Record, field_issues
+from ..core.records import Faults, Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
 from ..instances.platforms.platform import Platform
@@ -133,10 +134,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     issues: list[Issue] = []
     models = _OF_BAGS
     before = ""
-    number = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in _numbered_lines(text):
         try:
             record = _parsed(line, number, source)
             kind = _kind(record, before, number, source)
@@ -162,8 +160,19 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     if issues:
         raise InputError(source, issues)
     if before != "end":
-        raise InputError(source, [Issue(f"line {number}", f"the file ends after a {before!r} record; it is cut short")])
+        last = text.count("\n") + 1
+        raise InputError(source, [Issue(f"line {last}", f"the file ends after a {before!r} record; it is cut short")])
     return traces
+
+
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers."""
+    number, counted = 1, 0
+    for found in re.finditer(r"[^\n]+", text):
+        number += text.count("\n", counted, found.start())
+        counted = found.start()
+        if not found[0].isspace():
+            yield number, found[0]
 
 
 def check_records(trace: Trace) -> None:
@@ -269,7 +278,7 @@ def _issues(record: dict[str, Any], kind: str, number: int, models: _Models) -> 
 
 def _record_issues(model: type[Record], record: dict[str, Any], number: int) -> list[Issue]:
     try:
-        model.model_validate(record)
+        model.model_validate(record, context=Faults())
     except ValidationError as error:
         place = f"line {number}"
         found = field_issues(error, model, record)

@@ -10,13 +10,13 @@ import os
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.json_documents import format_json, parse_json
-from ...core.records import validate_record
+from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name, write_text
-from ..entries import MARKETS, Burstable, Market, Offer, VmType
+from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
 from ..instance import Instance
 from ..instance_files import instance_warnings
 
@@ -24,7 +24,7 @@ HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-deman
 MB_PER_GB = 1024
 
 
-class _HadsRecord(BaseModel):
+class _HadsRecord(LimitedRecord):
     """Their files may hold keys that we do not know."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
@@ -120,7 +120,7 @@ def read_hads_files(
         With everything that is wrong in either file, or in both together.
     """
     job_source, environment_source = source_name(job), source_name(environment)
-    read_job = validate_record(_HadsJob, parse_json(read_text(job), job_source), job_source)
+    read_job = validate_record(_HadsJob, parse_json(read_text(job), job_source, most_keys=MAX_TASKS), job_source)
     read_environment = validate_record(
         _HadsEnvironment, parse_json(read_text(environment), environment_source), environment_source
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ...core.errors import Issue
 from ...core.quantities import Name
-from ...core.records import Text, WholeDocument
+from ...core.records import Text, WholeDocument, first_issues
 from ..entries import Provenance
 from .entries import MAX_NODES, MAX_PLATFORM_JOBS, Agent, MalleableJob, Resource
 from .platform_checks import cross_issues, cross_issues_of_parts
@@ -52,11 +52,12 @@ class Platform(WholeDocument):
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
         """Say what is wrong between the fields that are valid on their own."""
-        return cross_issues_of_parts(fields)
+        return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""
-        return cross_issues(self.agents, self.resources, self.jobs, changed=changed)
+        issues = cross_issues(self.agents, self.resources, self.jobs, changed=changed)
+        return first_issues(issues)
 
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:

@@ -44,29 +44,25 @@ def cross_issues(
     resources: Sequence[Resource],
     jobs: Sequence[MalleableJob],
     changed: Collection[str],
-) -> list[Issue]:
+) -> Iterator[Issue]:
     """Everything that is wrong between the parts of a platform that are valid on their own, by those changed."""
-    issues: list[Issue] = []
     if concerns(changed, "agents", "resources"):
         agent_nodes = [_Node(f"agents[{index}]", agent.id, agent.parent) for index, agent in enumerate(agents)]
         resource_nodes = [_Node(f"resources[{index}]", node.id, node.parent) for index, node in enumerate(resources)]
-        issues += _tree_issues(_Nodes(agent_nodes), _Nodes(resource_nodes))
+        yield from _tree_issues(_Nodes(agent_nodes), _Nodes(resource_nodes))
     if concerns(changed, "resources"):
-        issues += _availability_issues(list(enumerate(resources)))
+        yield from _availability_issues(list(enumerate(resources)))
     if concerns(changed, "jobs"):
-        issues += _job_issues(list(enumerate(jobs)))
-    return issues
+        yield from _job_issues(list(enumerate(jobs)))
 
 
-def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
+def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     """The same for a document with faulty parts: whatever can be said about those that are valid."""
     resources, _ = valid_parts(_RESOURCES, document.get("resources"))
     jobs, _ = valid_parts(MalleableJob, document.get("jobs"))
-    return [
-        *_tree_issues(_nodes(document, "agents"), _nodes(document, "resources")),
-        *_availability_issues(resources),
-        *_job_issues(jobs),
-    ]
+    yield from _tree_issues(_nodes(document, "agents"), _nodes(document, "resources"))
+    yield from _availability_issues(resources)
+    yield from _job_issues(jobs)
 
 
 def _nodes(document: Mapping[str, Any], key: str) -> _Nodes:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...core.errors import Issue, input_error, show_value
 from ...core.quantities import Name
-from ...core.records import INTEGRAL, Text, WholeDocument
+from ...core.records import INTEGRAL, Text, WholeDocument, first_issues
 from ...core.wording import near_names
 from ..entries import Provenance
 from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, MAX_JOB_VM_TYPES, Application, Job, StreamVmType
@@ -63,11 +63,12 @@ class Stream(WholeDocument):
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
         """Say what is wrong between the fields that are valid on their own."""
-        return cross_issues_of_parts(fields)
+        return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Say what is wrong between the parts by those that are changed."""
-        return cross_issues(self.block_s, self.vm_types, self.applications, self.jobs, changed=changed)
+        issues = cross_issues(self.block_s, self.vm_types, self.applications, self.jobs, changed=changed)
+        return first_issues(issues)
 
     @cached_property
     def type_names(self) -> tuple[str, ...]:

@@ -23,32 +23,28 @@ def cross_issues(
     applications: Sequence[Application],
     jobs: Sequence[Job],
     changed: Collection[str],
-) -> list[Issue]:
+) -> Iterator[Issue]:
     """Everything that is wrong between the parts of a stream that are valid on their own, by those changed."""
-    issues: list[Issue] = []
     if concerns(changed, "vm_types", "block_s"):
-        issues += _type_issues(list(enumerate(vm_types)), block_s)
+        yield from _type_issues(list(enumerate(vm_types)), block_s)
     if concerns(changed, "applications", "vm_types"):
-        issues += _application_issues(list(enumerate(applications)), [vm_type.name for vm_type in vm_types])
+        yield from _application_issues(list(enumerate(applications)), [vm_type.name for vm_type in vm_types])
     if concerns(changed, "jobs", "applications"):
-        issues += _job_issues(list(enumerate(jobs)), [application.name for application in applications])
-        issues += _sequence_issues(list(enumerate(jobs)), applications)
-    return issues
+        yield from _job_issues(list(enumerate(jobs)), [application.name for application in applications])
+        yield from _sequence_issues(list(enumerate(jobs)), applications)
 
 
-def cross_issues_of_parts(document: Mapping[str, Any]) -> list[Issue]:
+def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     """The same for a document with faulty parts: whatever can be said about those that are valid."""
     vm_types, _ = valid_parts(StreamVmType, document.get("vm_types"))
     applications, _ = valid_parts(Application, document.get("applications"))
     jobs, _ = valid_parts(Job, document.get("jobs"))
     block_s = document.get("block_s")
     valid_block = isinstance(block_s, int) and not isinstance(block_s, bool) and 1 <= block_s <= MAX_BLOCK_S
-    return [
-        *_type_issues(vm_types, block_s if valid_block else None),
-        *_application_issues(applications, _names(document.get("vm_types"))),
-        *_job_issues(jobs, _names(document.get("applications"))),
-        *_sequence_issues(jobs, [application for _, application in applications]),
-    ]
+    yield from _type_issues(vm_types, block_s if valid_block else None)
+    yield from _application_issues(applications, _names(document.get("vm_types")))
+    yield from _job_issues(jobs, _names(document.get("applications")))
+    yield from _sequence_issues(jobs, [application for _, application in applications])
 
 
 def _names(entries: Any) -> list[str] | None:
