@@ -121,7 +121,7 @@ class Instance(WholeDocument):
             self.limits,
             self.markets,
             self.vm_types,
-            self.tasks,
+            self.task_rows,
             changed=changed,
             tasks_are_right=self._tasks_are_right,
         )

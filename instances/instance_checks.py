@@ -22,13 +22,14 @@ def cross_issues(
     limits: Limits,
     markets: Sequence[Market],
     vm_types: Sequence[VmType],
-    tasks: Sequence[Task],
+    tasks: Sequence[Any],
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
 ) -> Iterator[Issue]:
     """Everything that is wrong between the parts of an instance that are valid on their own, by those changed.
 
-    If ``tasks_are_right`` returns true, nothing is wrong with the tasks.
+    ``tasks`` are entries, or rows of them (`core.record_lists.Records.rows`). If ``tasks_are_right`` returns true,
+    nothing is wrong with them.
     """
     if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
         yield from _header_issues(deadline_s, d_spot_s, boot_overhead_s)
@@ -134,36 +135,40 @@ def tasks_are_right(
     return bool((np.ceil(shortest_s * (1 - 1e-12)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
-def _task_issues(tasks: Numbered[Task], vm_types: Sequence[VmType] | None, longest_s: int | None) -> Iterator[Issue]:
+def _task_issues(
+    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType] | None, longest_s: int | None
+) -> Iterator[Issue]:
     """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None)."""
-    total = sum(task.count for _, task in tasks)
+    total = sum(task.count or 1 for _, task in tasks)
     if total > MAX_TASKS:
         yield Issue("", f"are {total} tasks in all, more than {MAX_TASKS}", "tasks")
         return
     yield from _id_issues(tasks)
     for index, task in tasks:
-        if (task.runtime_s is None) == (task.base_runtime_s is None):
+        if bool(task.runtime_s) == bool(task.base_runtime_s):
             rule = "needs exactly one of runtime_s and base_runtime_s"
             yield Issue(f"tasks[{index}]", rule, item=task.id)
     if vm_types is not None:
         yield from _placement_issues(tasks, vm_types, longest_s)
 
 
-def _id_issues(tasks: Numbered[Task]) -> Iterator[Issue]:
+def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
     yield from duplicates("tasks", "id", ((index, task.id) for index, task in tasks))
-    counted = {task.id: (index, task.count) for index, task in tasks if task.count > 1}
+    counted = {task.id: (index, task.count) for index, task in tasks if (task.count or 1) > 1}
     if not counted:
         return
     for index, task in tasks:  # 'a#2' beside 'a' with count 3; a copy of a copy cannot clash
         head, mark, tail = task.id.rpartition("#")
-        if mark and head in counted and task.count == 1 and tail.isascii() and tail.isdigit() and tail[0] != "0":
+        if mark and head in counted and (task.count or 1) == 1 and tail.isascii() and tail.isdigit() and tail[0] != "0":
             other, count = counted[head]
             if len(tail) < 10 and int(tail) <= count:
                 rule = f"is also the id of a copy of tasks[{other}] {head!r} (count {count})"
                 yield Issue(f"tasks[{index}]", rule, "id", task.id)
 
 
-def _placement_issues(tasks: Numbered[Task], vm_types: Sequence[VmType], longest_s: int | None) -> Iterator[Issue]:
+def _placement_issues(
+    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], longest_s: int | None
+) -> Iterator[Issue]:
     known = {vm_type.name: vm_type for vm_type in vm_types}
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
@@ -171,12 +176,11 @@ def _placement_issues(tasks: Numbered[Task], vm_types: Sequence[VmType], longest
     largest_kb = max(sizes.values())
     smallest_kb = min(sizes.values())
     for index, task in tasks:
-        if (task.runtime_s is None) == (task.base_runtime_s is None):
+        if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
         where = f"tasks[{index}]"
         times = task.runtime_s
-        if times is None:
-            assert task.base_runtime_s is not None
+        if not times:
             times = {name: task.base_runtime_s / speed for name, speed in speeds.items()}
         elif not times.keys() <= known.keys():
             for name in [name for name in times if name not in known]:
