@@ -38,18 +38,19 @@ class Bag:
 
     def __init__(self, instance: Instance) -> None:
         self.tasks = instance.tasks
-        self.counts = np.array([task.count for task in self.tasks], dtype=np.int64)
+        rows = instance.task_rows
+        self.counts = np.array([row.count or 1 for row in rows], dtype=np.int64)
         if (self.counts == 1).all():
-            self.names = [task.id for task in self.tasks]
+            self.names = [row.id for row in rows]
         else:
             self.names = [name for task in self.tasks for name in _copies(task)]
-        self.memory_mb = np.array([*(task.memory_mb for task in self.tasks), 1.0])
+        self.memory_mb = np.array([*(row.memory_mb for row in rows), 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
             need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
-        self.run_times = [*(task.runtime_s for task in self.tasks), None]
-        self.base_s = np.array([*(task.base_runtime_s for task in self.tasks), None], dtype=np.float64)
+        self.run_times = [*(row.runtime_s for row in rows), None]
+        self.base_s = np.array([*(row.base_runtime_s or None for row in rows), None], dtype=np.float64)
 
     @cached_property
     def position(self) -> dict[str, int]:
