@@ -42,6 +42,12 @@ def is_name(text: str) -> bool:
     return True
 
 
+def read_only(array: Array) -> Array:
+    """Return an array that cannot be written to any more."""
+    array.flags.writeable = False
+    return array
+
+
 def number_of(text: str) -> float | None:
     """Return the finite number that a text is in decimal notation, ``12``, ``0.5`` or ``1e3``; None if it is none."""
     if not _NUMBER.fullmatch(text):

@@ -294,6 +294,27 @@ class WholeDocument(Record):
         """Return the JSON document, with the keys that were given."""
         return {"format": self.format} | self.model_dump(mode="json", exclude_unset=True)
 
+    # What is computed from the fields, and kept beside them, is no part of a document: it is not compared, and not
+    # taken along by copies, in which arrays could be written to.
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WholeDocument):
+            return NotImplemented
+        names = type(self).model_fields
+        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __getstate__(self) -> dict[Any, Any]:
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return super().__getstate__() | {"__dict__": fields, "__pydantic_fields_set__": set(self.model_fields_set)}
+
+    def __copy__(self) -> Self:
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.__copy__()  # nothing in a field can be changed
+
     def replace(self, /, **changes: Any) -> Self:
         """Return a copy with some fields changed.
 

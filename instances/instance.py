@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ..core.errors import Issue
-from ..core.quantities import KB_PER_MB, MAX_SECONDS, Array, BoolArray, FloatArray, IntArray, Name, Seconds, whole
+from ..core.frozen_dict import FrozenDict
+from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, Records
 from ..core.records import INTEGRAL, Text, WholeDocument, first_issues
 from .durations import (
@@ -158,7 +159,7 @@ class Instance(WholeDocument):
     @cached_property
     def group_size(self) -> IntArray:
         """Number of tasks of each group, shape (n_groups,)."""
-        return _read_only(np.array([task.count or 1 for task in self.task_rows], dtype=np.int64))
+        return read_only(np.array([task.count or 1 for task in self.task_rows], dtype=np.int64))
 
     @cached_property
     def group_ids(self) -> tuple[str, ...]:
@@ -168,7 +169,7 @@ class Instance(WholeDocument):
     @cached_property
     def task_group(self) -> IntArray:
         """Entry of ``tasks`` for each task, shape (n_tasks,)."""
-        return _read_only(np.repeat(np.arange(len(self.tasks)), self.group_size))
+        return read_only(np.repeat(np.arange(len(self.tasks)), self.group_size))
 
     @cached_property
     def task_ids(self) -> tuple[str, ...]:
@@ -179,24 +180,24 @@ class Instance(WholeDocument):
         return tuple(name for group, count in entries for name in expanded_ids(group, count))
 
     @cached_property
-    def task_index(self) -> dict[str, int]:
+    def task_index(self) -> Mapping[str, int]:
         """Position of each task by its id."""
-        return {name: index for index, name in enumerate(self.task_ids)}
+        return FrozenDict(zip(self.task_ids, range(self.n_tasks), strict=True))
 
     @cached_property
     def given_memory_mb(self) -> FloatArray:
         """Memory need of each group as given, shape (n_groups,)."""
-        return _read_only(np.array([task.memory_mb for task in self.task_rows]))
+        return read_only(np.array([task.memory_mb for task in self.task_rows]))
 
     @cached_property
     def memory_kb(self) -> IntArray:
         """Memory need of each group in KB, rounded up, shape (n_groups,)."""
-        return _read_only(whole(self.given_memory_mb * KB_PER_MB))
+        return read_only(whole(self.given_memory_mb * KB_PER_MB))
 
     @cached_property
     def given_runtime_s(self) -> FloatArray:
         """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run."""
-        return _read_only(given_runtime_s(self.task_rows, self.vm_types))
+        return read_only(given_runtime_s(self.task_rows, self.vm_types))
 
     @cached_property
     def runtime_s(self) -> IntArray:
@@ -207,7 +208,7 @@ class Instance(WholeDocument):
         given = self.given_runtime_s
         fits = self.memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
         able = (given <= MAX_SECONDS) & fits
-        return _read_only(np.where(able, whole(np.where(able, given, 1.0)), NEVER))
+        return read_only(np.where(able, whole(np.where(able, given, 1.0)), NEVER))
 
     # ----------------------------------------------------------------- offers
 
@@ -243,7 +244,7 @@ class Instance(WholeDocument):
 
         The last axis is the mode: 0 full speed, 1 baseline (burstable types only).
         """
-        return _read_only(duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers))
+        return read_only(duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers))
 
     @cached_property
     def sustained_s(self) -> IntArray:
@@ -251,44 +252,44 @@ class Instance(WholeDocument):
 
         On burstable VMs at the baseline, on all others at full speed.
         """
-        return _read_only(
+        return read_only(
             np.where(self.offer_is_burstable, self.duration_s[:, :, BASELINE], self.duration_s[:, :, FULL_SPEED])
         )
 
     @cached_property
     def offer_is_burstable(self) -> BoolArray:
         """Which offers are of burstable types, shape (n_offers,)."""
-        return _read_only(np.array([offer.burstable for offer in self.offers]))
+        return read_only(np.array([offer.burstable for offer in self.offers]))
 
     @cached_property
     def offer_price_usd_per_s(self) -> FloatArray:
         """Price of a VM of each offer for a second, shape (n_offers,)."""
-        return _read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
+        return read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
 
     @cached_property
     def offer_is_spot(self) -> BoolArray:
         """Which offers are spot, shape (n_offers,)."""
-        return _read_only(np.array([offer.market == "spot" for offer in self.offers]))
+        return read_only(np.array([offer.market == "spot" for offer in self.offers]))
 
     @cached_property
     def memory_never_binds(self) -> BoolArray:
         """Types on which any tasks that fill the cores fit the memory together, shape (n_types,)."""
-        return _read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, self.group_size))
+        return read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, self.group_size))
 
     @cached_property
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints."""
-        return _read_only(checkpoint_interval_s(self.checkpoint, self.given_memory_mb))
+        return read_only(checkpoint_interval_s(self.checkpoint, self.given_memory_mb))
 
     @cached_property
     def dump_s(self) -> FloatArray:
         """Time to write one checkpoint of each group, shape (n_groups,)."""
-        return _read_only(dump_s(self.checkpoint, self.given_memory_mb))
+        return read_only(dump_s(self.checkpoint, self.given_memory_mb))
 
     @cached_property
     def checkpoint_count(self) -> FloatArray:
         """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types)."""
-        return _read_only(checkpoint_count(self.checkpoint, self.given_memory_mb, self.runtime_s))
+        return read_only(checkpoint_count(self.checkpoint, self.given_memory_mb, self.runtime_s))
 
     def time_limit_s(self, market: Market) -> int:
         """Latest end of a task on a VM of a market; never after the deadline.
@@ -342,8 +343,3 @@ class Instance(WholeDocument):
         able = np.isfinite(self.given_runtime_s)
         given = np.where(able, self.given_runtime_s, 0.0)
         return float((np.where(able, whole(given), 0.0) * counts).sum() / (given * counts).sum() - 1)
-
-
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..core.quantities import BoolArray, FloatArray, IntArray
+from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader
@@ -57,8 +57,7 @@ class Schedule:
             array = np.array(getattr(self, name), dtype=kind)
             if array.ndim != 1 or (name.startswith("task") and len(array) != n_tasks):
                 raise ValueError(f"{name} has shape {array.shape}; the instance has {n_tasks} tasks")
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
         _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
         _check_indices("task_vm", self.task_vm, len(self.vm_offer))
         if not self.vm_ids:
@@ -70,40 +69,44 @@ class Schedule:
         if (self.task_duration_s > 10**9).any():
             raise ValueError("a task is placed where it cannot run")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies anew from the fields, so that their arrays cannot be written to either."""
+        return Schedule, tuple(getattr(self, field.name) for field in fields(self))
+
     @cached_property
     def task_duration_s(self) -> IntArray:
         """Time each task occupies its core, shape (n_tasks,)."""
         table = self.instance.duration_s
         mode = self.task_baseline.astype(np.int64) * BASELINE
-        return np.asarray(table[self.instance.task_group, self.vm_offer[self.task_vm], mode])
+        return read_only(np.asarray(table[self.instance.task_group, self.vm_offer[self.task_vm], mode]))
 
     @cached_property
     def task_end_s(self) -> IntArray:
         """End of each task, shape (n_tasks,)."""
-        return self.task_start_s + self.task_duration_s
+        return read_only(self.task_start_s + self.task_duration_s)
 
     @cached_property
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each task, shape (n_tasks,) (HADS eq. 2); infinite where none are taken."""
         spot = self.instance.offer_is_spot[self.vm_offer[self.task_vm]]
-        return np.where(spot, self.instance.checkpoint_interval_s[self.instance.task_group], np.inf)
+        return read_only(np.where(spot, self.instance.checkpoint_interval_s[self.instance.task_group], np.inf))
 
     @cached_property
     def vm_vcpus(self) -> IntArray:
         """Cores of each VM, shape (n_vms,)."""
-        return np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer]
+        return read_only(np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer])
 
     @cached_property
     def vm_end_s(self) -> IntArray:
         """End of the last task of each VM, shape (n_vms,); the VM's readiness if it has none."""
         end = np.full(len(self.vm_offer), self.instance.boot_overhead_s, dtype=np.int64)
         np.maximum.at(end, self.task_vm, self.task_end_s)
-        return end
+        return read_only(end)
 
     @cached_property
     def vm_cost_usd(self) -> FloatArray:
         """Bill of each VM, shape (n_vms,)."""
-        return vm_cost_usd(self.instance, self.vm_offer, self.vm_end_s)
+        return read_only(vm_cost_usd(self.instance, self.vm_offer, self.vm_end_s))
 
     @cached_property
     def cost_usd(self) -> float:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from ...core.errors import Issue
+from ...core.frozen_dict import FrozenDict
 from ...core.quantities import Name
 from ...core.records import Text, WholeDocument, first_issues
 from ..entries import Provenance
@@ -70,13 +71,13 @@ class Platform(WholeDocument):
         return next(agent.id for agent in self.agents if agent.parent is None)
 
     @cached_property
-    def children(self) -> dict[str, list[str]]:
+    def children(self) -> Mapping[str, tuple[str, ...]]:
         """Ids of the agents and of the resources right below each agent, in the order of the file."""
         below: dict[str, list[str]] = {agent.id: [] for agent in self.agents}
         for node in (*self.agents, *self.resources):
             if node.parent is not None:
                 below[node.parent].append(node.id)
-        return below
+        return FrozenDict((agent, tuple(nodes)) for agent, nodes in below.items())
 
     def with_jobs(self, jobs: Sequence[MalleableJob]) -> Self:
         """Return the platform with other jobs."""
