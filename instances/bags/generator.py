@@ -263,7 +263,7 @@ def _deadline_s(table: IntArray, counts: IntArray, cores: int, tightness: float)
     """Deadline that the least time for the work on all cores fills by the tightness."""
     shortest = table.min(axis=1)
     busy = (shortest * counts).sum() / cores
-    least: float = max(busy, shortest.max()) / tightness
+    least = max(float(busy), float(shortest.max())) / tightness  # in floats of Python, which overflow silently
     if least > MAX_SECONDS:
         raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
     return math.ceil(least)

@@ -28,6 +28,7 @@ from spotbag.audits.auditor import audit_traces
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
 from spotbag.cli.app import _MODULES, make_app
+from spotbag.core import records
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.records import WholeDocument
 from spotbag.core.text_files import read_text
@@ -154,6 +155,20 @@ def assert_round_trip(document: WholeDocument, path: str) -> None:
     text = document.to_text()
     assert_same(independent(path), json.loads(text, parse_float=Decimal))
     assert type(document).parse(text).to_text() == text
+
+
+def assert_read_alike(path: str) -> None:
+    """Assert that an instance is read alike by the decoder of long documents and by that of short ones."""
+    found = []
+    for limit in (0, 10**9):
+        before, records.SHORT_TEXT = records.SHORT_TEXT, limit
+        try:
+            found.append(Instance.read(path).to_text())
+        except SpotbagError as error:
+            found.append(str(error))
+        finally:
+            records.SHORT_TEXT = before
+    assert found[0] == found[1], f"{found[0][:2000]} and {found[1][:2000]}"
 
 
 @contextlib.contextmanager
@@ -404,6 +419,8 @@ def traces() -> dict[str, list[list[dict[str, Any]]]]:
 def read_instances(case: Case) -> None:
     """Instances: read, written, planned."""
     path = case.document("bag.json", instances())
+    if case.often(0.5):
+        assert_read_alike(path)
     instance = Instance.read(path)
     assert_round_trip(instance, path)
     document = independent(path)
@@ -519,14 +536,14 @@ def read_days(case: Case) -> None:
 
 def read_traces(case: Case, system: str) -> None:
     """Traces of replays: read, audited, told."""
-    records = list(case.rng.choice(traces()[system]))
-    mutator = Mutator(case.rng, _keys_of(records))
-    lines = [json.dumps(record) for record in records]
+    written = list(case.rng.choice(traces()[system]))
+    mutator = Mutator(case.rng, _keys_of(written))
+    lines = [json.dumps(record) for record in written]
     for _ in range(case.rng.choice((1, 1, 1, 2, 4))):
         place = case.rng.randrange(len(lines))
         way = case.rng.random()
         if way < 0.8:
-            lines[place] = mutator.text(records[place] if place < len(records) else records[0], case.heavy)
+            lines[place] = mutator.text(written[place] if place < len(written) else written[0], case.heavy)
         elif way < 0.87:
             del lines[place]
         elif way < 0.94:
@@ -619,70 +636,87 @@ def read_imports(case: Case) -> None:
 # ------------------------------------------------------------------ options of the library
 
 
+_NUMBERS = (0.0, 0.5, 1.0, -1.0, 2.0, float("nan"), float("inf"), -float("inf"), 1e-300, 5e-324, 1e300)
+_WHOLE = (0, 1, -1, 2, 50, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**30)
+
+
 def use_options(case: Case) -> None:
-    """Options of functions: numbers out of range, names unknown, distributions badly spelled."""
+    """Options of functions: one or two numbers out of range, names unknown, distributions badly spelled."""
     rng = case.rng
-    nan, inf = float("nan"), float("inf")
-    fractions = (0.0, 0.5, 1.0, -1.0, 2.0, nan, inf, -inf, 1e-300, 5e-324, 1e300)
-    whole = (0, 1, -1, 2, 50, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**30)
-    name = rng.choice(("generate", "solve", "scenario", "draw", "size"))
+
+    def chosen(usual: dict[str, Any], odd: dict[str, Any]) -> dict[str, Any]:
+        names = rng.sample(sorted(odd), min(rng.choice((0, 1, 1, 1, 2, 3)), len(odd)))
+        return usual | {name: odd[name]() if callable(odd[name]) else rng.choice(odd[name]) for name in names}
+
+    name = rng.choice(("generate", "solve", "scenario", "draw", "size", "replace"))
     if name == "generate":
         instance = spotbag.generate_instance(
-            rng.choice((1, 2, 5, 20, 0, -1, 10**9)),
-            classes=rng.choice((None, None, 1, 2, 0, -1, 10**9)),
-            distinct=rng.random() < 0.3,
-            runtime_s=_distribution(rng),
-            memory_mb=_distribution(rng),
-            catalogue=rng.choice(("burst-hads", "hads", "burst-hads", "", "x\x1b")),
-            limit=rng.choice((5, 1, *whole)),
-            max_on_demand=rng.choice((20, None, *whole)),
-            tightness=rng.choice((0.5, 0.9, *fractions)),
-            deadline_s=rng.choice((None, None, *whole)),
-            d_spot_fraction=rng.choice((0.8, None, *fractions)),
-            seed=rng.choice(whole),
-            name=rng.choice((None, *HOSTILE_TEXTS)),
+            **chosen(
+                {"n_tasks": rng.choice((1, 2, 5, 20)), "seed": rng.randrange(100)},
+                {
+                    "n_tasks": (0, -1, 10**8, 3),
+                    "classes": (1, 2, 0, -1, 10**9),
+                    "distinct": (True,),
+                    "runtime_s": lambda: _distribution(rng),
+                    "memory_mb": lambda: _distribution(rng),
+                    "catalogue": ("hads", "", "x\x1b"),
+                    "limit": _WHOLE,
+                    "max_on_demand": (None, *_WHOLE),
+                    "tightness": (0.9, *_NUMBERS),
+                    "deadline_s": _WHOLE,
+                    "d_spot_fraction": (None, *_NUMBERS),
+                    "seed": _WHOLE,
+                    "name": HOSTILE_TEXTS,
+                },
+            )
         )
         assert Instance.parse(instance.to_text()).to_text() == instance.to_text()
     elif name == "solve":
-        instance = rng.choice(planned())[0]
-        options = {
-            rng.choice(("iterations", "max_iterations", "x", "", "seed")): rng.choice(("1", "nan", "-1", "", "9" * 400))
+        odd = {
+            "method": ("greedy", "lpt", *METHODS, "", "gredy"),
+            "time_limit_s": (0.0, -1.0, float("nan"), 1e-300, 1e300, float("inf")),
+            "target_gap": _NUMBERS,
+            "seed": _WHOLE,
+            "threads": (0, -1, 10**9),
+            "options": ({"iterations": "nan"}, {"x": "1"}, {"": ""}, {"seed": "-1"}, {"max_iterations": "9" * 400}),
         }
-        solve(
-            instance,
-            rng.choice(("greedy", "lpt", *METHODS, "", "gredy")),
-            time_limit_s=rng.choice((0.01, 0.0, -1.0, nan, 1e-300)),
-            target_gap=rng.choice(fractions),
-            seed=rng.choice(whole),
-            threads=rng.choice((0, -1, 10**9, 1)),
-            options=options,
-        )
+        result = solve(rng.choice(planned())[0], **chosen({"method": "lpt", "time_limit_s": 0.05}, odd))
+        assert result.schedule is not None or result.message
     elif name == "scenario":
-        scenario = find_scenario(
-            rng.choice((*SCENARIOS, "poisson", "poisson", *HOSTILE_TEXTS)),
-            k_h=rng.choice((None, 1.0, *fractions)),
-            k_r=rng.choice((None, 1.0, *fractions)),
-            rate_scale=rng.choice((1.0, 1.0, 10.0, *fractions)),
-            one_means=rng.choice((None, None, "available", "x")),
-        )
+        usual = {"text": rng.choice((*SCENARIOS, "poisson", "poisson"))}
+        usual |= {"k_h": 1.0, "k_r": 0.5} if usual["text"] == "poisson" else {}
+        odd = {
+            "text": HOSTILE_TEXTS,
+            "k_h": _NUMBERS,
+            "k_r": _NUMBERS,
+            "rate_scale": (10.0, *_NUMBERS),
+            "one_means": ("available", "x\x1b"),
+        }
+        scenario = find_scenario(**chosen(usual, odd))
         scenario.day(planned()[4][0], rng.choice((0, 7, 2**62, -1)), rng.choice((0, 1, 10**9, -1)))
     elif name == "draw":
+        odd = {
+            "number": (0, -1, 10**8),
+            "kind": ("big", "mixed", "x"),
+            "seed": _WHOLE,
+            "max_processors": _WHOLE,
+            "mean_gap_s": _NUMBERS,
+            "budget_per_processor_minute": [(low, high) for low in _NUMBERS for high in _NUMBERS],
+        }
         jobs = spotbag.draw_malleable_jobs(
-            rng.choice((1, 5, 0, -1, 10**9)),
-            rng.choice(("small", "big", "mixed", "x")),
-            rng.choice(whole),
-            max_processors=rng.choice((1, 64, *whole)),
-            mean_gap_s=rng.choice((60, *fractions)),
-            budget_per_processor_minute=(rng.choice((1.0, *fractions)), rng.choice((4.0, *fractions))),
+            **chosen({"number": 5, "kind": "small", "seed": 1, "max_processors": 64}, odd)
         )
         assert all(job.deadline_s > job.arrival_s for job in jobs)
-    else:
+    elif name == "size":
         stream = Stream.from_document(FULL_STREAM, "stream")
-        problem = problem_of_job(
-            stream, rng.choice(stream.jobs), rng.choice((None, *whole)), rng.choice((None, *whole))
-        )
+        odd = {"n_tasks": _WHOLE, "available_s": _WHOLE}
+        problem = problem_of_job(stream, rng.choice(stream.jobs), **chosen({}, odd))
         if problem.n_tasks <= 10_000:
             size_job(problem, "dynamic-programme")
+    else:
+        odd = {"deadline_s": _WHOLE, "d_spot_s": _WHOLE, "boot_overhead_s": _WHOLE, "name": HOSTILE_TEXTS}
+        instance = planned()[4][0].replace(**chosen({}, odd))
+        assert Instance.parse(instance.to_text()).to_text() == instance.to_text()
 
 
 def _distribution(rng: random.Random) -> str:
@@ -799,10 +833,10 @@ def _arguments(case: Case, name: str) -> list[str]:
         days = ["-s", case.document("day.json", DAYS)] if rng.random() < 0.3 else []
         return [bag(), "-m", "greedy", "--runs", "1", *days]
     if name == "audit":
-        records = rng.choice(traces()["bags"])
-        lines = [json.dumps(record) for record in records]
+        written = rng.choice(traces()["bags"])
+        lines = [json.dumps(record) for record in written]
         place = rng.randrange(len(lines))
-        lines[place] = Mutator(rng, _keys_of(records)).text(records[place])
+        lines[place] = Mutator(rng, _keys_of(written)).text(written[place])
         return [case.write("trace.jsonl", "\n".join(lines).encode("utf-8", "surrogatepass"))]
     if name in ("stream", "size"):
         path = case.document("stream.json", streams()) if rng.random() < 0.5 else _plain(case, "stream.json", streams())

@@ -73,6 +73,7 @@ def test_a_bad_distribution_is_refused(text: str, said: str) -> None:
         ({"n_tasks": 5, "max_on_demand": -1}, "on-demand VMs must be from 0"),
         ({"n_tasks": 5, "runtime_s": "constant:1e300"}, "run times beyond"),
         ({"n_tasks": 5, "tightness": 1e-300}, "the tightness 1e-300 is too small"),
+        ({"n_tasks": 5, "tightness": 1e-310}, "the tightness 1e-310 is too small"),
         ({"n_tasks": 5, "deadline_s": 10}, "longer than the deadline allows"),
     ],
 )
