@@ -11,6 +11,7 @@ from .wording import cut_in_the_middle, printable, printable_line
 _SHOWN_ISSUES = 20
 _SHOWN_CHARACTERS = 60
 _SHOWN_OF_PATH = 200
+_SHOWN_OF_ISSUE = 2000
 
 
 class SpotbagError(Exception):
@@ -55,7 +56,7 @@ class Issue:
         where, field = (cut_in_the_middle(printable_line(part), _SHOWN_OF_PATH) for part in (self.where, self.field))
         place = f"{where} {self.item!r}" if self.item and where else where
         said = " ".join(part for part in (field, show_value(self.value), self.rule) if part)
-        return f"{place}: {said}" if place else said
+        return cut_in_the_middle(f"{place}: {said}" if place else said, _SHOWN_OF_ISSUE)
 
 
 def show_value(value: Any) -> str:

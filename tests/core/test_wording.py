@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spotbag.core.errors import Issue
 from spotbag.core.wording import (
     close_names,
     counted,
@@ -84,3 +85,9 @@ def test_hints_for_names_that_are_not_known() -> None:
     assert close_names("zzz", known) == ""
     assert near_names("zzz", known) == "known: greedy, search, auto"
     assert near_names("zzz", "abcdefghi") == "known: a, b, c, d, e, f, g, h ..."
+
+
+def test_messages_stay_short_whatever_the_names_in_them() -> None:
+    issue = Issue("x" * 10**5, f"is not one of {', '.join(map(str, range(10**5)))}", "y" * 10**5, "z" * 10**5, "i" * 90)
+    assert len(str(issue)) == 2000
+    assert len(str(Issue("tasks[3]", "is an unknown key", "y" * 10**5))) < 300
