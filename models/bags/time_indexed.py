@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,8 +42,11 @@ from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 from .time_indexed_equations import Equations, ModelVm, capped_markets, rentals_of
 
-MAX_NONZEROS = 5_000_000
-"""Nonzeros above which the model is refused: building it takes a minute and gigabytes, and no solver gets far."""
+MAX_NONZEROS = 1_000_000
+"""Nonzeros above which the model is refused: with its rows, building it takes ten seconds and half a gigabyte."""
+
+MAX_ROWS = 200_000
+"""Rows above which the model is refused. A long task that hardly has a choice makes as many rows as nonzeros."""
 
 _PERIODS_WORTH_WHILE = 10
 """Periods until the deadline below which a grid is not worth a try."""
@@ -190,8 +193,24 @@ def _append(line: VmTimeline, memory: int, duration: int) -> tuple[int, int]:
     return start, line.append(start, memory, duration)
 
 
-def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False) -> tuple[int, int]:
-    """Columns and nonzeros of the model, computed without building it.
+class ModelSize(NamedTuple):
+    """Size of a time-indexed model."""
+
+    columns: int
+    rows: int
+    nonzeros: int
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the model is refused."""
+        return self.rows > MAX_ROWS or self.nonzeros > MAX_NONZEROS
+
+    def __str__(self) -> str:
+        return f"{self.columns:,} columns, {self.rows:,} rows and {self.nonzeros:,} nonzeros"
+
+
+def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False) -> ModelSize:
+    """Columns, rows and nonzeros of the model, computed without building it.
 
     Parameters
     ----------
@@ -204,17 +223,18 @@ def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False)
 
     Returns
     -------
-    columns, nonzeros : int
-        Exactly those of the model that would be built.
+    ModelSize
+        Exactly that of the model that would be built.
 
     Notes
     -----
     A start is a column for each task, VM and period, and a nonzero for each period it runs, for the cores and again
-    for the memory: both grow with 1 / step_s, the nonzeros with its square.
+    for the memory: both grow with 1 / step_s, the nonzeros with its square. A period of a VM is a row for the cores,
+    and another one for the memory.
     """
     lag = int(literal)
     capped = capped_markets(instance, step_s, literal)
-    columns, nonzeros = 1, 0  # the makespan
+    columns, rows, nonzeros = 1, instance.n_tasks + len(capped), 0  # the makespan; eq. 4, and the limits of markets
     for rentals in rentals_of(instance, step_s, literal):
         vm, count = rentals.vm, rentals.count
         able = vm.task_periods > 0
@@ -230,16 +250,24 @@ def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False)
         per_vm += 2  # eq. 6
         if not literal:
             per_vm += resources * (n_starts + 1)  # energy
+        rows_of_vm = resources * vm.horizon + (n_starts if literal else n_tasks) + 1  # eq. 2, 3; 5; 6
+        rows_of_vm += 0 if literal else resources
         columns += int(count * (n_starts + 1))
+        rows += int(count * rows_of_vm) + count - 1
         nonzeros += int(count * per_vm) + 2 * (count - 1)  # and the order of identical VMs
         if vm.offer.market in capped:
             columns += count
+            rows += int(count * n_tasks) + count - 1
             nonzeros += int(count * (n_starts + n_tasks + 1)) + 2 * (count - 1)
-    return columns, nonzeros
+    return ModelSize(columns, rows, nonzeros)
 
 
 def build_time_indexed(
-    instance: Instance, step_s: int = 1, *, literal: bool = False, burstable: BurstableRule = "refuse"
+    instance: Instance,
+    step_s: int = 1,
+    *,
+    literal: bool = False,
+    burstable: BurstableRule = "refuse",
 ) -> TimeIndexedModel:
     """Build the time-indexed model of an instance.
 
@@ -264,7 +292,8 @@ def build_time_indexed(
     Raises
     ------
     ModelRefusal
-        If a burstable VM may be rented and that is to be refused, or the model has more than `MAX_NONZEROS`.
+        If a burstable VM may be rented and that is to be refused, or the model has more than `MAX_NONZEROS` or
+        `MAX_ROWS`.
     """
     if step_s < 1:
         raise ValueError(f"step_s must be at least 1 second, not {step_s}")
@@ -297,16 +326,16 @@ def _refuse_burstable(instance: Instance, rule: BurstableRule) -> bool:
 
 
 def _refuse_size(instance: Instance, step_s: int, literal: bool) -> None:
-    columns, nonzeros = estimate_size(instance, step_s, literal=literal)
-    if nonzeros <= MAX_NONZEROS:
+    size = estimate_size(instance, step_s, literal=literal)
+    if not size.too_large:
         return
     ways_out = ["another method (search)"]
     coarser = step_s
-    while estimate_size(instance, coarser, literal=literal)[1] > MAX_NONZEROS:
+    while estimate_size(instance, coarser, literal=literal).too_large:
         coarser *= 2
     if coarser * _PERIODS_WORTH_WHILE <= instance.deadline_s:
         ways_out.insert(0, f"a coarser grid (step_s={coarser} is small enough)")
     raise ModelRefusal(
-        f"the time-indexed model of {instance.name!r} with a step of {step_s} s would have {columns:,} columns and "
-        f"{nonzeros:,} nonzeros, more than the limit of {MAX_NONZEROS:,}; take {' or '.join(ways_out)}"
+        f"the time-indexed model of {instance.name!r} with a step of {step_s} s would have {size}, and the limits are "
+        f"{MAX_ROWS:,} rows and {MAX_NONZEROS:,} nonzeros; take {' or '.join(ways_out)}"
     )

@@ -15,7 +15,8 @@ from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.time_indexed import MAX_NONZEROS, TimeIndexedModel, build_time_indexed, estimate_size
+from spotbag.models.bags import time_indexed as model_module
+from spotbag.models.bags.time_indexed import MAX_NONZEROS, MAX_ROWS, TimeIndexedModel, build_time_indexed, estimate_size
 from spotbag.schedules.method import MethodOutcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
@@ -286,13 +287,26 @@ def test_a_model_that_is_too_large_is_refused_before_it_is_built() -> None:
     problem = library_instance("burst-hads/J100").replace(markets=["spot"], d_spot_s=2100)
     with pytest.raises(ModelRefusal) as refusal:
         build_time_indexed(problem, burstable="baseline")
-    columns, nonzeros = estimate_size(problem)
+    columns, rows, nonzeros = estimate_size(problem)
     assert nonzeros > MAX_NONZEROS
     message = str(refusal.value)
-    for part in (f"{columns:,} columns", f"{nonzeros:,} nonzeros", "5,000,000", "coarser grid (step_s=", "search"):
+    sizes = (f"{columns:,} columns", f"{rows:,} rows", f"{nonzeros:,} nonzeros", f"{MAX_NONZEROS:,}", f"{MAX_ROWS:,}")
+    for part in (*sizes, "coarser grid (step_s=", "search"):
         assert part in message
     step = int(message.split("step_s=")[1].split()[0])
-    assert estimate_size(problem, step)[1] <= MAX_NONZEROS
+    assert not estimate_size(problem, step).too_large
+    assert estimate_size(problem, step // 2).too_large
+
+
+@pytest.mark.parametrize(("run_times_s", "literal"), [([1_000_000], False), ([1, 1_000_000], False), ([1], True)])
+def test_one_task_and_a_deadline_far_away_are_refused_before_anything_is_built(
+    run_times_s: list[int], literal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = [task(f"t{k}", 1, a=seconds) for k, seconds in enumerate(run_times_s)]
+    problem = instance([vm_type("a", 1, on_demand=(1, 1))], tasks, deadline_s=2_000_000, d_spot_s=2_000_000)
+    monkeypatch.setattr(model_module, "Equations", None)
+    with pytest.raises(ModelRefusal, match="would have"):
+        build_time_indexed(problem, literal=literal)
 
 
 @pytest.mark.parametrize("literal", [False, True])
@@ -303,7 +317,8 @@ def test_the_estimated_size_is_the_size(seed: int, literal: bool) -> None:
         model = build_time_indexed(problem, step, literal=literal)
         program, _ = integer_program_of(model.model)
         nonzeros = sum(len(columns) for columns, _ in program.rows)
-        assert estimate_size(problem, step, literal=literal) == (program.n_columns, nonzeros)
+        size = estimate_size(problem, step, literal=literal)
+        assert size == (program.n_columns, len(program.rows), nonzeros)
 
 
 def test_burstable_vms_are_refused_or_run_at_the_baseline() -> None:
