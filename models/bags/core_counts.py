@@ -9,7 +9,8 @@ For classes g, offers j, VMs v of an offer and cores k of a VM; time counted fro
 
     min wc sum_jv p_j Z_jv + wt T
 
-The model takes any bag, distinct tasks being classes of one; it is good for about 20 of them. VMs of an offer are
+The model takes any bag, distinct tasks being classes of one. How long it takes depends on the number of columns x, see
+`core_count_columns`: up to about 60 it is hard to beat, from about 100 on it seldom ends. VMs of an offer are
 interchangeable, and so are the cores of a VM: the VMs are sorted by their ends and the cores by their loads.
 """
 
@@ -29,10 +30,13 @@ from ...schedules.schedule import Schedule
 from ..integer_program import IntegerProgram
 from .core_patterns import BurstableMode, offers_without_credits, require_free_memory, schedule_of_cores
 from .makespan_window import MakespanWindow
-from .task_classes import TaskClasses, task_classes
+from .task_classes import TaskClasses, task_classes, usable_offers
 
 MOST_COUNTS = 100_000
 """Columns x beyond which the model refuses."""
+
+MOST_CORES = 100_000
+"""Cores beyond which the model refuses, whatever runs on them."""
 
 _NAME = "the core-count model"
 
@@ -54,6 +58,20 @@ class _OfferColumns:
     seconds: list[int]
     latest_s: int
     vms: list[_VmColumns]
+
+
+def core_count_columns(instance: Instance, window: MakespanWindow) -> int:
+    """Columns x of the model, computed without building it: the measure of how hard it is.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    window : MakespanWindow
+        Makespans to look at, from ready.
+    """
+    classes = task_classes(instance)
+    return sum(_cores_and_columns(instance, classes, offer, window)[1] for offer in usable_offers(instance))
 
 
 class CoreCountModel:
@@ -112,46 +130,35 @@ class CoreCountModel:
             self._add_makespan_is_last_end(columns)
         self._add_market_limits()
 
-    def _latest_s(self, offer: RentalOffer) -> int:
-        """Latest end on an offer, from ready."""
-        limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
-        return min(limit, self.window.latest_s)
-
     def _seconds(self, offer: RentalOffer) -> IntArray:
         return np.asarray(self.instance.sustained_s[self.classes.group, offer.index])
 
-    def _sizes(self, offer: RentalOffer) -> tuple[int, int]:
-        """VMs of an offer, and cores of each of them, that may be of use."""
-        n_tasks = self.instance.n_tasks
-        return min(offer.limit, n_tasks), min(offer.vcpus, n_tasks)
-
     def _refuse_large(self, offers: list[RentalOffer]) -> None:
         """Estimate the size before anything is built."""
-        cores = sum(vms * cores for vms, cores in map(self._sizes, offers))
-        counts = sum(
-            vms * cores * int((self._seconds(offer) <= self._latest_s(offer)).sum())
-            for offer, (vms, cores) in zip(offers, map(self._sizes, offers), strict=True)
-        )
-        if counts > MOST_COUNTS:
+        sizes = [_cores_and_columns(self.instance, self.classes, offer, self.window) for offer in offers]
+        cores, counts = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+        if counts > MOST_COUNTS or cores > MOST_CORES:
             raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_COUNTS:,} counts of tasks on cores, and would need {counts:,}: "
-                f"{len(self.classes):,} classes of identical tasks on {cores:,} cores; 'columns' and 'search' know no "
-                f"cores"
+                f"{_NAME} takes up to {MOST_COUNTS:,} counts of tasks on {MOST_CORES:,} cores, and would need "
+                f"{counts:,}: {len(self.classes):,} classes of identical tasks on {cores:,} cores; 'columns' and "
+                f"'search' know no cores"
             )
 
     def _market_binds(self, offers: list[RentalOffer], market: str) -> bool:
         """Whether the offers of a market allow more VMs than the market does."""
         cap = self.instance.limits.max_spot if market == "spot" else self.instance.limits.max_on_demand
-        return cap is not None and cap < sum(self._sizes(offer)[0] for offer in offers if offer.market == market)
+        return cap is not None and cap < sum(
+            _useful_sizes(self.instance, offer)[0] for offer in offers if offer.market == market
+        )
 
     # ---------------------------------------------------------------- columns
 
     def _add_offer(self, offer: RentalOffer, market_binds: bool) -> _OfferColumns:
         """Columns x, Z and y of an offer."""
-        latest, seconds = self._latest_s(offer), self._seconds(offer)
+        latest, seconds = _latest_s(self.instance, offer, self.window), self._seconds(offer)
         able = [(index, int(seconds[index])) for index in np.flatnonzero(seconds <= min(latest, NEVER - 1)).tolist()]
         price = self._cost_weight * offer.price_usd_per_s
-        vms, cores = self._sizes(offer)
+        vms, cores = _useful_sizes(self.instance, offer)
         columns = _OfferColumns(offer, seconds.tolist(), latest, [])
         for _ in range(vms):
             counts = [
@@ -288,3 +295,22 @@ class CoreCountModel:
         for vm, core, index in places:
             cores[vm].setdefault(core, np.zeros(len(self.classes), dtype=np.int64))[index] += 1
         return [list(mine.values()) for mine in cores]
+
+
+def _latest_s(instance: Instance, offer: RentalOffer, window: MakespanWindow) -> int:
+    """Latest end on an offer, from ready."""
+    return min(instance.time_limit_s(offer.market) - instance.boot_overhead_s, window.latest_s)
+
+
+def _useful_sizes(instance: Instance, offer: RentalOffer) -> tuple[int, int]:
+    """VMs of an offer, and cores of each of them, that may be of use."""
+    return min(offer.limit, instance.n_tasks), min(offer.vcpus, instance.n_tasks)
+
+
+def _cores_and_columns(
+    instance: Instance, classes: TaskClasses, offer: RentalOffer, window: MakespanWindow
+) -> tuple[int, int]:
+    """Cores of an offer, and columns x of them."""
+    vms, cores = _useful_sizes(instance, offer)
+    able = instance.sustained_s[classes.group, offer.index] <= _latest_s(instance, offer, window)
+    return vms * cores, vms * cores * int(able.sum())

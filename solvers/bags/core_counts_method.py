@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...instances.instance import Instance
-from ...models.bags.core_counts import CoreCountModel
+from ...models.bags.core_counts import CoreCountModel, core_count_columns
 from ...models.bags.core_patterns import BurstableMode
+from ...models.bags.makespan_window import makespan_window
+from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import MethodOutcome, Run
+from ...schedules.schedule import Schedule
 from ..program_solver import SolverName, solve_program
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
+
+_FEW_COLUMNS = 60
+"""Columns up to which the core-count model is rather solved in a second than other models are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +64,19 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Meth
     if answer.status == "infeasible":
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
     return exact_outcome(instance, start, found, answer.bound, explanation, trace.points, baseline_only=True)
+
+
+def has_small_core_counts(instance: Instance, best: Schedule | None) -> bool:
+    """Whether the model is valid, and so small that it is worth a try before larger ones.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    best : Schedule or None
+        The best plan that is known: it limits the makespans.
+    """
+    if not memory_is_free(instance) or any(offer.burstable for offer in usable_offers(instance)):
+        return False
+    window = makespan_window(instance, math.inf if best is None else best.objective)
+    return core_count_columns(instance, window) <= _FEW_COLUMNS
