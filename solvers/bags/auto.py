@@ -20,7 +20,7 @@ from ...models.bags.task_classes import memory_is_free, task_classes, usable_off
 from ...schedules.method import MethodOutcome, Run, TracePoint
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
-from .core_counts_method import CoreCountOptions, core_counts
+from .core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .result import closes_gap
@@ -78,10 +78,13 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         more = small or not memory_free  # whether something follows the columns
         if memory_free:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
+        counts_first = not route.finished() and has_small_core_counts(instance, route.best)
+        if counts_first:
+            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.2)
         if memory_free and len(classes) <= MOST_CLASSES:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
-        if small and memory_free and not burstable:
+        if small and memory_free and not burstable and not counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part))

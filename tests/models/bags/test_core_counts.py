@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,12 +20,14 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags import core_counts as core_counts_module
 from spotbag.models.bags.class_dynamic_programme import best_plan
-from spotbag.models.bags.core_counts import CoreCountModel
+from spotbag.models.bags.core_counts import CoreCountModel, core_count_columns
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts
+from spotbag.solvers.bags import auto as auto_module
+from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
+from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
 
@@ -166,6 +168,55 @@ def test_what_the_model_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_counts_module, "MOST_COUNTS", 5)
     with pytest.raises(ModelRefusal, match="need 6: 3 classes"):
         CoreCountModel(hand_instance([10, 20, 30]), window)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_columns_are_counted_before_the_model_is_built(seed: int) -> None:
+    problem = tiny_instance(seed)
+    window = makespan_window(problem)
+    if window.empty:
+        return
+    model = CoreCountModel(problem, window)
+    built = sum(len(core) for columns in model._columns for vm in columns.vms for core in vm.counts)
+    assert core_count_columns(problem, window) == built
+
+
+def test_cores_without_work_are_refused_before_they_are_built() -> None:
+    # Nothing can run on b in time, so that it has no counts; its cores alone would fill the memory.
+    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 100_000}}
+    types = [
+        {"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"on-demand": offers["on-demand"] | {"limit": 1}}},
+        {"name": "b", "vcpus": 64, "memory_mb": 1000, "offers": offers},
+    ]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 1, "b": 900_000}, "count": 100_000}]
+    problem = hand_instance([], vm_types=types, tasks=tasks, deadline_s=200_000)
+    with pytest.raises(ModelRefusal, match=r"100,000 cores, and would need 1: 1 classes .* on 6,400,001 cores"):
+        CoreCountModel(problem, MakespanWindow(1, 200_000))
+
+
+def test_33_tasks_in_4_classes_are_few_columns() -> None:
+    few = hand_instance([], tasks=tasks_of_classes([9, 8, 8, 8]), vcpus=2, limit=4)
+    assert has_small_core_counts(few, None)
+    assert not has_small_core_counts(hand_instance([], tasks=tasks_of_classes([9, 8, 8, 8]), vcpus=4, limit=8), None)
+    assert not has_small_core_counts(hand_instance([], tasks=tasks_of_classes([1] * 33), vcpus=2, limit=4), None)
+    heavy = [task | {"memory_mb": 60_000} for task in tasks_of_classes([9, 8, 8, 8])]
+    assert not has_small_core_counts(hand_instance([], tasks=heavy, vcpus=2, limit=4), None)
+
+
+def tasks_of_classes(counts: list[int]) -> list[dict[str, Any]]:
+    return [
+        {"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 31 + 17 * k}, "count": count}
+        for k, count in enumerate(counts)
+    ]
+
+
+def test_auto_takes_core_counts_by_columns_not_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_asked(*_: Any) -> Any:
+        raise AssertionError("the core counts prove it")
+
+    monkeypatch.setattr(auto_module, "patterns", not_asked)
+    problem = hand_instance([], tasks=tasks_of_classes([9, 8, 8, 8]), vcpus=2, limit=3)
+    assert solve(problem, "auto").status == "optimal"
 
 
 def test_burstable_offers_are_refused_or_slow() -> None:
