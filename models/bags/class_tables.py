@@ -43,6 +43,9 @@ MOST_PATTERNS = 60_000
 MOST_TABLE_STEPS = 4_000_000_000
 """Count vectors times patterns times cores, over all offers, beyond which the programme refuses."""
 
+MOST_TABLE_CELLS = 30_000_000
+"""Count vectors times cores, over all offers, beyond which the programme refuses: 8 bytes each."""
+
 _NAME = "the class programme"
 _NEVER = 2**40
 
@@ -77,6 +80,36 @@ class VmTable:
     price: float
     vms: int
     at_full_speed: bool
+
+
+_OTHERS = "'patterns', 'columns' and 'search' do not count them"
+
+
+def require_few_count_vectors(instance: Instance) -> TaskClasses:
+    """Return the classes of identical tasks of a bag that is small enough, as far as that shows without any table.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are too many classes or count vectors.
+    """
+    classes = task_classes(instance)
+    if len(classes) > MOST_CLASSES:
+        raise ModelRefusal(
+            f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(classes)}; 'patterns' "
+            f"takes up to 40 of them, 'columns' up to 250, 'search' any number"
+        )
+    vectors = math.prod((classes.size + 1).tolist())
+    if vectors > MOST_COUNT_VECTORS:
+        raise ModelRefusal(
+            f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {_sizes(classes)} "
+            f"tasks; {_OTHERS}"
+        )
+    return classes
+
+
+def _sizes(classes: TaskClasses) -> str:
+    return " x ".join(str(size) for size in classes.size.tolist())
 
 
 class ClassTables:
@@ -126,12 +159,7 @@ class ClassTables:
         without_offers: frozenset[int] = frozenset(),
     ) -> None:
         self.instance = instance
-        self.classes: TaskClasses = task_classes(instance)
-        if len(self.classes) > MOST_CLASSES:
-            raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
-                f"'patterns' takes up to 40 of them, 'columns' up to 250, 'search' any number"
-            )
+        self.classes = require_few_count_vectors(instance)
         self._latest_s = latest_s
         self._full_speed: dict[int, CreditRules | None] = {}  # burstable offers at full speed; None if credits abound
         offers = [offer for offer in usable_offers(instance) if offer.index not in without_offers]
@@ -153,25 +181,27 @@ class ClassTables:
     # ----------------------------------------------------------------- sizes
 
     def _refuse_many_states(self) -> None:
-        vectors, states = math.prod((self.classes.size + 1).tolist()), math.prod(self._shape)
-        sizes = " x ".join(str(size) for size in self.classes.size.tolist())
-        others = "'patterns', 'columns' and 'search' do not count them"
-        if vectors > MOST_COUNT_VECTORS:
-            raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {sizes} "
-                f"tasks; {others}"
-            )
+        states = math.prod(self._shape)
+        sizes = _sizes(self.classes)
         if states > MOST_STATES:
             markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
             raise ModelRefusal(
                 f"{_NAME} takes up to {MOST_STATES:,} states, and there are {states:,} of {sizes} tasks on up to "
-                f"{markets} VMs; {others}"
+                f"{markets} VMs; {_OTHERS}"
             )
 
     def _refuse_large_tables(self, patterns: list[OfferPatterns]) -> None:
+        states = math.prod((self.classes.size + 1).tolist())
+        # A table for each number of cores, and the list of all VMs with their ends.
+        cells = sum(states * (_useful_cores(mine, self.classes) + len(self.most) + 2) for mine in patterns)
+        if cells > MOST_TABLE_CELLS:
+            raise ModelRefusal(
+                f"{_NAME} would need {cells:,} cells for the least ends of VMs ({states:,} count vectors on up to "
+                f"{max(_useful_cores(mine, self.classes) for mine in patterns):,} cores of {len(patterns):,} offers); "
+                f"its limit is {MOST_TABLE_CELLS:,}, and 'patterns' needs none of them"
+            )
         if len(self.classes) == 1:
             return  # the tables of one class follow from a formula
-        states = math.prod((self.classes.size + 1).tolist())
         steps = sum(states * len(mine.load_s) * (_useful_cores(mine, self.classes) - 1) for mine in patterns)
         if steps > MOST_TABLE_STEPS:
             raise ModelRefusal(
@@ -255,9 +285,9 @@ class ClassTables:
         first[tuple(patterns.counts.T)] = patterns.load_s
         result = [first]
         for _ in range(_useful_cores(patterns, self.classes) - 1):
-            checkpoint()
             more = result[-1].copy()
             for counts, load in zip(patterns.counts.tolist(), patterns.load_s.tolist(), strict=True):
+                checkpoint()
                 target = more[tuple(slice(count, None) for count in counts)]
                 source = result[-1][tuple(slice(0, size - count) for count, size in zip(counts, shape, strict=True))]
                 np.minimum(target, np.maximum(source, load), out=target)

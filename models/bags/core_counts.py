@@ -74,6 +74,21 @@ def core_count_columns(instance: Instance, window: MakespanWindow) -> int:
     return sum(_cores_and_columns(instance, classes, offer, window)[1] for offer in usable_offers(instance))
 
 
+def offers_of_core_counts(
+    instance: Instance, burstable: BurstableMode = "refuse", without_offers: frozenset[int] = frozenset()
+) -> list[RentalOffer]:
+    """List the offers of the model; see `CoreCountModel`.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, or a usable offer is burstable.
+    """
+    offers = offers_without_credits(instance, burstable, without_offers, _NAME)
+    require_free_memory(instance, offers, _NAME)
+    return offers
+
+
 class CoreCountModel:
     """The model of an instance.
 
@@ -112,8 +127,7 @@ class CoreCountModel:
         self.instance = instance
         self.window = window
         self.classes: TaskClasses = task_classes(instance)
-        offers = offers_without_credits(instance, burstable, without_offers, _NAME)
-        require_free_memory(instance, offers, _NAME)
+        offers = offers_of_core_counts(instance, burstable, without_offers)
         self._refuse_large(offers)
         self.program = IntegerProgram()
         self._cost_weight, self._time_weight = objective_weights(instance)

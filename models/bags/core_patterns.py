@@ -103,22 +103,19 @@ def enumerate_patterns(
         each = int(seconds[index])
         if each >= NEVER or each > most_s:
             continue
-        layers, layer_loads = [counts], [loads]
-        for _ in range(int(size[index])):
-            checkpoint()
-            fits = layer_loads[-1] + each <= most_s
-            if not fits.any():
-                break
-            more = layers[-1][fits].copy()
-            more[:, index] += 1
-            layers.append(more)
-            layer_loads.append(layer_loads[-1][fits] + each)
-            if sum(map(len, layers)) > most_patterns:
-                raise ModelRefusal(
-                    f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
-                    f"tasks on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
-                )
-        counts, loads = np.concatenate(layers), np.concatenate(layer_loads)
+        checkpoint()
+        ways = np.minimum((most_s - loads) // each, size[index]) + 1  # how often the class runs: never, once, ...
+        total = int(ways.sum())
+        if total > most_patterns:
+            raise ModelRefusal(
+                f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
+                f"tasks on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
+            )
+        times = np.arange(total) - np.repeat(np.cumsum(ways) - ways, ways)
+        by_times = np.argsort(times, kind="stable")
+        source, times = np.repeat(np.arange(len(loads)), ways)[by_times], times[by_times]
+        counts, loads = counts[source], loads[source] + times * each
+        counts[:, index] = times
     order = np.argsort(loads, kind="stable")[1:]
     return OfferPatterns(offer, counts[order], loads[order])
 

@@ -37,6 +37,9 @@ from .vm_limits import effective_cores, least_work_s
 MOST_PATTERNS = 60_000
 """Patterns of one offer beyond which the model refuses."""
 
+MOST_PATTERNS_IN_ALL = 200_000
+"""Patterns of all offers together beyond which the model refuses: three columns each, and half a gigabyte."""
+
 MOST_CLASSES = 40
 """Classes beyond which the model refuses without counting patterns."""
 
@@ -62,6 +65,24 @@ class _RelaxedOffer:
     offer: RentalOffer
     tasks: dict[int, int]
     seconds: int
+
+
+def require_few_classes(instance: Instance) -> TaskClasses:
+    """Return the classes of identical tasks of a bag that the model takes, as far as that shows without a window.
+
+    Raises
+    ------
+    ModelRefusal
+        If memory can bind, or there are too many classes.
+    """
+    require_free_memory(instance, usable_offers(instance), _NAME)
+    classes = task_classes(instance)
+    if len(classes) > MOST_CLASSES:
+        raise ModelRefusal(
+            f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(classes)}; "
+            f"'columns' takes up to 250, 'search' any number"
+        )
+    return classes
 
 
 class PatternModel:
@@ -91,23 +112,18 @@ class PatternModel:
     def __init__(self, instance: Instance, window: MakespanWindow, burstable: str = "relaxed") -> None:
         self.instance = instance
         self.window = window
-        self.classes: TaskClasses = task_classes(instance)
-        offers = usable_offers(instance)
-        require_free_memory(instance, offers, _NAME)
-        if len(self.classes) > MOST_CLASSES:
-            raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
-                f"'columns' takes up to 250, 'search' any number"
-            )
+        self.classes = require_few_classes(instance)
+        modelled = [offer for offer in usable_offers(instance) if not (offer.burstable and burstable == "relaxed")]
+        patterns = self._patterns(modelled)
         self.program = IntegerProgram()
         self._cost_weight, self._time_weight = objective_weights(instance)
         self._relaxed: list[_RelaxedOffer] = []
         self._columns: list[_OfferColumns] = []
-        for offer in offers:
-            if offer.burstable and burstable == "relaxed":
-                self._relaxed.append(self._add_relaxed_offer(offer))
+        for offer in usable_offers(instance):
+            if offer.index in patterns:
+                self._columns.append(self._add_cores_and_vms(patterns[offer.index]))
             else:
-                self._columns.append(self._add_cores_and_vms(self._patterns(offer)))
+                self._relaxed.append(self._add_relaxed_offer(offer))
         self._moments, self._reached = self._add_makespan()
         self._add_all_tasks_run()
         for columns in self._columns:
@@ -121,11 +137,23 @@ class PatternModel:
 
     # ---------------------------------------------------------------- columns
 
-    def _patterns(self, offer: RentalOffer) -> OfferPatterns:
-        limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
-        seconds = self.instance.sustained_s[self.classes.group, offer.index]
-        most = min(limit, self.window.latest_s)
-        return enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
+    def _patterns(self, offers: list[RentalOffer]) -> dict[int, OfferPatterns]:
+        """Patterns of each offer, by its index."""
+        result: dict[int, OfferPatterns] = {}
+        total = 0
+        for offer in offers:
+            limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
+            seconds = self.instance.sustained_s[self.classes.group, offer.index]
+            most = min(limit, self.window.latest_s)
+            mine = enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
+            total += len(mine.load_s)
+            if total > MOST_PATTERNS_IN_ALL:
+                raise ModelRefusal(
+                    f"{_NAME} would need more than {MOST_PATTERNS_IN_ALL:,} patterns of {len(self.classes)} classes of "
+                    f"identical tasks on {len(offers):,} offers; 'columns' makes the useful ones only"
+                )
+            result[offer.index] = mine
+        return result
 
     def _add_cores_and_vms(self, patterns: OfferPatterns) -> _OfferColumns:
         """Columns w, c and n of an offer."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
+from ...models.bags.class_tables import require_few_count_vectors
 from ...models.bags.core_patterns import BurstableMode
 from ...schedules.method import MethodOutcome, Run
 from .exact_method import begin_in_window, exact_outcome
@@ -43,6 +44,7 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     ModelRefusal
         If memory can bind, CPU credits must be followed over time, or there are too many classes or tasks.
     """
+    require_few_count_vectors(instance)
     start, at_most, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
         return outcome

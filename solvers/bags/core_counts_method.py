@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ...instances.instance import Instance
-from ...models.bags.core_counts import CoreCountModel, core_count_columns
+from ...models.bags.core_counts import CoreCountModel, core_count_columns, offers_of_core_counts
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.makespan_window import makespan_window
 from ...models.bags.task_classes import memory_is_free, usable_offers
@@ -52,6 +52,7 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Meth
     ModelRefusal
         If memory can bind, burstable VMs can be rented, or the model would be too large.
     """
+    offers_of_core_counts(instance, options.burstable)
     start, _, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
         return outcome

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
-from ...models.bags.patterns import PatternModel
+from ...models.bags.patterns import PatternModel, require_few_classes
 from ...schedules.method import MethodOutcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
@@ -56,6 +56,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOut
     ModelRefusal
         If memory can bind, or there are too many classes or patterns.
     """
+    require_few_classes(instance)
     start, _, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
         return outcome
