@@ -12,6 +12,8 @@ from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR, Credits, Memory, Name
 from ..core.records import FROZEN, INTEGRAL, Record, Text
 
 MAX_TASKS = 10_000_000
+MAX_DURATIONS = 25_000_000
+"""Most entries of a bag times offers: an instance of so many takes up to 2 GB to be planned."""
 
 Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)

@@ -44,8 +44,6 @@ from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_righ
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
 """Entries that are checked faster one by one than by arrays."""
-_LARGE_TABLE = 30_000_000
-"""Run times that are not put into a table for a check."""
 
 
 class Instance(WholeDocument):
@@ -130,8 +128,7 @@ class Instance(WholeDocument):
 
     def _tasks_are_right(self) -> bool:
         """Whether arrays show that nothing is wrong with the tasks; if not, something may be."""
-        n_groups, n_types = len(self.tasks), len(self.vm_types)
-        if n_groups < _FEW_TASKS or n_groups * n_types > _LARGE_TABLE:
+        if len(self.tasks) < _FEW_TASKS:
             return False
         longest_s = self.deadline_s - self.boot_overhead_s
         return tasks_are_right(

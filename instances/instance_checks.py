@@ -12,7 +12,7 @@ import numpy as np
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
-from .entries import MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
+from .entries import MAX_DURATIONS, MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
 
 
 def cross_issues(
@@ -37,6 +37,11 @@ def cross_issues(
         yield from _market_issues(vm_types, limits, markets)
     if concerns(changed, "vm_types"):
         yield from _type_issues(list(enumerate(vm_types)))
+    if concerns(changed, "tasks", "vm_types"):
+        too_large = list(_size_issues(len(tasks), vm_types))
+        yield from too_large
+        if too_large:  # then a look at each task on each type would take long, too
+            return
     if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
         yield from _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
 
@@ -50,6 +55,10 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     if deadline is not None:
         yield from _header_issues(deadline, d_spot, boot or 0)
     catalogue = [vm_type for _, vm_type in vm_types] if all_types_valid else None
+    too_large = list(_size_issues(len(tasks), catalogue or []))
+    yield from too_large
+    if too_large:
+        catalogue = None
     yield from _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
 
 
@@ -133,6 +142,18 @@ def tasks_are_right(
     fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
     shortest_s = np.where(known & fits, given_runtime_s, np.inf).min(axis=1)
     return bool((np.ceil(shortest_s * (1 - 1e-12)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
+
+
+def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
+    """Refuse what would make tables of durations, one for each entry on each offer, that fill the memory."""
+    n_offers = sum(len(vm_type.offers) for vm_type in vm_types)
+    if n_entries * n_offers > MAX_DURATIONS:
+        rule = (
+            f"{'is' if n_entries == 1 else 'are'} {n_entries} entries, on {n_offers} offers of VM types: "
+            f"{n_entries * n_offers} durations, more than {MAX_DURATIONS}; let identical tasks be one entry with a "
+            "count, or leave VM types out"
+        )
+        yield Issue("", rule, "tasks")
 
 
 def _task_issues(
