@@ -21,6 +21,7 @@ _NOISE = Fraction(1, 10**12)
 _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
 _LONGEST_S = 10**9
+_NO_TIMES: Mapping[str, float] = {}
 
 
 class Bag:
@@ -37,20 +38,19 @@ class Bag:
     """
 
     def __init__(self, instance: Instance) -> None:
-        self.tasks = instance.tasks
-        rows = instance.task_rows
+        self.tasks, rows = instance.tasks, instance.task_rows
         self.counts = np.array([row.count or 1 for row in rows], dtype=np.int64)
-        if (self.counts == 1).all():
-            self.names = [row.id for row in rows]
-        else:
-            self.names = [name for task in self.tasks for name in _copies(task)]
+        self.names = [row.id for row in rows]
+        if (self.counts > 1).any():
+            entries = zip(self.names, self.counts.tolist(), strict=True)
+            self.names = [name for entry, count in entries for name in _copies(entry, count)]
         self.memory_mb = np.array([*(row.memory_mb for row in rows), 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
             need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
-        self.run_times = [*(row.runtime_s for row in rows), None]
-        self.base_s = np.array([*(row.base_runtime_s or None for row in rows), None], dtype=np.float64)
+        self.run_times = [*(row.runtime_s or _NO_TIMES for row in rows), _NO_TIMES]
+        self.base_s = np.array([*(row.base_runtime_s or math.nan for row in rows), math.nan])
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -86,7 +86,7 @@ class Bag:
         if by_type.any():
             rows = zip(entry.tolist(), plan.task_vm.tolist(), strict=True)
             times, types = self.run_times, vms.type_names
-            explicit = [(times[row] or _NO_TIMES).get(types[vm], math.nan) for row, vm in rows]
+            explicit = [times[row].get(types[vm], math.nan) for row, vm in rows]
             given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
         seconds, clear = _rounded_up(given / speed)
         if rules is not None:
@@ -103,7 +103,7 @@ class Bag:
         """Cheapest on-demand core-seconds of all tasks; of any market for those that no on-demand offer can run."""
         base_s, need_kb = self.base_s[:-1], self.need_kb[:-1]
         by_type = np.flatnonzero(np.isnan(base_s))
-        tables = [self.run_times[index] or _NO_TIMES for index in by_type.tolist()]
+        tables = [self.run_times[index] for index in by_type.tolist()]
         cheapest = {market: np.full(len(base_s), np.inf) for market in ("spot", "on-demand")}
         for vm_type in types:
             given = base_s / vm_type.speed
@@ -118,9 +118,6 @@ class Bag:
         on_demand = cheapest["on-demand"]
         usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])
         return math.fsum((usd * self.counts).tolist())
-
-
-_NO_TIMES: Mapping[str, float] = {}
 
 
 class Vms:
@@ -216,10 +213,8 @@ class RowsByVm:
         return found
 
 
-def _copies(task: Task) -> list[str]:
-    if task.count == 1:
-        return [task.id]
-    return [task.id + "#" + str(number + 1) for number in range(task.count)]
+def _copies(entry: str, count: int) -> list[str]:
+    return [entry] if count == 1 else [entry + "#" + str(number + 1) for number in range(count)]
 
 
 def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
