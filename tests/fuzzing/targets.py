@@ -109,10 +109,11 @@ _KEYS: dict[int, list[str]] = {}
 
 
 def _keys_of(documents: list[dict[str, Any]]) -> list[str]:
-    if id(documents) not in _KEYS:
+    """Keys of documents that live as long as the process."""
+    if id(documents[0]) not in _KEYS:
         objects = [holder for holder in walk(tree_of(documents)) if isinstance(holder, Keys)]
-        _KEYS[id(documents)] = sorted({key for one in objects for key, _ in one})
-    return _KEYS[id(documents)]
+        _KEYS[id(documents[0])] = sorted({key for one in objects for key, _ in one})
+    return _KEYS[id(documents[0])]
 
 
 # ------------------------------------------------------------------ the independent reading
