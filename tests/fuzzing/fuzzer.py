@@ -165,15 +165,18 @@ def fuzzing() -> Iterator[Fuzzer]:
         os.chdir(folder)
         try:
             prepare()
+            gc.collect()
+            gc.freeze()  # what stays need not be looked at again and again
             yield Fuzzer(Path(folder))
         finally:
+            gc.unfreeze()
             os.chdir(home)
             spotbag.cli.app.make_app = made
 
 
 def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
-    """Run many inputs."""
-    with fuzzing() as fuzzer:
+    """Run many inputs; Ctrl-C ends that, with what was found so far."""
+    with fuzzing() as fuzzer, contextlib.suppress(KeyboardInterrupt):
         for count, (target, number) in enumerate(inputs):
             fuzzer.run(target, number)
             if count % 5000 == 0:
