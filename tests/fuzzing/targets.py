@@ -530,7 +530,10 @@ def read_days(case: Case) -> None:
     data = document["data"] if isinstance(document["data"], dict) else {"": document["data"]}
     read = found.available if isinstance(found.available, dict) else {"": found.available}
     assert_same(
-        {name: [(value == 1) == (one_means == "available") for value in column] for name, column in data.items()},
+        {
+            name: [(float(value) == 1) == (one_means == "available") for value in column]
+            for name, column in data.items()
+        },
         {name: column.tolist() for name, column in read.items()},
     )
     found.day(instance, case.rng.choice((0, 1, 2**62)), case.rng.choice((0, 1, 10**9)))
