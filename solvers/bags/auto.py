@@ -78,7 +78,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         more = small or not memory_free  # whether something follows the columns
         if memory_free:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
-        counts_first = not route.finished() and has_small_core_counts(instance, route.best)
+        counts_first = not route.finished() and has_small_core_counts(instance, route.known.schedule)
         if counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.2)
         if memory_free and len(classes) <= MOST_CLASSES:

@@ -14,8 +14,6 @@ from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, out_of_time, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-from ...heuristics.bags.greedy import greedy
-from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.infeasibility import explain_infeasibility
@@ -190,28 +188,36 @@ class _Progress:
 
 
 def _with_incumbent(instance: Instance, method: Method, run: Run, outcome: MethodOutcome) -> MethodOutcome:
-    """Return an outcome with the best plan and bound that the method came across.
+    """Return the outcome of a method with what is known beside it.
 
-    If its time was over before it had any plan, that of a simple heuristic is better than none.
+    That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
+    had none yet, that of a simple heuristic is better than none.
     """
-    known = run.incumbent
+    known, cut_short = run.incumbent, out_of_time()
+    if not cut_short and outcome.schedule is not None:
+        known.schedule = run.initial
     known.take(outcome.schedule)
     if outcome.bound is not None:
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
-    if known.schedule is None and known.bound < math.inf and method.name not in ("greedy", "lpt") and out_of_time():
-        with suppress(LimitReached):
-            known.take(greedy(instance).schedule)
-            if known.schedule is None:
-                known.take(lpt(instance, LptOptions(), run).schedule)
+    if known.schedule is None and known.bound < math.inf and method.name not in ("greedy", "lpt") and cut_short:
+        known.take(_simple_plan(instance, run))
         if known.schedule is not None:
-            warnings = (
-                *warnings,
-                f"there was no time for {method.name} to find a plan; this is one of a simple heuristic",
-            )
+            text = f"there was no time for {method.name} to find a plan; this is one of a simple heuristic"
+            warnings = (*warnings, text)
     return replace(
         outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
     )
+
+
+def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
+    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped."""
+    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
+    from ...heuristics.bags.lpt import LptOptions, lpt
+
+    with suppress(LimitReached):
+        return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
+    return None
 
 
 def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:

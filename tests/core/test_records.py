@@ -36,7 +36,7 @@ READERS: dict[str, tuple[dict[str, Any], Callable[[str, str], object]]] = {
     "plan": (PLAN, parse_schedule_document),
     "timeline": ({"format": TIMELINE_FORMAT, "name": "x", "events": []}, parse_timeline),
     "trace": (
-        {"record": "header", "format": "spotbag.trace/1", "spotbag": "0", "instance": INSTANCE.to_document()},
+        {"record": "header", "format": "spotbag.trace/2", "spotbag": "0", "instance": INSTANCE.to_document()},
         parse_traces,
     ),
 }
