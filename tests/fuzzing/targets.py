@@ -62,6 +62,7 @@ from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.streams.sizing import size_job
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.stories import describe_trace
+from spotbag.traces.trace import document_sha256
 
 SMALL = 60
 """Tasks or jobs of what is also planned, replayed and drawn: reading is what is fuzzed."""
@@ -539,6 +540,16 @@ def read_days(case: Case) -> None:
     found.day(instance, case.rng.choice((0, 1, 2**62)), case.rng.choice((0, 1, 10**9)))
 
 
+def _with_its_digest(header: str) -> str:
+    """The header of a trace with the digest of its instance, without which nothing else of it would be read."""
+    try:
+        record = json.loads(header)
+        record["sha256"] = document_sha256(record["instance"])
+        return json.dumps(record)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return header
+
+
 def read_traces(case: Case, system: str) -> None:
     """Traces of replays: read, audited, told."""
     written = list(case.rng.choice(traces()[system]))
@@ -557,6 +568,8 @@ def read_traces(case: Case, system: str) -> None:
             lines.insert(place, case.rng.choice(("", " ", "null", "{}", "[]", "\x0b", "\u2028", "x")))
         if not lines:
             break
+    if lines and case.rng.random() < 0.5:
+        lines[0] = _with_its_digest(lines[0])
     path = case.write("trace.jsonl", mutator.as_bytes(case.rng.choice(("\n", "\n", "\n", "\r\n")).join(lines)))
     text = read_text(path)
     found = parse_traces(text, path)
