@@ -93,45 +93,46 @@ def solve(
     begin = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
-    with interruptible(stop, on_life), within(_time_for_plan_s(instance, time_limit_s), begin=begin):
-        instance = with_d_spot(given)
-        if initial is not None:
-            initial = start_of(instance, initial)
-        run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
-        try:
-            with within(None if chosen.bounds else _time_for_method_s()):
-                outcome = chosen.run(instance, made_options, run)
-        except LimitReached:
-            outcome = MethodOutcome(None, "there was no time to find a plan")
-        outcome = _with_incumbent(instance, chosen, run, outcome)
-        schedule = outcome.schedule
-        bound = _proven_bound(instance, outcome)
-        message = _message(instance, outcome, bound)
-        interrupted = stopped()
-    if schedule is not None:
-        violations = check(instance, schedule).violations
-        if violations:
-            raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
-        if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
-            objective = schedule.objective
-            raise SpotbagError(
-                f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
-            )
-        bound = min(bound, schedule.objective)  # apart by rounding only
-    return Result(
-        status=_status(schedule, bound),
-        instance=instance,
-        method=method,
-        schedule=schedule,
-        message=message,
-        warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
-        bound=bound,
-        runtime_s=time.perf_counter() - begin,
-        seed=seed,
-        stats={"iterations": outcome.trace[-1].iteration} if outcome.trace else {},
-        trace=outcome.trace,
-        interrupted=interrupted,
-    )
+    with interruptible(stop, on_life):
+        with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
+            instance = with_d_spot(given)
+            if initial is not None:
+                initial = start_of(instance, initial)
+            run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
+            try:
+                with within(None if chosen.bounds else _time_for_method_s()):
+                    outcome = chosen.run(instance, made_options, run)
+            except LimitReached:
+                outcome = MethodOutcome(None, "there was no time to find a plan")
+            outcome = _with_incumbent(instance, chosen, run, outcome)
+            schedule = outcome.schedule
+            bound = _proven_bound(instance, outcome)
+            message = _message(instance, outcome, bound)
+            interrupted = stopped()
+        if schedule is not None:
+            violations = check(instance, schedule).violations
+            if violations:
+                raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
+            if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
+                objective = schedule.objective
+                raise SpotbagError(
+                    f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
+                )
+            bound = min(bound, schedule.objective)  # apart by rounding only
+        return Result(
+            status=_status(schedule, bound),
+            instance=instance,
+            method=method,
+            schedule=schedule,
+            message=message,
+            warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
+            bound=bound,
+            runtime_s=time.perf_counter() - begin,
+            seed=seed,
+            stats={"iterations": outcome.trace[-1].iteration} if outcome.trace else {},
+            trace=outcome.trace,
+            interrupted=interrupted,
+        )
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:
