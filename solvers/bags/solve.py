@@ -103,7 +103,7 @@ def solve(
                 with within(None if chosen.bounds else _time_for_method_s()):
                     outcome = chosen.run(instance, made_options, run)
             except LimitReached:
-                outcome = MethodOutcome(None, "there was no time to find a plan")
+                outcome = MethodOutcome(None, _NO_TIME)
             outcome = _with_incumbent(instance, chosen, run, outcome)
             schedule = outcome.schedule
             bound = _proven_bound(instance, outcome)
@@ -133,6 +133,9 @@ def solve(
             trace=outcome.trace,
             interrupted=interrupted,
         )
+
+
+_NO_TIME = "there was no time to find a plan"
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:
@@ -235,7 +238,7 @@ def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
     if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
         reason = explain_infeasibility(instance)
         return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
-    return outcome.explanation
+    return outcome.explanation or _NO_TIME
 
 
 def _status(schedule: Schedule | None, bound: float) -> Status:
