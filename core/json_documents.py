@@ -122,6 +122,17 @@ WHO_TAKES = {
 """What to do with a document that was given where another one is wanted, by the name of its format."""
 
 
+def format_of(text: str) -> str | None:
+    """Return what a JSON object says of its format; None if it is no object, or does not say."""
+    import msgspec
+
+    try:
+        found = msgspec.json.decode(text, type=msgspec.defstruct("_", [("format", str)]))
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+        return None
+    return str(getattr(found, "format"))  # noqa: B009
+
+
 def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
     """Refuse a document of another format or version before anything else is said about it."""
     given = document.get("format")

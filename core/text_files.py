@@ -86,15 +86,28 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(descriptor)  # or a power failure may leave an empty file behind the new name
         os.chmod(temporary, _mode_of(target))
         os.replace(temporary, target)
         temporary = None
+        _sync_folder(target.parent)
     except (OSError, ValueError, RuntimeError) as error:
         raise SpotbagError(f"{path}: cannot be written: {_reason(error)}") from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a new name of a folder last through a power failure, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def is_readable_file(path: str | os.PathLike[str]) -> bool:

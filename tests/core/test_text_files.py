@@ -103,3 +103,38 @@ def test_what_can_be_read(tmp_path: Path) -> None:
     assert is_readable_file(path)
     assert not is_readable_file(tmp_path)
     assert not is_readable_file("a\0b")
+
+
+def test_a_file_is_synced_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, done = tmp_path / "a.txt", []
+    replace, sync = os.replace, os.fsync
+
+    def seen_sync(descriptor: int) -> None:
+        kind = (
+            "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else f"file of {os.fstat(descriptor).st_size} bytes"
+        )
+        done.append(f"sync {kind}")
+        sync(descriptor)
+
+    def seen_replace(source: str, target: Path) -> None:
+        done.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", seen_sync)
+    monkeypatch.setattr(os, "replace", seen_replace)
+    write_text(path, "largo")
+    assert done == ["sync file of 5 bytes", "rename", "sync folder"]
+    assert path.read_text() == "largo"
+
+
+def test_a_folder_that_cannot_be_synced_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync = os.fsync
+
+    def refuse_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(22, "Invalid argument")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    write_text(tmp_path / "a.txt", "a")
+    assert os.listdir(tmp_path) == ["a.txt"]

@@ -67,7 +67,7 @@ def load_instance(argument: str) -> Instance:
     from ..instances.instance_files import instance_warnings, read_instance
     from ..instances.library import library_instance, library_names
 
-    instance = read_instance(argument) if _is_path(argument, library_names()) else library_instance(argument)
+    instance = read_instance(argument) if is_path(argument, library_names()) else library_instance(argument)
     warn(instance_warnings(instance))
     return instance
 
@@ -77,7 +77,7 @@ def load_stream(argument: str) -> Stream:
     from ..instances.library import stream_names
     from ..instances.streams.stream_files import library_stream, read_stream
 
-    return read_stream(argument) if _is_path(argument, stream_names()) else library_stream(argument)
+    return read_stream(argument) if is_path(argument, stream_names()) else library_stream(argument)
 
 
 def load_platform(argument: str) -> Platform:
@@ -85,7 +85,7 @@ def load_platform(argument: str) -> Platform:
     from ..instances.library import platform_names
     from ..instances.platforms.platform_files import library_platform, read_platform
 
-    return read_platform(argument) if _is_path(argument, platform_names()) else library_platform(argument)
+    return read_platform(argument) if is_path(argument, platform_names()) else library_platform(argument)
 
 
 def some(names: Sequence[str]) -> str:
@@ -93,14 +93,18 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
 
 
-def _is_path(argument: str, names: Sequence[str]) -> bool:
-    """Whether an argument means a file, and not one of the names of the library."""
+def is_path(argument: str, names: Sequence[str]) -> bool:
+    """Whether an argument means a file; a name of the library does not, whatever lies in the working folder."""
     from ..core.text_files import STANDARD_INPUT, is_readable_file
 
-    if argument == STANDARD_INPUT or is_readable_file(argument):
+    if argument == STANDARD_INPUT:
         return True
-    looks_like_path = argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
-    return argument not in names and looks_like_path
+    readable = is_readable_file(argument)
+    if argument in names:
+        if readable:
+            warn([f"{argument} is taken from the library; the file of this name is ./{argument}"])
+        return False
+    return readable or argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
 
 
 def change_instance(

@@ -9,7 +9,7 @@ import typer
 
 from ...core.tables import Column, Table
 from ...core.wording import printable_line
-from ..arguments import JsonOption, PlanGanttOption, check_output, load_instance, print_json, warn
+from ..arguments import JsonOption, PlanGanttOption, check_output, is_path, load_instance, print_json, warn
 from ..progress import busy
 from ..tables import print_table, seconds
 from .solve import print_rented
@@ -74,20 +74,21 @@ def show_command(
 
 def _load(what: str) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
-    from ...core.json_documents import parse_json
-    from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
+    from ...core.json_documents import format_of
+    from ...core.text_files import read_text, source_name
     from ...instances.instance import Instance
     from ...instances.instance_files import instance_warnings
+    from ...instances.library import library_instance, library_names
     from ...schedules.documents import SCHEDULE_FORMAT
-    from ...schedules.schedule_files import schedule_document_of
+    from ...schedules.schedule_files import parse_schedule_document
 
-    if what != STANDARD_INPUT and not is_readable_file(what):
-        return load_instance(what)
-    source = source_name(what)
-    document = parse_json(read_text(what), source)
-    if document.get("format") == SCHEDULE_FORMAT:
-        return schedule_document_of(document, source)
-    instance = Instance.parse_document(document, source)
+    if is_path(what, library_names()):
+        text, source = read_text(what), source_name(what)
+        if format_of(text) == SCHEDULE_FORMAT:
+            return parse_schedule_document(text, source)
+        instance = Instance.parse(text, source)
+    else:
+        instance = library_instance(what)
     warn(instance_warnings(instance))
     return instance
 
