@@ -194,7 +194,7 @@ class WholeDocument(Record):
         """
         if source is None:
             source = cls.FORMAT.split("/")[0].removeprefix("spotbag.")
-        if cls.LONG_LIST is not None and len(text) > SHORT_TEXT:
+        if cls.LONG_LIST is not None:
             decoded = cls._decode(text, source, cls.LONG_LIST)
             if decoded is not None:
                 return decoded
@@ -204,14 +204,12 @@ class WholeDocument(Record):
     def _decode(cls, text: str, source: str, key: str) -> Self | None:
         """Read a JSON text whose fields are valid, the long list by a decoder made for it; None if they are not."""
         (kind,) = get_args(cls.model_fields[key].annotation)
-        decoded = decode_long_list(text, key, kind)
-        if decoded is None or len(decoded[1]) > cls.most_entries:
+        document = decode_document(text, key, kind, cls.most_entries)
+        if document is None:
             return None
-        header, records = decoded
         try:
-            document = parse_json(header, source)
             check_format(document, cls.FORMAT, source)
-            record = cls._of_fields(document | {key: records}, source)
+            record = cls._of_fields(document, source)
         except InputError:
             return None
         issues = record.issues_between_fields()
@@ -331,6 +329,36 @@ class WholeDocument(Record):
         except ValidationError:
             return type(self)(**fields)
         return type(self)(**fields) if copy.issues_of_changes(changes.keys()) else copy
+
+
+def decode_document(text: str, key: str, kind: type[BaseModel], most_entries: int) -> dict[str, Any] | None:
+    """Parse a JSON text, its long list by a decoder made for its records.
+
+    Parameters
+    ----------
+    text : str
+        Of a JSON object.
+    key : str
+        Of the list.
+    kind : type
+        Of its records.
+    most_entries : int
+        Most of them.
+
+    Returns
+    -------
+    dict
+        The object, with `record_lists.Records`. None if the text is short, if it is no such object, or if anything is
+        wrong in the list: whoever parses it in the other way can say what.
+    """
+    decoded = decode_long_list(text, key, kind) if len(text) > SHORT_TEXT else None
+    if decoded is None or len(decoded[1]) > most_entries:
+        return None
+    header, records = decoded
+    try:
+        return parse_json(header, "") | {key: records}
+    except InputError:
+        return None
 
 
 def _integral(value: Any) -> Any:

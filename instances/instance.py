@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from pydantic import Field
 from ..core.errors import Issue
 from ..core.frozen_dict import FrozenDict
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
-from ..core.record_lists import LongList, Records
+from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Text, WholeDocument, first_issues
 from .durations import (
     BASELINE,
@@ -145,8 +145,8 @@ class Instance(WholeDocument):
 
     @property
     def task_rows(self) -> Sequence[Any]:
-        """The entries of the bag, or what costs less and has the same attributes; those not given are false."""
-        return cast(Records[Task], self.tasks).rows
+        """The entries of the bag, or rows of them; see `rows_of`."""
+        return rows_of(self.tasks)
 
     @cached_property
     def n_tasks(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import Field
 
 from ..core.quantities import FloatArray, IntArray, Name
+from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Record, Text
 from ..instances.entries import Market
 
@@ -91,18 +92,24 @@ class ScheduleDocument(ScheduleHeader):
         What it claims to come to; readers derive these from the instance, and the checker compares.
     cost_weight, cost_scale_usd, makespan_scale_s : number, optional
         Weight and scales of the objective that it was made for; the claimed objective is judged by these.
-    vms, tasks : tuple
+    vms, tasks : sequence
         The plan.
     """
 
     vms: Annotated[tuple[RentedVm, ...], Field(strict=False)]
-    tasks: Annotated[tuple[PlacedTask, ...], Field(strict=False)]
+    tasks: Annotated[Sequence[PlacedTask], LongList()]
+
+    @property
+    def task_rows(self) -> Sequence[Any]:
+        """The tasks, or rows of them; see `rows_of`."""
+        return rows_of(self.tasks)
 
     def columns(self) -> ScheduleColumns:
         """Return the plan in columns."""
         numbers = {vm.id: index for index, vm in enumerate(self.vms)}
         names = [vm.id for vm in self.vms]
-        for task in self.tasks:
+        rows = self.task_rows
+        for task in rows:
             if task.vm not in numbers:
                 numbers[task.vm] = len(names)
                 names.append(task.vm)
@@ -111,13 +118,13 @@ class ScheduleDocument(ScheduleHeader):
             header=self,
             vms=self.vms,
             vm_names=names,
-            task_ids=[task.id for task in self.tasks],
-            task_vm=np.array([numbers[task.vm] for task in self.tasks], dtype=np.int64),
-            task_core=np.array([task.core for task in self.tasks], dtype=np.int64),
-            task_start_s=np.array([task.start_s for task in self.tasks], dtype=np.int64),
-            task_end_s=np.array([task.end_s for task in self.tasks], dtype=np.int64),
-            task_mode=np.array([code[task.mode] for task in self.tasks], dtype=np.int64),
-            checkpoint_interval_s=np.array([task.checkpoint_interval_s for task in self.tasks], dtype=np.float64),
+            task_ids=[task.id for task in rows],
+            task_vm=np.array([numbers[task.vm] for task in rows], dtype=np.int64),
+            task_core=np.array([task.core for task in rows], dtype=np.int64),
+            task_start_s=np.array([task.start_s for task in rows], dtype=np.int64),
+            task_end_s=np.array([task.end_s for task in rows], dtype=np.int64),
+            task_mode=np.array([code[task.mode or None] for task in rows], dtype=np.int64),
+            checkpoint_interval_s=np.array([task.checkpoint_interval_s or None for task in rows], dtype=np.float64),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..core.errors import InputError, Issue
 from ..core.json_documents import check_format, format_json, parse_json
-from ..core.records import refuse_nonsense, validate_record
+from ..core.records import decode_document, refuse_nonsense, validate_record
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.durations import BASELINE, NEVER
 from ..instances.entries import MAX_TASKS
@@ -40,6 +41,10 @@ def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument
     InputError
         If it is no document of this format.
     """
+    document = decode_document(text, "tasks", PlacedTask, MAX_TASKS)
+    if document is not None:
+        with contextlib.suppress(InputError):
+            return schedule_document_of(document, source)
     return schedule_document_of(parse_json(text, source), source)
 
 
@@ -99,11 +104,11 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     )
 
 
-def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[list[tuple[int, PlacedTask]], list[Issue]]:
+def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[list[tuple[int, Any]], list[Issue]]:
     """Entries of the document in the order of the instance's tasks, each with its position."""
     issues = []
-    found: dict[str, tuple[int, PlacedTask]] = {}
-    for index, entry in enumerate(document.tasks):
+    found: dict[str, tuple[int, Any]] = {}
+    for index, entry in enumerate(document.task_rows):
         where = f"tasks[{index}]"
         if entry.id not in instance.task_index:
             issues.append(Issue(where, f"is not a task of the instance {instance.name!r}", "id", entry.id))
@@ -117,7 +122,7 @@ def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[lis
 
 
 def _placement_issues(
-    placed: list[tuple[int, PlacedTask]],
+    placed: list[tuple[int, Any]],
     instance: Instance,
     vm_index: dict[str, int],
     vm_offer: np.typing.NDArray[np.int64],
@@ -134,7 +139,7 @@ def _placement_issues(
             issues.append(
                 Issue(where, f"must be below {offer.vcpus}, the cores of {entry.vm}", "core", entry.core, entry.id)
             )
-        if entry.mode is not None and not offer.burstable:
+        if entry.mode and not offer.burstable:
             issues.append(Issue(where, f"does not exist on {offer.vm_type.name}", "mode", entry.mode, entry.id))
             continue
         duration = int(instance.duration_s[group, offer.index, BASELINE * (entry.mode == "baseline")])

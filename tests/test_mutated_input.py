@@ -28,6 +28,7 @@ from spotbag.instances.platforms.agent_trees import depth_of
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream import Stream
+from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.bags.solve import solve
 
@@ -227,6 +228,13 @@ def _plan(instance: Instance) -> dict[str, Any]:
     return document
 
 
+def plan_or_refused(text: str) -> ScheduleDocument | str:
+    try:
+        return parse_schedule_document(text, "broken.json")
+    except SpotbagError as error:
+        return str(error)
+
+
 PLANS = [(instance, _plan(instance)) for instance in (INSTANCE, BURST)]
 
 
@@ -244,12 +252,18 @@ def test_thousands_of_broken_plans(data: st.DataObject) -> None:
 def _read_broken_plans(data: st.DataObject) -> None:
     instance, plan = data.draw(st.sampled_from(PLANS))
     text = data.draw(broken(plan))
-    try:
-        document = parse_schedule_document(text, "broken.json")
-    except SpotbagError as error:
-        assert str(error).startswith("broken.json: ")
+    document = plan_or_refused(text)
+    with as_long_documents():
+        other = plan_or_refused(text)
+    assert document == other
+    if isinstance(document, str) or isinstance(other, str):
+        assert str(document).startswith("broken.json: ")
         return
+    assert repr(document) == repr(other)
+    assert document.model_dump(mode="json", exclude_unset=True) == other.model_dump(mode="json", exclude_unset=True)
     report = check(instance, document, d_spot_s=instance.d_spot_s or 0)
+    again = check(instance, other, d_spot_s=instance.d_spot_s or 0)
+    assert (again.violations, again.cost_usd) == (report.violations, report.cost_usd)
     try:
         schedule = schedule_of_document(document, instance, "broken.json")
     except SpotbagError as error:

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.core.record_lists import Records
 from spotbag.core.records import WholeDocument
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import TIMELINE_FORMAT, parse_timeline
-from spotbag.instances.entries import Task
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform import Platform
@@ -101,7 +99,7 @@ def test_arrays_of_copies_cannot_be_written_to(how: str) -> None:
 
 def test_a_changed_copy_has_arrays_of_its_own() -> None:
     assert arrays_of(INSTANCE)
-    later = INSTANCE.model_copy(update={"boot_overhead_s": 7, "tasks": Records(Task, INSTANCE.tasks[:1])})
+    later = INSTANCE.model_copy(update={"boot_overhead_s": 7, "tasks": INSTANCE.tasks[:1]})
     assert later.n_tasks < INSTANCE.n_tasks
     assert "boot_overhead_s" in later.model_fields_set
     assert "boot_overhead_s" not in INSTANCE.model_fields_set
