@@ -20,6 +20,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 
 _COMPILED_FROM_TASKS = 20_000
+_MOST_PLACES = 30_000_000
 
 
 @dataclass(slots=True)
@@ -130,7 +131,8 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     Returns
     -------
     CoreLoads or None
-        None if a task can run nowhere in this way, e.g. at the baseline of a burstable VM.
+        None if a task can run nowhere in this way, e.g. at the baseline of a burstable VM, or if too many tasks of one
+        core make the state too large.
     """
     offers = [instance.offers[index] for index in bound.offers.tolist()]
     table = instance.sustained_s[:, bound.offers]
@@ -149,7 +151,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     return state if _longest_first(state, column, opened) else None
 
 
-def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads:
+def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads | None:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it.
 
     Parameters
@@ -162,6 +164,11 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
         Offers that may be used.
     spare_vms : int
         Empty VMs of each offer that the search may open.
+
+    Returns
+    -------
+    CoreLoads or None
+        None if too many tasks of one core make the state too large.
     """
     column_of = {int(index): column for column, index in enumerate(offers)}
     vm_column = np.array([column_of[int(index)] for index in schedule.vm_offer], dtype=np.int64)
@@ -174,8 +181,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
         number[vm] = first_of_column[column]
         first_of_column[column] += 1
     cores = state.vm_first[number[schedule.task_vm]] + schedule.task_core
-    _fill(state, np.arange(instance.n_tasks), cores)
-    return state
+    return state if _fill(state, np.arange(instance.n_tasks), cores) else None
 
 
 def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
@@ -218,19 +224,26 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
     )
 
 
-def _fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> None:
-    """Put tasks on cores, in this order, with room for more."""
+def _fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
+    """Put tasks on cores, in this order, with room for more; returns whether the memory of a state suffices for that.
+
+    Each core has as many places: a core with a million short tasks beside thousands with a long one takes too many.
+    """
     by_core = np.argsort(cores, kind="stable")
     core, tasks = cores[by_core], tasks[by_core]
     n_cores = len(state.core_vm)
     state.core_count = np.bincount(core, minlength=n_cores)
     first = np.cumsum(state.core_count) - state.core_count
-    room = min(state.durations.shape[1], max(2 * int(state.core_count.max()), 64))
+    most = int(state.core_count.max())
+    room = max(most, min(state.durations.shape[1], max(2 * most, 64), _MOST_PLACES // n_cores))
+    if n_cores * room > _MOST_PLACES:
+        return False
     state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
     state.load[:] = 0
     np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
     state.regroup()
+    return True
 
 
 def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatArray) -> IntArray:
@@ -277,7 +290,7 @@ def _keep_market_limits(instance: Instance, bound: DivisibleBound, opened: IntAr
 def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool:
     """Put the tasks of each column on the cores of its first VMs, longest first, on the least loaded core.
 
-    Returns whether all tasks found one.
+    Returns whether all tasks found one, and the memory of a state suffices.
     """
     from .start_kernel import least_loaded_core
 
@@ -307,5 +320,4 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         cores[task] = core
         state.load[core] = ends[core]
     tasks = np.concatenate([*sequence, *orphans])
-    _fill(state, tasks, cores[tasks])
-    return True
+    return _fill(state, tasks, cores[tasks])

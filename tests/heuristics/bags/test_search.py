@@ -111,12 +111,47 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
     assert placed == list(range(50))
 
 
+def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a task has no room on its cheapest offer, or an offer loses its VMs to the limit of the market."""
+    for seed in range(3):
+        instance = with_d_spot(generate_instance(200, seed=seed, classes=60, limit=3, max_on_demand=4, tightness=0.9))
+        bound = divisible_bound(instance)
+        states = []
+        for fewest in (10**9, 0):
+            monkeypatch.setattr("spotbag.heuristics.bags.core_loads._COMPILED_FROM_TASKS", fewest)
+            states.append(priced_start(instance, bound, 0))
+        plain, compiled = states
+        assert plain is not None
+        assert (plain.core_tasks == compiled.core_tasks).all()
+        assert (plain.load == compiled.load).all()
+
+
+def test_a_core_of_many_short_tasks_beside_thousands_of_cores_fills_no_memory() -> None:
+    """10,000 tasks of a second on one core and 5,001 cores were places for 100 million tasks, and 420,000 for 63 GB."""
+    offers = [{"on-demand": {"price_usd_per_hour": 1, "limit": limit}} for limit in (1, 5_000)]
+    instance = Instance(
+        name="uneven",
+        deadline_s=1_000_000,
+        vm_types=[{"name": f"a{k}", "vcpus": 1, "memory_mb": 1, "offers": offers[k]} for k in (0, 1)],
+        tasks=[
+            {"id": "short", "memory_mb": 0.1, "runtime_s": {"a0": 1}, "count": 10_000},
+            {"id": "long", "memory_mb": 0.1, "runtime_s": {"a1": 900_000}, "count": 5_000},
+        ],
+    )
+    bound = divisible_bound(instance)
+    assert priced_start(instance, bound, 0) is None
+    plan = lpt(instance, LptOptions(trials=1), Run()).schedule
+    assert plan is not None
+    assert start_from_schedule(instance, plan, bound.offers, 0) is None
+
+
 def test_a_plan_becomes_a_state_and_a_plan_again() -> None:
     instance = with_d_spot(generate_instance(40, seed=2))
     schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     usable = np.array([offer.index for offer in instance.offers if offer.limit])
     state = start_from_schedule(instance, schedule, usable, 1)
+    assert state is not None
     assert state.value() <= schedule.objective + 1e-9  # regrouping cores can only help
     back = state.schedule()
     assert back.cost_usd <= schedule.cost_usd + 1e-12
