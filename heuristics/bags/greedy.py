@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from heapq import merge
+from itertools import groupby, islice
 from typing import Literal
 
 import numpy as np
@@ -87,10 +88,48 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> MethodOu
     return MethodOutcome(fleet.schedule(), warnings=warnings)
 
 
+class _VmsOfOffer:
+    """The VMs selected of an offer, and when the first core of each is free.
+
+    Parameters
+    ----------
+    limit_s : int
+        When its VMs must end.
+    """
+
+    def __init__(self, limit_s: int) -> None:
+        self.limit_s = limit_s
+        self.vms: list[int] = []
+        self.free_s = np.zeros(16, dtype=np.int64)
+        self.none_before = NEVER  # there are none
+        """A moment before which none is free."""
+
+    def add(self, vm: int, ready_s: int) -> int:
+        """Select a VM; return its position among those of the offer."""
+        position = len(self.vms)
+        if position == len(self.free_s):
+            self.free_s = np.concatenate([self.free_s, np.zeros_like(self.free_s)])
+        self.vms.append(vm)
+        self.free_s[position] = ready_s
+        self.none_before = 0
+        return position
+
+    def free_before(self, moment: int) -> Iterator[int]:
+        """VMs that are free before a moment, in the order in which they were selected."""
+        fits = self.free_s[: len(self.vms)] < moment
+        first = int(fits.argmax())
+        if not fits[first]:
+            self.none_before = moment
+            return
+        yield self.vms[first]
+        for position in (first + 1 + np.flatnonzero(fits[first + 1 :])).tolist():
+            yield self.vms[position]
+
+
 class _Fleet:
     """The selected VMs and the plan so far.
 
-    Phase 1 tests all of them at once on arrays; only where memory may bind is a VM then looked at more closely.
+    Phase 1 tests all of an offer at once on arrays; only where memory may bind is a VM then looked at more closely.
     """
 
     def __init__(self, instance: Instance, options: GreedyOptions) -> None:
@@ -108,16 +147,22 @@ class _Fleet:
         self.draws = (self.spot[position] for position in interleaved_round_robin(weights)) if weights else iter(())
         self.duration_s = instance.duration_s[:, :, FULL_SPEED]
         self.tested_s = self._tested_durations()
+        self.memory_kb = instance.memory_kb.tolist()
         self.rented: Counter[int] = Counter()
         self.timelines: list[VmTimeline] = []
         self.vm_offer: list[int] = []
-        self.prices: list[float] = []  # of the VMs, ascending, as `price_order` is
+        self.place: list[tuple[_VmsOfOffer, int]] = []
+        self.vms_of = {offer.index: _VmsOfOffer(self._limit_s(offer)) for offer in [*self.spot, *self.on_demand]}
+        by_price = sorted([*self.spot, *self.on_demand], key=lambda offer: offer.price_usd_per_hour)
+        self.by_price = [
+            [(offer.index, self.vms_of[offer.index]) for offer in alike]
+            for _, alike in groupby(by_price, key=lambda offer: offer.price_usd_per_hour)
+        ]
         # For each VM: when its first core is free, its offer, its limit. Grown by doubling.
         self.free_s = np.zeros(16, dtype=np.int64)
         self.end_s = np.zeros(16, dtype=np.int64)
         self.offer = np.zeros(16, dtype=np.int64)
         self.limit_s = np.zeros(16, dtype=np.int64)
-        self.price_order = np.zeros(0, dtype=np.int64)
         n_tasks = instance.n_tasks
         self.task_vm = np.zeros(n_tasks, dtype=np.int64)
         self.task_core = np.zeros(n_tasks, dtype=np.int64)
@@ -139,16 +184,22 @@ class _Fleet:
 
     def place_on_selected(self, task: int, group: int) -> bool:
         """Phase 1: the first VM selected before that takes the task in time."""
+        if self.options.phase1_order == "price":
+            return any(self._try(vm, task, group) for vm in self._selected_by_price(group))
         count = len(self.vm_offer)
         fits = self.free_s[:count] + self.tested_s[group][self.offer[:count]] < self.limit_s[:count]
-        if self.options.phase1_order == "price":
-            order = self.price_order
-        else:
-            order = np.argsort(self.end_s[:count], kind="stable")
-        candidates = order[fits[order]]
-        if not len(candidates):
-            return False
-        return any(self._try(int(vm), task, group) for vm in candidates)
+        order = np.argsort(self.end_s[:count], kind="stable")
+        return any(self._try(int(vm), task, group) for vm in order[fits[order]])
+
+    def _selected_by_price(self, group: int) -> Iterator[int]:
+        """VMs selected before on which a task may end in time: the cheapest first, at a tie the one selected first."""
+        tested = self.tested_s[group].tolist()
+        for alike in self.by_price:
+            found = [
+                vms.free_before(moment) for k, vms in alike if (moment := vms.limit_s - tested[k]) > vms.none_before
+            ]
+            if found:
+                yield from found[0] if len(found) == 1 else merge(*found)
 
     def place_on_spot(self, task: int, group: int) -> bool:
         """Phase 2: a new spot VM of the type that the weighted round robin draws."""
@@ -198,23 +249,24 @@ class _Fleet:
         self.free_s[vm] = self.end_s[vm] = ready
         self.offer[vm] = offer.index
         self.limit_s[vm] = self._limit_s(offer)
-        place = bisect_right(self.prices, offer.price_usd_per_hour)  # among equals, the one selected first
-        self.prices.insert(place, offer.price_usd_per_hour)
-        self.price_order = np.insert(self.price_order, place, vm)
+        vms = self.vms_of[offer.index]
+        self.place.append((vms, vms.add(vm, ready)))
         return vm
 
     def _try(self, vm: int, task: int, group: int) -> bool:
         """Append a task to a VM if it ends before the VM's limit (Algorithm 3)."""
         timeline = self.timelines[vm]
-        need_kb = int(self.instance.memory_kb[group])
-        duration = int(self.duration_s[group, self.vm_offer[vm]])
+        offer, need_kb = self.vm_offer[vm], self.memory_kb[group]
+        duration = int(self.duration_s[group, offer])
         start = timeline.earliest_start_s(need_kb, duration)
-        if start is None or start + int(self.tested_s[group, self.vm_offer[vm]]) >= self.limit_s[vm]:
+        if start is None or start + int(self.tested_s[group, offer]) >= self.limit_s[vm]:
             return False
         self.task_vm[task] = vm
         self.task_core[task] = timeline.append(start, need_kb, duration)
         self.task_start_s[task] = start
         self.free_s[vm] = timeline.earliest_core_s
+        vms, position = self.place[vm]
+        vms.free_s[position] = self.free_s[vm]  # never earlier than before
         self.end_s[vm] = timeline.end_s
         return True
 

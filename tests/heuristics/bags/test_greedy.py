@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
+from spotbag.heuristics.bags.greedy import GreedyOptions, _VmsOfOffer, greedy
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
@@ -237,3 +238,42 @@ def test_memory_that_is_too_small_in_the_markets_allowed_is_named() -> None:
     large["offers"] = {"spot": large["offers"]["spot"]}
     outcome = greedy(instance(1, vm_types=[small, large], markets=["on-demand"]))
     assert "a on-demand: it needs 10 MB, the VM has 5 MB" in outcome.explanation
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_phase_1_remembers_when_no_vm_of_an_offer_is_free(steps: list[tuple[int, int]]) -> None:
+    """A million tasks took minutes: all of 23,000 VMs were looked at for each task, and sorted for each new VM."""
+    vms = _VmsOfOffer(limit_s=1000)
+    moments: list[int] = []
+    for what, number in steps:
+        if what < 3:
+            assert vms.add(10 * len(moments), number) == len(moments)
+            moments.append(number)
+        elif what < 6 and moments:
+            position = number % len(moments)
+            moments[position] += what
+            vms.free_s[position] = moments[position]
+        elif number > vms.none_before:
+            free = [10 * position for position, moment in enumerate(moments) if moment < number]
+            assert list(vms.free_before(number)) == free
+        else:
+            assert not any(moment < number for moment in moments)
+
+
+def test_phase_1_looks_in_vain_at_the_vms_of_an_offer_once_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks are alike: until another VM of the offer is selected, none of them is free for the next task either."""
+    in_vain = []
+    free_before = _VmsOfOffer.free_before
+
+    def look(vms: _VmsOfOffer, moment: int) -> Iterator[int]:
+        found = list(free_before(vms, moment))
+        if not found:
+            in_vain.append(moment)
+        return iter(found)
+
+    monkeypatch.setattr(_VmsOfOffer, "free_before", look)
+    schedule = plan(instance(26))
+    # Three tasks end before 31 s on each of four spot VMs, four before 50 s on each of four on-demand VMs.
+    assert schedule.vm_counts() == {"a spot": 2, "a on-demand": 2, "b spot": 2, "b on-demand": 2}
+    assert len(in_vain) <= 8
