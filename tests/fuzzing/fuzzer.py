@@ -1,7 +1,7 @@
 """Fuzzing: inputs of all formats, damaged in all ways, and what is done with them.
 
-``python tests/fuzzing/fuzzer.py --inputs 1000000`` prints a table; each fault is given by its target and number, and
-``python tests/fuzzing/fuzzer.py --only "plan:1234"`` runs that one again and shows its files.
+``python tests/fuzzing/fuzzer.py --inputs 1000000 --processes 2`` prints a table. Each fault is given by its target and
+number: ``python tests/fuzzing/fuzzer.py --only "plan:1234"`` runs that input again and shows its files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ MOST_MB = 800.0
 
 _STUCK_S = 20
 _SHOWN_FAULTS = 200
+_A_BLOCK = 20_000
 
 
 @dataclass
@@ -53,6 +57,17 @@ class Tally:
     def inputs(self) -> int:
         """How many there were."""
         return self.taken + self.refused + len(self.faults)
+
+    def add(self, other: Tally) -> None:
+        """Count what became of other inputs as well."""
+        self.taken += other.taken
+        self.refused += other.refused
+        self.cpu_s += other.cpu_s
+        if other.slowest_s > self.slowest_s:
+            self.slowest_s, self.slowest = other.slowest_s, other.slowest
+        if other.largest_mb > self.largest_mb:
+            self.largest_mb, self.largest = other.largest_mb, other.largest
+        self.faults += other.faults
 
 
 class Stuck(BaseException):
@@ -108,11 +123,6 @@ class Fuzzer:
         else:
             tally.refused += 1
         return case
-
-    @property
-    def faults(self) -> list[str]:
-        """All that is wrong, by target and number."""
-        return [f"{name}:{number}\n{text}" for name, tally in self.tallies.items() for number, text in tally.faults]
 
 
 @contextlib.contextmanager
@@ -184,6 +194,27 @@ def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
     return fuzzer
 
 
+def run_blocks(inputs: int, blocks: Iterable[int], processes: int) -> dict[str, Tally]:
+    """Run blocks of inputs in processes, each block in one of its own; Ctrl-C ends that, with the blocks so far."""
+    sums = {name: Tally() for name in TARGETS}
+    made = ProcessPoolExecutor(processes, get_context("spawn"), max_tasks_per_child=1)
+    with made as pool, contextlib.suppress(KeyboardInterrupt):
+        for tallies in pool.map(_block, repeat(inputs), blocks):
+            for name, tally in tallies.items():
+                sums[name].add(tally)
+            print(_total(sums), file=sys.stderr, flush=True)
+    return sums
+
+
+def _block(inputs: int, block: int) -> dict[str, Tally]:
+    return run_all(shares(inputs, block)).tallies
+
+
+def faults_of(tallies: dict[str, Tally]) -> list[str]:
+    """All that is wrong, by target and number."""
+    return [f"{name}:{number}\n{text}" for name, tally in tallies.items() for number, text in tally.faults]
+
+
 def table(tallies: dict[str, Tally]) -> str:
     """Return what became of the inputs as a table."""
     head = ("target", "inputs", "taken", "refused", "faults", "ms each", "slowest (s)", "most memory (MB)")
@@ -202,8 +233,12 @@ def table(tallies: dict[str, Tally]) -> str:
     ]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
-    total = sum(tally.inputs for tally in tallies.values())
-    return "\n".join([*lines, f"{total:,} inputs, {sum(len(tally.faults) for tally in tallies.values()):,} faults"])
+    return "\n".join([*lines, _total(tallies)])
+
+
+def _total(tallies: dict[str, Tally]) -> str:
+    inputs = sum(tally.inputs for tally in tallies.values())
+    return f"{inputs:,} inputs, {sum(len(tally.faults) for tally in tallies.values()):,} faults"
 
 
 def _kinds(faults: list[str]) -> Counter[str]:
@@ -225,39 +260,43 @@ def _show(target: str, number: int) -> None:
         for name, data in case.written.items():
             print(f"--- {name}: {len(data):,} bytes\n{data[:4000]!r}")
     print(table({target: fuzzer.tallies[target]}))
-    print("\n".join(fuzzer.faults))
+    print("\n".join(faults_of(fuzzer.tallies)))
 
 
 def main() -> int:
     """Run as a command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000)
-    parser.add_argument("--block", type=int, default=0)
-    parser.add_argument("--target", default=None)
-    parser.add_argument("--only", default=None, metavar="TARGET:NUMBER")
+    parser.add_argument("--block", type=int, default=0, help="others of the same number")
+    parser.add_argument("--target", choices=TARGETS, help="only that one, in this process")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--only", metavar="TARGET:NUMBER", help="one input again, with its files")
     given = parser.parse_args()
     if given.only:
         target, _, number = given.only.rpartition(":")
         _show(target, int(number))
         return 0
-    chosen = shares(given.inputs, given.block)
-    if given.target:
-        chosen = (
-            (given.target, number) for number in range(given.block * given.inputs, (given.block + 1) * given.inputs)
-        )
     begin = time.perf_counter()
-    fuzzer = run_all(chosen)
-    for kind, count in _kinds(fuzzer.faults).most_common(_SHOWN_FAULTS):
+    if given.target:
+        numbers = range(given.block * given.inputs, (given.block + 1) * given.inputs)
+        tallies = run_all((given.target, number) for number in numbers).tallies
+    elif given.processes == 1 and given.inputs <= _A_BLOCK:
+        tallies = _block(given.inputs, given.block)
+    else:
+        blocks = -(-given.inputs // _A_BLOCK)
+        tallies = run_blocks(_A_BLOCK, range(given.block * blocks, (given.block + 1) * blocks), given.processes)
+    faults = faults_of(tallies)
+    for kind, count in _kinds(faults).most_common(_SHOWN_FAULTS):
         print(f"{count:>7}  {kind}")
     seen = set()
-    for text in fuzzer.faults:
+    for text in faults:
         kind = next(iter(_kinds([text])))
         if kind not in seen:
             seen.add(kind)
             print(f"\n{text}", file=sys.stderr)
-    print(table(fuzzer.tallies))
-    print(f"{time.perf_counter() - begin:.0f} s; most memory of the process {_peak_mb():.0f} MB")
-    return 1 if fuzzer.faults else 0
+    print(table({name: tally for name, tally in tallies.items() if tally.inputs}))
+    print(f"{time.perf_counter() - begin:.0f} s")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -445,6 +445,8 @@ def read_instances(case: Case) -> None:
             if result.schedule is not None:
                 assert check(ready, result.schedule).feasible
     if case.often(0.05):
+        assert Instance.parse(instance.to_text()) == instance
+    if case.often(0.05):
         with refusals():
             changes = {
                 "deadline_s": case.rng.choice((0, 1, 60, 10**9, 10**40, -1)),
@@ -502,6 +504,9 @@ def read_plans(case: Case) -> None:
         judge_refusal(error)
         assert not report.feasible
         return
+    if case.often(0.02):
+        with refusals():
+            solve(instance, "greedy", initial=schedule)
     assert report.makespan_s == schedule.makespan_s
     assert abs(report.cost_usd - schedule.cost_usd) <= 1e-9 * max(1, abs(schedule.cost_usd))
 
