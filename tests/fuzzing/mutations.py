@@ -1,6 +1,6 @@
 """Mutations of valid documents: of their structure, of the spelling of their values, and of their bytes.
 
-Everything is drawn from one `random.Random`: the same seed gives the same inputs.
+All choices are made by one `random.Random`: the same seed gives the same inputs.
 """
 
 from __future__ import annotations
@@ -126,12 +126,12 @@ FACTORS = (0.0, -1.0, 0.5, 2.0, 10.0, 1e3, 1e6, 1e12, 1e-3, 1e-6, 1e-12, 1 + 1e-
 
 
 class Mutator:
-    """Draws mutations of documents.
+    """Makes mutations of documents.
 
     Parameters
     ----------
     rng : random.Random
-        What is drawn from.
+        What makes the choices.
     keys : sequence of str
         Keys of the format, by which others are renamed.
     """
@@ -283,7 +283,7 @@ class Mutator:
         return node
 
     def value(self) -> Node:
-        """Draw a value that is likely to be wrong."""
+        """Choose a value that is likely to be wrong."""
         rng = self.rng
         way = rng.random()
         if way < 0.6:
@@ -295,7 +295,7 @@ class Mutator:
         return rng.choice((1, -1)) * rng.random() * 10.0 ** rng.randrange(-30, 30)
 
     def key(self) -> Node:
-        """Draw a key."""
+        """Choose a key."""
         rng = self.rng
         pool = rng.choice((HOSTILE_KEYS, HOSTILE_KEYS[:8], self.keys, HOSTILE_TEXTS))
         return Spelled('"\\ud800"') if rng.random() < 0.02 else rng.choice(pool)

@@ -65,7 +65,7 @@ from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import document_sha256
 
 SMALL = 60
-"""Tasks or jobs of what is also planned, replayed and drawn: reading is what is fuzzed."""
+"""Tasks or jobs of what is also planned, sampled and replayed: reading is what is fuzzed."""
 
 
 class Case:
@@ -456,7 +456,7 @@ def read_instances(case: Case) -> None:
 
 
 def read_streams(case: Case) -> None:
-    """Streams of jobs: read, written, drawn, sized, replayed."""
+    """Streams of jobs: read, written, sampled, sized, replayed."""
     path = case.document("stream.json", streams())
     stream = Stream.read(path)
     assert_round_trip(stream, path)
@@ -556,7 +556,7 @@ def _with_its_digest(header: str) -> str:
 
 
 def read_traces(case: Case, system: str) -> None:
-    """Traces of replays: read, audited, told."""
+    """Traces of replays: read, audited, put into words."""
     written = list(case.rng.choice(traces()[system]))
     mutator = Mutator(case.rng, _keys_of(written))
     lines = [json.dumps(record) for record in written]
@@ -913,7 +913,7 @@ def _plain(case: Case, name: str, documents: list[dict[str, Any]]) -> str:
 
 
 def _value(rng: random.Random, option: Any) -> str:
-    """Draw a value of an option."""
+    """Choose a value of an option."""
     kind = str(option.type_descriptor.annotation)
     if option.name in _COUNTED:
         return rng.choice(_FEW)
