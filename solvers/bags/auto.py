@@ -18,7 +18,7 @@ from ...models.bags.infeasibility import explain_infeasibility
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...schedules.method import MethodOutcome, Run, TracePoint
-from .class_programme_method import ClassProgrammeOptions, class_programme
+from .class_programme_method import ClassProgrammeOptions, class_programme, has_small_class_programme
 from .columns_method import ColumnOptions, columns
 from .core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
 from .interval_method import IntervalOptions, interval
@@ -68,19 +68,22 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
-        short: int | None = None
-        if not limited:  # a short search is enough where proofs are quick; under a limit they may not come
-            short = _MOVES_OF_TINY if tiny else _MOVES_BEFORE_PATTERNS if few else None
+        counts_first = has_small_core_counts(instance, route.known.schedule)
+        short: int | None = None  # a short search is enough where proofs are quick; under a limit they may not come
+        if has_small_class_programme(instance) or (tiny and not limited):
+            short = _MOVES_OF_TINY
+        elif few and not limited:
+            short = _MOVES_BEFORE_PATTERNS
         if not memory_free:
             route.take(lambda part: MethodOutcome(None, bound=configuration_bound(instance).objective), share=0.5)
-        route.take(lambda part: search(instance, SearchOptions(short), part), patient=True)
+        hurried = limited and short is None and counts_first  # a small model is worth more than the end of a search
+        route.take(lambda part: search(instance, SearchOptions(short), part), 0.3 if hurried else 1.0, not hurried)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
         if memory_free:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
-        counts_first = not route.finished() and has_small_core_counts(instance, route.known.schedule)
         if counts_first:
-            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.2)
+            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if memory_free and len(classes) <= MOST_CLASSES:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)

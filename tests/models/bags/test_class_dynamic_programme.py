@@ -25,7 +25,11 @@ from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.bags.class_programme_method import ClassProgrammeOptions, class_programme
+from spotbag.solvers.bags.class_programme_method import (
+    ClassProgrammeOptions,
+    class_programme,
+    has_small_class_programme,
+)
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.highs import solve_with_highs
 
@@ -238,6 +242,15 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(class_tables, "MOST_TABLE_STEPS", 10)
     with pytest.raises(ModelRefusal, match="steps to find the least ends of VMs"):
         pareto_front(hand_instance([10, 20, 30]))
+
+
+def test_small_programmes_are_known_by_their_states() -> None:
+    assert has_small_class_programme(few_classes_instance([9, 9, 9]))
+    assert not has_small_class_programme(few_classes_instance([30, 40, 30]))
+    assert not has_small_class_programme(few_classes_instance([20, 20, 20], limits={"max_spot": 2}))
+    assert not has_small_class_programme(hand_instance([1, 2, 3, 4]))
+    heavy = [{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]
+    assert not has_small_class_programme(hand_instance([], tasks=heavy))
 
 
 def test_a_burstable_vm_ends_when_it_has_earned_what_it_spends() -> None:

@@ -217,6 +217,8 @@ def test_auto_takes_core_counts_by_columns_not_by_tasks(monkeypatch: pytest.Monk
     monkeypatch.setattr(auto_module, "patterns", not_asked)
     problem = hand_instance([], tasks=tasks_of_classes([9, 8, 8, 8]), vcpus=2, limit=3)
     assert solve(problem, "auto").status == "optimal"
+    hurried = solve(problem, "auto", time_limit_s=60)
+    assert hurried.status == "optimal"
 
 
 def test_burstable_offers_are_refused_or_slow() -> None:
