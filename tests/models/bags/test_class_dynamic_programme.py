@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from exhaustive import exhaustive_front
 from second_by_second import brute_force_objective
@@ -19,7 +20,9 @@ from spotbag.core.limits import within
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.models.bags import class_tables
+from spotbag.models.bags import patterns as pattern_model
 from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
+from spotbag.models.bags.core_patterns import enumerate_patterns
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.evaluation import objective_value
@@ -239,6 +242,10 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         pareto_front(hand_instance([], vm_types=types, tasks=thirty, limits={"max_spot": 18}))
     with pytest.raises(ModelRefusal, match="memory of a can bind"):
         pareto_front(hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]))
+    monkeypatch.setattr(class_tables, "MOST_TABLE_CELLS", 10)
+    with pytest.raises(ModelRefusal, match=r"need 56 cells .*\(8 count vectors on up to 2 cores of 1 offers"):
+        pareto_front(hand_instance([10, 20, 30]))
+    monkeypatch.undo()
     monkeypatch.setattr(class_tables, "MOST_TABLE_STEPS", 10)
     with pytest.raises(ModelRefusal, match="steps to find the least ends of VMs"):
         pareto_front(hand_instance([10, 20, 30]))
@@ -291,6 +298,27 @@ def test_fronts_with_burstable_vms_are_those_of_all_plans() -> None:
 @soak(500, 5_000)
 def test_thousands_of_fronts_with_burstable_vms_are_those_of_all_plans(how_many: int) -> None:
     assert sum(compare_earning_front_with_all_plans(seed) for seed in range(60, 60 + how_many)) >= how_many / 2
+
+
+def test_patterns_are_counted_before_they_are_listed() -> None:
+    offer = hand_instance([1]).offers[0]
+    seconds, size = np.array([1, 3, 2]), np.array([10**9, 10**9, 2])
+    with pytest.raises(ModelRefusal, match="more than 60,000 patterns"):
+        enumerate_patterns(seconds, size, 10**9, offer, 60_000, "a model")
+    few = enumerate_patterns(seconds, size, 4, offer, 60_000, "a model")
+    loads = {tuple(counts): load for counts, load in zip(few.counts.tolist(), few.load_s.tolist(), strict=True)}
+    by_hand = [(a, b, c) for a in range(5) for b in range(2) for c in range(3) if 0 < a + 3 * b + 2 * c <= 4]
+    assert loads == {(a, b, c): a + 3 * b + 2 * c for a, b, c in by_hand}
+    assert few.load_s.tolist() == sorted(few.load_s.tolist())
+
+
+def test_patterns_of_all_offers_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = few_classes_instance([3, 5, 4])
+    window = makespan_window(problem)
+    assert PatternModel(problem, window).program.n_columns > 0
+    monkeypatch.setattr(pattern_model, "MOST_PATTERNS_IN_ALL", 200)
+    with pytest.raises(ModelRefusal, match="more than 200 patterns of 3 classes of identical tasks on 3 offers"):
+        PatternModel(problem, window)
 
 
 def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
