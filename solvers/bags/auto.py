@@ -68,9 +68,10 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
-        counts_first = has_small_core_counts(instance, route.known.schedule)
+        classed = memory_free and len(classes) <= MOST_CLASSES
+        counts_first = classed and has_small_core_counts(instance, route.known.schedule)
         short: int | None = None  # a short search is enough where proofs are quick; under a limit they may not come
-        if has_small_class_programme(instance) or (tiny and not limited):
+        if (classed and has_small_class_programme(instance)) or (tiny and not limited):
             short = _MOVES_OF_TINY
         elif few and not limited:
             short = _MOVES_BEFORE_PATTERNS
@@ -84,7 +85,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
-        if memory_free and len(classes) <= MOST_CLASSES:
+        if classed:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
         if small and memory_free and not burstable and not counts_first:
