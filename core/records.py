@@ -102,7 +102,7 @@ def _refuse_oversize(kind: type[BaseModel], given: dict[str, Any]) -> None:
         errors = [InitErrorDetails(type="value_error", loc=(), input=given, ctx=context)]
         raise ValidationError.from_exception_data(kind.__name__, errors)
     for key, value in given.items():
-        if isinstance(value, dict | list) and len(value) > _MOST_VALUES:
+        if type(value) in (dict, list) and len(value) > _MOST_VALUES:
             field = kind.model_fields.get(key)
             if field is None or _records_inside(field.annotation):
                 continue
