@@ -65,7 +65,8 @@ def solve(
         in the thread of the call. An exception in it ends the work, and is raised here.
     stop : Stop, optional
         Any object with ``is_set()``, such as `threading.Event`: once it says True, the best plan and bound so far are
-        returned. Ctrl-C and SIGTERM do the same, in the main thread.
+        returned. Ctrl-C and SIGTERM do the same in the main thread, a program's own handlers left alone; a second one
+        raises KeyboardInterrupt. See docs/stopping.md.
 
     Returns
     -------
