@@ -29,8 +29,10 @@ It is the reference among the exact models, and the slowest: see `estimate_size`
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -305,11 +307,24 @@ def build_time_indexed(
         for number in range(rentals.count)
     )
     equations = Equations(instance, step_s, literal, vms, capped_markets(instance, step_s, literal))
-    equations.add_variables()
-    equations.add_constraints()
-    equations.add_objective()
+    with _without_messages():
+        equations.add_variables()
+        equations.add_constraints()
+        equations.add_objective()
     exact = step_s == 1 and not literal and not restricted
     return TimeIndexedModel(instance, step_s, literal, exact, vms, equations.model)
+
+
+@contextmanager
+def _without_messages() -> Iterator[None]:
+    """Have Pyomo say nothing of a model that is not built to the end because its time is over."""
+    logger = logging.getLogger("pyomo.core")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _refuse_burstable(instance: Instance, rule: BurstableRule) -> bool:

@@ -11,9 +11,11 @@ import pytest
 from soaks import soak
 from stops import StopAt
 
-from spotbag.core.limits import current_limit
+from spotbag.core.limits import LimitReached, current_limit, within
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.models.bags.time_indexed import build_time_indexed
 from spotbag.schedules.method import TracePoint
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.pareto import FrontPoint, pareto_front
@@ -56,6 +58,15 @@ def test_an_exception_in_on_point_is_raised_and_a_second_call_works() -> None:
         pareto_front(instance, on_point=fail)
     assert current_limit().stops == ()
     assert pareto_front(instance).complete
+
+
+def test_a_model_that_is_not_built_to_the_end_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    instance = with_d_spot(library_instance("hads/J60"))
+    stop = StopAt(7_000)  # in the constraints, of which Pyomo reports what goes wrong
+    with within(stop=stop), pytest.raises(LimitReached):
+        build_time_indexed(instance, step_s=64, burstable="baseline")
+    assert stop.asked == 7_000
+    assert capfd.readouterr() == ("", "")
 
 
 def demand_nothing_lost_by_solve(instance: Instance, method: str, looks: int) -> bool:
