@@ -171,8 +171,8 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
     records : Records
         What the list holds, each value the one that is written there.
 
-    None if the text is no such object or if anything is wrong in the list; and in rare cases when all is well: a whole
-    number written as 5.0, an escaped colon. Whoever reads it in another way can say what is wrong.
+    None if the text is no such object, or if the list is empty or anything is wrong in it; and in rare cases when all
+    is well: a whole number written as 5.0, an escaped colon. Whoever reads it in another way can say what is wrong.
     """
     import msgspec
 
@@ -188,7 +188,7 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
     # The decoder takes the last of several values of a key. Then there are more colons than keys.
     n_keys, n_colons = _count_keys_and_colons(rows)
     escaped = n_colons > 0 and data.find(b"\\u003", start, end) >= 0
-    if escaped or data.count(b":", start, end) != n_keys + n_colons:
+    if not rows or escaped or data.count(b":", start, end) != n_keys + n_colons:
         return None
     return data[:start].decode() + "null" + data[end:].decode(), Records(kind, rows)
 

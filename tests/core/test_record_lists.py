@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.core.record_lists import Records, decode_long_list, row_type
+from spotbag.core.errors import InputError
+from spotbag.core.record_lists import SHORT_TEXT, Records, decode_long_list, row_type
 from spotbag.instances.entries import Task
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
 
 SHORT = {"id": "a", "memory_mb": 1}
 FULL = {"id": "b", "memory_mb": 0.1, "runtime_s": {"x": 1, "y:z": 2.5}, "count": 3, "command": "run: é\n"}
@@ -108,7 +111,7 @@ def test_what_is_wrong_is_not_decoded(task: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", "5", '{"tasks": 5}', '{"tasks": {}}', '{"tasks": []', '{"tasks": []} 1']
+    "text", ["", "[]", "{}", "5", '{"tasks": 5}', '{"tasks": {}}', '{"tasks": []', '{"tasks": []} 1', '{"tasks": []}']
 )
 def test_another_text_is_not_decoded(text: str) -> None:
     assert decode_long_list(text, "tasks", Task) is None
@@ -131,3 +134,9 @@ def test_only_fields_with_known_limits_have_rows() -> None:
 
     with pytest.raises(TypeError, match="no rows of"):
         row_type(VmType)
+
+
+def test_a_long_document_without_tasks_is_refused() -> None:
+    document = json.loads(library_instance("tiny/boot").to_text()) | {"description": "x" * SHORT_TEXT, "tasks": []}
+    with pytest.raises(InputError, match="must have at least 1 entry"):
+        Instance.parse(json.dumps(document))
