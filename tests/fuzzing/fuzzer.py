@@ -36,6 +36,9 @@ MOST_MB = 800.0
 """Beside what the process has before: a gigabyte with all libraries that spotbag may load."""
 
 _STUCK_S = 20
+_LINUX = Path("/proc/self/clear_refs").exists()
+"""Elsewhere memory is not measured."""
+
 _SHOWN_FAULTS = 200
 _A_BLOCK = 20_000
 
@@ -127,7 +130,7 @@ class Fuzzer:
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """Stop an input that never ends, and the process before it takes all memory of the machine."""
+    """Stop an input that never ends."""
 
     def stop(*_: Any) -> None:
         raise Stuck(f"not done after {_STUCK_S} s")
@@ -142,17 +145,18 @@ def _limited() -> Iterator[None]:
 
 
 def _resident_mb() -> float:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+    if not _LINUX:
+        return 0.0
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 1e6
 
 
 def _reset_peak() -> None:
-    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")
+    if _LINUX:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6 if _LINUX else 0.0
 
 
 def shares(inputs: int, block: int = 0) -> Iterator[tuple[str, int]]:
