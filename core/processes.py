@@ -5,15 +5,16 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import queue
 import signal
 import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .limits import LimitReached, Stop, current_limit, stop_point, within
 
@@ -260,7 +261,15 @@ def in_processes(
             # Workers have no processes of their own, so that nothing is lost where those cannot be looked for.
             warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
             with _signals_held():  # a second interrupt would leave workers behind
+                _forget_waiting(executor)
                 executor.shutdown(wait=True, kill_workers=True)
+
+
+def _forget_waiting(executor: Any) -> None:
+    """Take back the numbers of work that no worker has got yet: loky looks for it once more after it has dropped it."""
+    with suppress(queue.Empty):
+        while True:
+            executor._work_ids.get(block=False)
 
 
 def _start_tracker() -> None:
