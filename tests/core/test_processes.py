@@ -26,7 +26,7 @@ def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> No
 
     with within(0.0):
         run_in_thread(lambda: assert_(ended.wait(20)), end)
-    assert len(stops) == 2
+    assert len(stops) >= 2
 
 
 def assert_(condition: bool) -> None:
