@@ -14,7 +14,7 @@ from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.method import MethodOutcome, Run, TracePoint
-from ...schedules.queues import Queue, schedule_of_queues
+from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule
 from .burst_allocation import burst_allocation
 from .greedy import greedy
@@ -104,7 +104,10 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
             run.report(trace[-1], options.max_iteration)
     except LimitReached:  # the best plan so far
         pass
-    schedules = _with_burstable(search)
+    try:
+        schedules = _with_burstable(search)
+    except LimitReached:
+        schedules = _without_burstable(search)
     if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
@@ -116,6 +119,13 @@ def _with_burstable(search: LocalSearch) -> list[Schedule]:
     instance = search.instance
     plans = [burst_allocation(instance, queues, search.options.burst_rate) for queues in search.best_plans()]
     return [schedule_of_queues(instance, queues) for queues in plans if queues is not None]
+
+
+def _without_burstable(search: LocalSearch) -> list[Schedule]:
+    """The best plan under the true D_spot as it stands, if it is in time: for when there is no time for more."""
+    queues = search.best_plans()[0]
+    in_time = all(ends_in_time(search.instance, queue) for queue in queues)
+    return [schedule_of_queues(search.instance, queues)] if in_time else []
 
 
 def _search_s(search: LocalSearch) -> float | None:

@@ -69,6 +69,11 @@ def test_a_model_that_is_not_built_to_the_end_prints_nothing(capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("looks", [20, 50, 100])
+def test_ils_that_is_stopped_has_its_best_plan(looks: int) -> None:
+    assert demand_nothing_lost_by_solve(library_instance("memory/m10"), "ils", looks)
+
+
 def demand_nothing_lost_by_solve(instance: Instance, method: str, looks: int) -> bool:
     """Demand that the result of a stopped method has all that was reported; say whether it was stopped."""
     points: list[TracePoint] = []
