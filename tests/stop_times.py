@@ -176,6 +176,8 @@ def rows(stops: int, seed: int) -> Iterator[Sequence[str]]:
             f"{max(times):.3f}" if times else "-",
             "yes" if work.kept else "NO",
         )
+    if not all(work.kept for work in every):
+        raise SystemExit(1)
 
 
 def main() -> None:
