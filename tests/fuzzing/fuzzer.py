@@ -201,12 +201,15 @@ def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
 def run_blocks(inputs: int, blocks: Iterable[int], processes: int) -> dict[str, Tally]:
     """Run blocks of inputs in processes, each block in one of its own; Ctrl-C ends that, with the blocks so far."""
     sums = {name: Tally() for name in TARGETS}
-    made = ProcessPoolExecutor(processes, get_context("spawn"), max_tasks_per_child=1)
-    with made as pool, contextlib.suppress(KeyboardInterrupt):
-        for tallies in pool.map(_block, repeat(inputs), blocks):
-            for name, tally in tallies.items():
-                sums[name].add(tally)
-            print(_total(sums), file=sys.stderr, flush=True)
+    with ProcessPoolExecutor(processes, get_context("spawn"), max_tasks_per_child=1) as pool:
+        try:
+            for tallies in pool.map(_block, repeat(inputs), blocks):
+                for name, tally in tallies.items():
+                    sums[name].add(tally)
+                found = [f"{text.splitlines()[0]} {_kind(text)}" for text in faults_of(tallies)]
+                print(_total(sums), *found, sep="\n  ", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
     return sums
 
 
@@ -245,16 +248,13 @@ def _total(tallies: dict[str, Tally]) -> str:
     return f"{inputs:,} inputs, {sum(len(tally.faults) for tally in tallies.values()):,} faults"
 
 
-def _kinds(faults: list[str]) -> Counter[str]:
-    """Count faults by the last line of what is said of them, and where they happened."""
-    kinds: Counter[str] = Counter()
-    for text in faults:
-        lines = text.strip().split("\n")
-        places = [line.strip().split(", in ")[0] for line in lines if line.strip().startswith("File ")]
-        error = next((line for line in reversed(lines) if line and not line.startswith(" ")), "").split(": [")[0]
-        where = " < ".join(place[-60:] for place in places[:-3:-1])
-        kinds[f"{text.split(':')[0]} | {re.sub('[^A-Za-z_. ]+', ' ', error)[:70]} | {where}"] += 1
-    return kinds
+def _kind(text: str) -> str:
+    """Say of a fault in one line what it is and where; what the input was does not count."""
+    lines = text.strip().split("\n")
+    places = [line.strip().split(", in ")[0] for line in lines if line.strip().startswith("File ")]
+    error = next((line for line in reversed(lines) if line and not line.startswith(" ")), "").split(": [")[0]
+    where = " < ".join(place[-60:] for place in places[:-3:-1])
+    return f"{lines[0].split(':')[0]} | {re.sub('[^A-Za-z_. ]+', ' ', error)[:70]} | {where}"
 
 
 def _show(target: str, number: int) -> None:
@@ -290,13 +290,12 @@ def main() -> int:
         blocks = -(-given.inputs // _A_BLOCK)
         tallies = run_blocks(_A_BLOCK, range(given.block * blocks, (given.block + 1) * blocks), given.processes)
     faults = faults_of(tallies)
-    for kind, count in _kinds(faults).most_common(_SHOWN_FAULTS):
+    for kind, count in Counter(map(_kind, faults)).most_common(_SHOWN_FAULTS):
         print(f"{count:>7}  {kind}")
     seen = set()
     for text in faults:
-        kind = next(iter(_kinds([text])))
-        if kind not in seen:
-            seen.add(kind)
+        if _kind(text) not in seen:
+            seen.add(_kind(text))
             print(f"\n{text}", file=sys.stderr)
     print(table({name: tally for name, tally in tallies.items() if tally.inputs}))
     print(f"{time.perf_counter() - begin:.0f} s")

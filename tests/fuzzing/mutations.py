@@ -287,7 +287,7 @@ class Mutator:
         rng = self.rng
         way = rng.random()
         if way < 0.6:
-            return rng.choice(HOSTILE_VALUES)
+            return _copied(rng.choice(HOSTILE_VALUES))
         if way < 0.8:
             return rng.choice(HOSTILE_TEXTS)
         if way < 0.9:

@@ -35,5 +35,5 @@ def test_a_million_damaged_inputs(block: int) -> None:
 
 def test_the_same_number_gives_the_same_input() -> None:
     with fuzzing() as fuzzer:
-        first, second = ([fuzzer.run("plan", number).written for number in range(50)] for _ in range(2))
+        first, second = ([fuzzer.run("plan", number).written for number in range(300)] for _ in range(2))
     assert first == second
