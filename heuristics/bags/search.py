@@ -18,6 +18,7 @@ from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .assignments import assignments_of
 from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .full_speed import full_speed_plan
 from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
 from .lpt import LptOptions, lpt
@@ -98,6 +99,8 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
         if found.best is None:  # a large bag, and a deadline that the annealing did not meet
             found.take(lpt(instance, LptOptions(), run).schedule)
             found.take(greedy(instance).schedule)
+        if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
+            found.take(full_speed_plan(instance))
         if found.best is None:
             proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
             return MethodOutcome(None, proved or greedy(instance).explanation, bound=found.proven)

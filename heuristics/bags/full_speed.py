@@ -1,0 +1,135 @@
+"""A last resort where burstable VMs are too slow at the baseline: a core of each at full speed as far as credits go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.limits import stop_point
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from ...schedules.timing import VmTimeline
+
+_TASKS_A_CHECK = 64
+_SPARE_CREDITS = 1e-7
+
+
+def full_speed_plan(instance: Instance) -> Schedule | None:
+    """Plan longest task first over all VMs that may be rented; None if a task finds no place in time.
+
+    A burstable VM uses one core. Each of its tasks runs at full speed, after a wait for the credits that it spends if
+    they are too few, or at the baseline, whichever ends first.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    """
+    machines = _machines(instance)
+    fastest = instance.duration_s[:, :, FULL_SPEED].min(axis=1)
+    order = np.argsort(-fastest[instance.task_group], kind="stable")
+    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+    baseline = np.zeros(instance.n_tasks, dtype=bool)
+    for number, task in enumerate(order.tolist()):
+        if number % _TASKS_A_CHECK == 0:
+            stop_point()
+        group = int(instance.task_group[task])
+        places = ((vm, machine.place(instance, group)) for vm, machine in enumerate(machines))
+        found = [(place.end_s, vm, place) for vm, place in places if place is not None]
+        if not found:
+            return None
+        _, vm, place = min(found, key=lambda entry: entry[:2])
+        task_vm[task], task_core[task] = vm, machines[vm].take(instance, group, place)
+        start_s[task], baseline[task] = place.start_s, place.baseline
+    used, renumbered = np.unique(task_vm, return_inverse=True)
+    vm_offer = np.array([machines[vm].offer.index for vm in used.tolist()], dtype=np.int64)
+    return Schedule(instance, vm_offer, renumbered, task_core, start_s, baseline)
+
+
+def _machines(instance: Instance) -> list[_Machine]:
+    """All VMs that may be rented together, those with more cores first where a market is limited."""
+    machines: list[_Machine] = []
+    for market in instance.markets:
+        cap = instance.limits.of(market)
+        offers = [offer for offer in instance.offers if offer.market == market]
+        for offer in sorted(offers, key=lambda offer: -offer.vcpus):
+            count = min(offer.limit, instance.n_tasks) if cap is None else min(offer.limit, instance.n_tasks, cap)
+            cap = None if cap is None else cap - count
+            machines += [_Machine.of(instance, offer) for _ in range(count)]
+    return machines
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Start and end of a task, whether it runs at the baseline, and the credits that are left then."""
+
+    start_s: int
+    end_s: int
+    baseline: bool = False
+    credits: float = 0.0
+
+
+@dataclass(slots=True)
+class _Machine:
+    """A VM, the timeline of its cores, and the credits at the end of its last task."""
+
+    offer: RentalOffer
+    timeline: VmTimeline
+    limit_s: int
+    credits: float = 0.0
+
+    @classmethod
+    def of(cls, instance: Instance, offer: RentalOffer) -> _Machine:
+        """Rent a VM."""
+        burstable = offer.vm_type.burstable
+        binds = not instance.memory_never_binds[offer.type_index]
+        cores = offer.vcpus if burstable is None else 1
+        timeline = VmTimeline(cores, offer.memory_kb if binds else None, instance.boot_overhead_s)
+        credits = 0.0 if burstable is None else min(burstable.initial_credits, burstable.credit_cap)
+        return cls(offer, timeline, instance.time_limit_s(offer.market), credits)
+
+    def place(self, instance: Instance, group: int) -> _Place | None:
+        """Where a task ends first here; None if it does not end in time."""
+        full, slow = (int(instance.duration_s[group, self.offer.index, mode]) for mode in (FULL_SPEED, BASELINE))
+        start = self.timeline.earliest_start_s(int(instance.memory_kb[group]), full) if full < NEVER else None
+        if start is None:
+            return None
+        places = [_Place(start, start + full)]
+        if self.offer.burstable:
+            places = [*self._at_full_speed(start, full), *self._at_baseline(start, slow)]
+        return min(
+            (place for place in places if place.end_s <= self.limit_s), key=lambda place: place.end_s, default=None
+        )
+
+    def _at_full_speed(self, start: int, seconds: int) -> list[_Place]:
+        """After a wait for credits, if need be; nowhere if a VM cannot hold as many."""
+        burstable = self.offer.vm_type.burstable
+        assert burstable is not None
+        earned = burstable.credits_per_hour / 3600
+        needed = max(seconds * (1 / 60 - earned), 0.0) + _SPARE_CREDITS
+        if needed > max(burstable.credit_cap, self.credits) or (needed > self.credits and earned == 0):
+            return []
+        wait = math.ceil((needed - self.credits) / earned) if needed > self.credits else 0
+        balance = min(burstable.credit_cap, self.credits + wait * earned) if wait else self.credits
+        if balance < needed:
+            return []
+        left = min(balance + seconds * (earned - 1 / 60), burstable.credit_cap)
+        return [_Place(start + wait, start + wait + seconds, False, max(left - _SPARE_CREDITS, 0.0))]
+
+    def _at_baseline(self, start: int, seconds: int) -> list[_Place]:
+        if seconds >= NEVER:
+            return []
+        burstable = self.offer.vm_type.burstable
+        assert burstable is not None
+        change = seconds * (burstable.credits_per_hour / 3600 - burstable.baseline_fraction / 60)
+        left = min(max(self.credits + change, 0.0), burstable.credit_cap)
+        return [_Place(start, start + seconds, True, max(left - _SPARE_CREDITS, 0.0))]
+
+    def take(self, instance: Instance, group: int, place: _Place) -> int:
+        """Run a task at its place; return its core."""
+        self.credits = place.credits
+        return self.timeline.append(place.start_s, int(instance.memory_kb[group]), place.end_s - place.start_s)

@@ -1,0 +1,74 @@
+"""Plans at full speed on burstable VMs, and who falls back on them."""
+
+from __future__ import annotations
+
+import pytest
+from soaks import soak
+from tiny_core_instances import hand_instance
+from tiny_instances import FAMILIES, tiny_instance
+
+from spotbag.audits.bags.plan import check
+from spotbag.core.errors import ModelRefusal
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.full_speed import full_speed_plan
+from spotbag.instances.instance import Instance
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.solve import solve
+
+
+def burstable_instance(runtimes: list[int], deadline_s: int, **credits: float) -> Instance:
+    document = hand_instance(runtimes, vcpus=1, deadline_s=deadline_s, d_spot_s=deadline_s).to_document()
+    (vm_type,) = document["vm_types"]
+    vm_type["burstable"] = {"baseline_fraction": 0.1, **credits}
+    return Instance.from_document(document, "burstable")
+
+
+def test_a_task_waits_for_the_credits_that_it_spends() -> None:
+    """60 s at full speed spend a credit; half of one is earned meanwhile."""
+    instance = burstable_instance([60], 200, credits_per_hour=30, initial_credits=0.25)
+    plan = full_speed_plan(instance)
+    assert plan is not None
+    # 1 credit less 0.5 that are earned meanwhile less 0.25 at first: 30 s of waiting, and a second for the tolerance.
+    assert plan.task_start_s.tolist() == [31]
+    assert check(instance, plan).feasible
+    assert full_speed_plan(instance.replace(deadline_s=80, d_spot_s=80)) is None
+    # A VM that holds no more than a quarter of a credit never has enough, and 600 s at the baseline are too long.
+    assert full_speed_plan(burstable_instance([60], 200, credits_per_hour=30, max_credits=0.25)) is None
+
+
+def test_search_plans_bags_that_fit_burstable_vms_at_full_speed_only() -> None:
+    instance = burstable_instance([60], 200, credits_per_hour=30, initial_credits=0.25)
+    for method in ("greedy", "lpt"):
+        assert solve(instance, method).schedule is None
+    assert solve(instance, "search").status in ("feasible", "optimal")
+
+
+def whoever_has_no_plan(seed: int, family: str) -> list[tuple[str, float | None]]:
+    """Methods, and their time limits, without a plan of an instance for which a simple heuristic has one."""
+    instance = with_d_spot(tiny_instance(seed, **FAMILIES[family]))
+    last = full_speed_plan(instance)
+    assert last is None or check(instance, last).feasible
+    if not any(solve(instance, method).schedule for method in ("greedy", "lpt")):
+        return []
+    runs: list[tuple[str, float | None]] = [("auto", 0.05), ("search", None), ("search", 1e-6)]
+    runs += [(method, 1e-6) for method in METHODS if method not in ("greedy", "lpt", "search")]
+    without = []
+    for method, limit_s in runs:
+        try:
+            if solve(instance, method, time_limit_s=limit_s).schedule is None:
+                without.append((method, limit_s))
+        except ModelRefusal:
+            assert METHODS[method].exact
+    return without
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_where_a_simple_heuristic_has_a_plan_every_method_has_one(family: str) -> None:
+    assert [whoever_has_no_plan(seed, family) for seed in range(10)] == [[]] * 10
+
+
+@soak(sample=100, whole=4_000)
+def test_where_a_simple_heuristic_has_a_plan_every_method_has_one_soak(how_many: int) -> None:
+    for seed in range(10, how_many):
+        for family in FAMILIES:
+            assert not whoever_has_no_plan(seed, family), (seed, family)
