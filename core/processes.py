@@ -233,6 +233,7 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
+    stop_point()  # before any process begins
     _start_tracker()
     with _signals_held():
         executor = get_reusable_executor(max_workers=workers, initializer=_belong_to_parent)
