@@ -960,10 +960,11 @@ def prepare() -> None:
     """Make what inputs are made of, and have everything loaded and compiled: no input is to be blamed for that."""
     for make in (instances, streams, platforms, planned, bests, authors_files, traces, commands):
         make()
-    instance = planned()[4][0]
-    for method in METHODS:
-        with contextlib.suppress(SpotbagError):
-            solve(instance, method, time_limit_s=0.2)
+    spotbag.warm_up()
+    for instance, _ in planned():
+        for method in METHODS:
+            with contextlib.suppress(SpotbagError):
+                solve(instance, method, time_limit_s=0.05)
     for words in (
         ["--help"],
         ["solve", "tiny/boot", "--x"],
