@@ -155,7 +155,7 @@ def _other(value: Any, rng: random.Random, pool: Iterable[Any] = ()) -> Any:
     if isinstance(value, int):
         return max(value + rng.choice([-60, -7, -1, 1, 2, 60]), 0) if value else rng.choice([1, 30])
     if isinstance(value, float):
-        return rng.choice([value * 1.01 + 1e-6, value * 0.9, value + 0.001])
+        return rng.choice([value * 1.01 + 1e-3, value * 0.9, value + 0.001])
     if value is None:
         return 1
     if isinstance(value, list):
@@ -750,7 +750,7 @@ FORGERIES = (
     Forgery("an event is given twice", SYSTEMS, twice),
     Forgery("an event is repeated elsewhere", SYSTEMS, repeated),
     Forgery("an event has another time", SYSTEMS, moved_in_time),
-    Forgery("an event has another time and place", SYSTEMS, moved_in_time_and_place),
+    Forgery("an event has another time and place", SYSTEMS, moved_in_time_and_place, DECISION, (STREAMS,)),
     Forgery("all is later from some event on", SYSTEMS, later_from_somewhere),
     Forgery("two neighbours are swapped", SYSTEMS, neighbours_swapped),
     Forgery("two events are swapped", SYSTEMS, two_swapped),
@@ -785,7 +785,7 @@ FORGERIES = (
     Forgery("a VM ends when its last task has", SYSTEMS, ended_early, DECISION, (BAGS, STREAMS)),
     Forgery("a task or job vanishes", SYSTEMS, task_vanished, DECISION, (STREAMS,)),
     Forgery("two tasks or jobs are exchanged throughout", SYSTEMS, tasks_exchanged, DECISION, (STREAMS, PLATFORMS)),
-    Forgery("a replay is cut short", SYSTEMS, cut_short),
+    Forgery("a replay is cut short", SYSTEMS, cut_short, DECISION, (STREAMS,)),
     Forgery("no events, all tasks unfinished", SYSTEMS, emptied),
     Forgery("a figure of the end", SYSTEMS, figure),
     Forgery("a lower cost", SYSTEMS, cheaper),
