@@ -153,7 +153,8 @@ class Vms:
         self.burstable = np.array([*burstable, False])[types]
         offers = {vm_type.name: vm_type.offers for vm_type in instance.vm_types}
         self.offered = [vm.market in offers.get(vm.type, ()) for vm in plan.vms]
-        self.spot = np.array([vm.market == "spot" for vm in plan.vms] + [False] * (len(types) - len(plan.vms)))
+        spot = [vm.market == "spot" for vm in plan.vms] + [False] * (len(types) - len(plan.vms))
+        self.spot = np.array(spot, dtype=bool)
         self.doubled = len(set(plan.vm_names)) < len(plan.vm_names)
 
 

@@ -49,6 +49,13 @@ def test_a_good_plan_passes_and_is_priced() -> None:
     assert report.makespan_s == 30
 
 
+def test_a_plan_of_nothing_lacks_all_tasks() -> None:
+    instance = two_core_instance()
+    report = check(instance, ScheduleDocument(instance=instance.name, vms=(), tasks=()))
+    assert [violation.rule for violation in report.violations] == ["task-once"] * 3
+    assert (report.cost_usd, report.makespan_s) == (0.0, 0)
+
+
 @pytest.mark.parametrize(
     ("placements", "broken"),
     [
