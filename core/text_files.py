@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import SpotbagError, input_error
 
 MAX_FILE_BYTES = 1_000_000_000
+_FIRST_BYTES = 4_096
 STANDARD_INPUT = "-"
 
 
@@ -27,10 +30,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
         if os.fspath(path) == STANDARD_INPUT:
             if sys.stdin is None:
                 raise ValueError("standard input is closed")
-            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+            data = _read_bytes(sys.stdin.buffer, source)
         else:
             with open(path, "rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
+                data = _read_bytes(file, source)
     except FileNotFoundError:
         raise input_error(source, "no such file") from None
     except IsADirectoryError:
@@ -47,6 +50,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise input_error(source, f"is not UTF-8 text (byte {error.start})") from None
+
+
+def _read_bytes(file: BinaryIO, source: str) -> bytes:
+    """Read all bytes up to the limit; none of what begins like no text, such as a device without an end."""
+    first = file.peek(1) if isinstance(file, io.BufferedReader) else b""
+    if len(first) >= _FIRST_BYTES and b"\0" in first:
+        raise input_error(source, f"is no text file (byte {first.index(0)} is zero)")
+    return file.read(MAX_FILE_BYTES + 1)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

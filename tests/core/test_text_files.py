@@ -57,6 +57,12 @@ def test_a_file_may_be_as_large_as_the_limit(tmp_path: Path, monkeypatch: pytest
         read_text(path)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device here")
+def test_a_device_without_an_end_is_not_read() -> None:
+    with pytest.raises(InputError, match=r"is no text file \(byte 0 is zero\)"):
+        text_files.read_text("/dev/zero")
+
+
 def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"abc")))
     assert read_text("-") == "abc"

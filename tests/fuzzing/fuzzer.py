@@ -108,7 +108,7 @@ class Fuzzer:
                 fault = traceback.format_exc()
         except (Exception, Stuck):
             fault = traceback.format_exc()
-        took_s = time.process_time() - begin
+        took_s = time.process_time() - begin - case.aside_s
         grown_mb = _peak_mb() - before_mb
         if took_s > tally.slowest_s:
             tally.slowest_s, tally.slowest = took_s, number
