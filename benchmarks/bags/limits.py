@@ -1,0 +1,100 @@
+"""How well time limits are kept, and what they are worth: ``python -m spotbag.benchmarks.bags.limits``.
+
+Generated bags of distinct tasks, a VM of each type and market for each 40 tasks; every method in a process that is
+warm. The times say something on an idle machine only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+
+from ...core.errors import ModelRefusal
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.generator import generate_instance
+from ...instances.instance import Instance
+from ...schedules.method import TracePoint
+from ...solvers.bags.methods import METHODS
+from ...solvers.bags.solve import solve
+from ...solvers.bags.warm_up import warm_up
+from ..paper_tables import print_table
+
+SIZES = (20, 200, 1_000, 10_000, 100_000)
+LIMITS_S = (0.05, 0.2, 1.0, 5.0, 20.0)
+_TASKS_A_VM = 40
+_LEAST_LIMIT = 5
+_PERCENT = 100
+
+
+def bag(n_tasks: int) -> Instance:
+    """A bag of distinct tasks, with D_spot."""
+    limit = max(n_tasks // _TASKS_A_VM, _LEAST_LIMIT)
+    return with_d_spot(
+        generate_instance(n_tasks, distinct=True, limit=limit, max_on_demand=4 * limit, name=f"{n_tasks}")
+    )
+
+
+def allowed_s(limit_s: float) -> float:
+    """Seconds that a limit may take: 50 ms and 5 % more."""
+    return 1.05 * limit_s + 0.05
+
+
+def rows(methods: Sequence[str], sizes: Sequence[int], limits_s: Sequence[float]) -> Iterator[Sequence[str]]:
+    """One row for each bag, method and limit: what it took, the longest silence, and the gap."""
+    for n_tasks in sizes:
+        instance = bag(n_tasks)
+        for method in methods:
+            for limit_s in limits_s:
+                reports = [time.perf_counter()]
+
+                def report(_: TracePoint, __: int, reports: list[float] = reports) -> None:
+                    reports.append(time.perf_counter())
+
+                begin = time.perf_counter()
+                try:
+                    result = solve(instance, method, time_limit_s=limit_s, on_progress=report)
+                except ModelRefusal:
+                    yield (
+                        f"{n_tasks:,}",
+                        method,
+                        f"{limit_s:g}",
+                        f"{time.perf_counter() - begin:.3f}",
+                        "",
+                        "",
+                        "refused",
+                    )
+                    break
+                took_s = time.perf_counter() - begin
+                silence_s = max(
+                    after - before for before, after in zip(reports, [*reports[1:], begin + took_s], strict=True)
+                )
+                gap = "" if result.gap is None else f"{_PERCENT * result.gap:.3f}"
+                late = "" if took_s <= allowed_s(limit_s) else f"{took_s - allowed_s(limit_s):.3f}"
+                yield (
+                    f"{n_tasks:,}",
+                    method,
+                    f"{limit_s:g}",
+                    f"{took_s:.3f}",
+                    late,
+                    f"{silence_s:.2f}",
+                    gap or result.status,
+                )
+                if took_s < limit_s / 2:
+                    break  # more time changes nothing
+
+
+def main() -> None:
+    """Run as a command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--limits", nargs="*", type=float, default=LIMITS_S)
+    given = parser.parse_args()
+    warm_up(given.methods)
+    headings = ("tasks", "method", "limit (s)", "taken (s)", "too late (s)", "longest silence (s)", "gap (%)")
+    print_table("time limits", headings, rows(given.methods, given.sizes, given.limits))
+
+
+if __name__ == "__main__":
+    main()
