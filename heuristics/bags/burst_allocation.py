@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from ...core.limits import checkpoint
 from ...instances.entries import RentalOffer
@@ -71,6 +72,8 @@ class _Plan:
         self.instance = instance
         self.queues = queues
         self.burstable: list[Queue] = []
+        self.of_offer = Counter(queue.offer.index for queue in queues)
+        self.of_market = Counter(queue.offer.market for queue in queues)
 
     def rent_burstable(self, wanted: int) -> list[Queue]:
         """Rent burstable VMs of the cheapest type, as many as wanted and allowed."""
@@ -80,15 +83,17 @@ class _Plan:
         if offers:
             offer = min(offers, key=lambda entry: entry.price_usd_per_hour)
             while len(self.burstable) < wanted and self._may_rent(offer):
-                self.burstable.append(Queue(offer, []))
+                self.burstable.append(self._rent(offer))
         return self.burstable
 
+    def _rent(self, offer: RentalOffer) -> Queue:
+        self.of_offer[offer.index] += 1
+        self.of_market[offer.market] += 1
+        return Queue(offer, [])
+
     def _may_rent(self, offer: RentalOffer) -> bool:
-        rented = [queue.offer for queue in [*self.queues, *self.burstable]]
         cap = self.instance.limits.of(offer.market)
-        in_market = sum(other.market == offer.market for other in rented)
-        same = sum(other.index == offer.index for other in rented)
-        return same < offer.limit and (cap is None or in_market < cap)
+        return self.of_offer[offer.index] < offer.limit and (cap is None or self.of_market[offer.market] < cap)
 
     def take_late_tasks(self) -> list[int]:
         """Take the tasks that end too late from their VMs, of each VM the latest first."""
@@ -118,10 +123,9 @@ class _Plan:
                 return True
         offers = [offer for offer in self.instance.offers if offer.market == "on-demand" and not offer.burstable]
         for offer in sorted(offers, key=lambda entry: entry.price_usd_per_hour):
-            new = Queue(offer, [])
-            if self._may_rent(offer) and self.fits(new, task):
-                new.tasks.append(task)
-                self.queues.append(new)
+            if self._may_rent(offer) and self.fits(Queue(offer, []), task):
+                self.queues.append(self._rent(offer))
+                self.queues[-1].tasks.append(task)
                 return True
         return False
 

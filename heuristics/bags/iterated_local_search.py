@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
@@ -21,6 +22,8 @@ from .greedy import greedy
 
 _MOVES_PER_CALL = 100_000
 _TIMES_OF_TRIAL = 3.0
+_TASKS_LAID_OUT_AT_ONCE = 2_000_000
+_MOST_PLACES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,11 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     MethodOutcome
         The plan, and how the search converged.
 
+    Raises
+    ------
+    ModelRefusal
+        If it would take too much memory.
+
     Notes
     -----
     Departures, each where it happens: the relaxed D_spot is used in the local search and in the acceptance (as printed,
@@ -88,20 +96,21 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     checkpoint()
     search = LocalSearch(instance, initial, options, run)
     trace: list[TracePoint] = []
+    limit_s = _search_s(search)
     try:
-        with within(_search_s(search)):
+        with within(limit_s):
             search.local_search()  # line 4
-        last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
-        while i < options.max_iteration:  # line 9
-            search.select_random_spot_vm()  # lines 11-13
-            if i - last_best > options.max_failed:  # lines 14-15
-                search.relax_d_spot()  # line 16
-            search.local_search()  # line 18
-            if search.accept():  # lines 19-20
-                last_best = i  # line 21
-            i += 1  # line 23
-            trace.append(TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s))
-            run.report(trace[-1], options.max_iteration)
+            last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
+            while i < options.max_iteration:  # line 9
+                search.select_random_spot_vm()  # lines 11-13
+                if i - last_best > options.max_failed:  # lines 14-15
+                    search.relax_d_spot()  # line 16
+                search.local_search()  # line 18
+                if search.accept():  # lines 19-20
+                    last_best = i  # line 21
+                i += 1  # line 23
+                trace.append(TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s))
+                run.report(trace[-1], options.max_iteration)
     except LimitReached:  # the best plan so far
         pass
     try:
@@ -194,6 +203,12 @@ class LocalSearch:
         self.task_vm = initial.task_vm.copy()
         self.current = self.best = self.true_best = math.inf
         self.best_task_vm, self.true_task_vm = self.task_vm.copy(), self.task_vm.copy()
+        if len(vm_offer) * n_tasks > _MOST_PLACES:
+            raise ModelRefusal(
+                f"the iterated local search holds a place for each task on each VM: {n_tasks:,} tasks on "
+                f"{len(vm_offer):,} VMs are {len(vm_offer) * n_tasks:,} places, more than {_MOST_PLACES:,}; "
+                f"'search' takes any number"
+            )
         self.vm_tasks = np.zeros((len(vm_offer), n_tasks), dtype=np.int64)
         self.vm_count = np.zeros(len(vm_offer), dtype=np.int64)
         self.vm_end = np.zeros(len(vm_offer), dtype=np.int64)
@@ -212,13 +227,20 @@ class LocalSearch:
         """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
         from .timeline_kernel import set_ends
 
-        # Tasks in the order of their ids, VM by VM.
+        # Tasks in the order of their ids, VM by VM; memory that is touched for the first time takes long.
         by_vm = np.argsort(self.task_vm, kind="stable")
         self.vm_count[:] = np.bincount(self.task_vm, minlength=len(self.vm_count))
-        first = np.cumsum(self.vm_count) - self.vm_count
-        vms = self.task_vm[by_vm]
-        self.vm_tasks[vms, np.arange(len(by_vm)) - first[vms]] = by_vm
-        set_ends(self.vms, self.vm_tasks, self.vm_count, self.vm_end)
+        first = np.concatenate([[0], np.cumsum(self.vm_count)])
+        vms, at_once = self.vms, max(_TASKS_LAID_OUT_AT_ONCE // self.instance.n_tasks, 1)
+        for first_vm in range(0, len(self.vm_end), at_once):
+            checkpoint()
+            part = slice(first_vm, first_vm + at_once)
+            tasks = by_vm[first[first_vm] : first[min(first_vm + at_once, len(self.vm_end))]]
+            vm_of_task = self.task_vm[tasks]
+            places = np.arange(len(tasks)) + first[first_vm] - first[vm_of_task]
+            self.vm_tasks[vm_of_task, places] = tasks
+            some = vms._replace(offer=vms.offer[part], vcpus=vms.vcpus[part], size_kb=vms.size_kb[part])
+            set_ends(some, self.vm_tasks[part], self.vm_count[part], self.vm_end[part])
 
     def _in_time(self, d_spot_s: int | None) -> bool:
         return bool((self.vm_end <= self._limits(d_spot_s)).all())

@@ -19,6 +19,7 @@ from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...schedules.method import MethodOutcome, Run, TracePoint
 from .class_programme_method import ClassProgrammeOptions, class_programme, has_small_class_programme
+from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
 from .columns_method import ColumnOptions, columns
 from .core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
 from .interval_method import IntervalOptions, interval
@@ -64,6 +65,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
             route.take(lambda part: greedy(instance), patient=True)
             checkpoint()
         classes = task_classes(instance)
+        checkpoint()
         memory_free = memory_is_free(instance)
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
@@ -81,13 +83,14 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         route.take(lambda part: search(instance, SearchOptions(short), part), 0.3 if hurried else 1.0, not hurried)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
-        if memory_free:
+        if classed:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if classed:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
-        route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
+        if len(classes) <= MOST_CLASSES_OF_COLUMNS:
+            route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
         if small and memory_free and not burstable and not counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:

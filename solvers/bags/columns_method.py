@@ -33,7 +33,7 @@ from .column_program import column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 from .result import closes_gap
 
-_MOST_CLASSES = 250
+MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
 _SMALL_GAP = 0.01
 _POOL_GROWTH = 1.4
@@ -93,9 +93,9 @@ class _ColumnSearch:
         self.instance = instance
         self.run = run
         self.classes = task_classes(instance)
-        if len(self.classes) > _MOST_CLASSES:
+        if len(self.classes) > MOST_CLASSES:
             raise ModelRefusal(
-                f"columns take up to {_MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
+                f"columns take up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
                 f"'search' takes any number"
             )
         begin = start_plan(instance, run)

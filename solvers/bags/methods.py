@@ -163,7 +163,7 @@ METHODS: dict[str, Method] = {
             "primary scheduling of Burst-HADS: iterated local search",
             _ils,
             False,
-            "any instance",
+            "any instance of up to about 20,000 tasks",
             False,
             True,
         ),

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import SpotbagError
+from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.heuristics.bags.burst_allocation import burst_allocation
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.iterated_local_search import IlsOptions, LocalSearch, iterated_local_search
+from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Run
@@ -262,3 +263,10 @@ def test_burstable_vms_of_the_allocation_are_on_demand() -> None:
 def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(SpotbagError, match="must be from 0"):
         solve(library_instance("tiny/boot"), "ils", seed=-1)
+
+
+def test_a_bag_that_would_fill_the_memory_is_refused() -> None:
+    """A place for each of 20,000 tasks on each of thousands of VMs is 16 GB at most: no VM is looked at before that."""
+    bag = generate_instance(20_000, classes=3, limit=2_000, max_on_demand=None, seed=1)
+    with pytest.raises(ModelRefusal, match=r"20,000 tasks on [0-9,]+ VMs are [0-9,]+ places, more than 50,000,000"):
+        solve(bag, "ils")
