@@ -235,8 +235,12 @@ class _ColumnSearch:
         while True:
             program, picked = column_program(self.master, part.first_s, listed)
             limits = SolverLimits.of_run(self.run)
-            with within(_share_s()):
-                answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
+            try:
+                with within(_share_s()):
+                    answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
+            except LimitReached:  # that of this programme, or of the whole run
+                checkpoint()
+                return False
             longer = False
             if answer.values is not None and program.value(answer.values) < self.at_most * (1 - _BETTER):
                 longer = self._take(listed, answer.values[picked])
