@@ -100,6 +100,13 @@ def within(
         _current.reset(token)
 
 
+def sign_of_life() -> None:
+    """Say that work goes on here that cannot end yet."""
+    limit = _current.get()
+    if limit.on_life is not None:
+        limit.on_life()
+
+
 def checkpoint() -> None:
     """Give a sign of life, and end the work if its limit is over.
 
@@ -108,10 +115,8 @@ def checkpoint() -> None:
     LimitReached
         If it is.
     """
-    limit = _current.get()
-    if limit.on_life is not None:
-        limit.on_life()
-    if limit.over():
+    sign_of_life()
+    if _current.get().over():
         raise LimitReached
 
 
@@ -123,10 +128,8 @@ def stop_point() -> None:
     LimitReached
         If it was.
     """
-    limit = _current.get()
-    if limit.on_life is not None:
-        limit.on_life()
-    if limit.stopped():
+    sign_of_life()
+    if _current.get().stopped():
         raise LimitReached
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.errors import SpotbagError
+from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray
 from ...instances.entries import Burstable, Market, Task, VmType
 from ...instances.instance import Instance
@@ -112,6 +113,7 @@ class _Checker:
         self.bag = Bag(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
+        sign_of_life()  # of large plans, each part takes a while
         self.vms = Vms(instance, plan, self.sizes_kb)
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.durations: dict[tuple[str, str, str, str | None], int | None] = {}
@@ -126,8 +128,10 @@ class _Checker:
         plan, vms = self.plan, self.vms
         for placed in plan.records(np.flatnonzero(self._doubtful_rows())):
             violations += self._task(placed)
+        sign_of_life()
         rows = np.flatnonzero((self.entry >= 0) & vms.known[plan.task_vm])
         by_vm = RowsByVm(plan, rows)
+        sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
         seconds: Counter[tuple[str, Market]] = Counter()
         for number, vm in enumerate(plan.vms):

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import Checkpoints, Task, VmType
 from ...instances.instance import Instance
@@ -106,6 +107,7 @@ class Bag:
         tables = [self.run_times[index] for index in by_type.tolist()]
         cheapest = {market: np.full(len(base_s), np.inf) for market in ("spot", "on-demand")}
         for vm_type in types:
+            sign_of_life()
             given = base_s / vm_type.speed
             given[by_type] = [table.get(vm_type.name, math.nan) for table in tables]
             seconds, clear = _rounded_up(given)

@@ -105,13 +105,16 @@ def solve(
                     outcome = chosen.run(instance, made_options, run)
             except LimitReached:
                 outcome = MethodOutcome(None, _NO_TIME)
+            progress.again()
             outcome = _with_incumbent(instance, chosen, run, outcome)
             schedule = outcome.schedule
             bound = _proven_bound(instance, outcome)
+            progress.again()
             message = _message(instance, outcome, bound)
             interrupted = stopped()
         if schedule is not None:
             violations = check(instance, schedule).violations
+            progress.again()
             if violations:
                 raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
             if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
