@@ -100,13 +100,15 @@ def solve(
             if initial is not None:
                 initial = start_of(instance, initial)
             run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
+            outcome, cut_short = MethodOutcome(None, _NO_TIME), True
             try:
                 with within(None if chosen.bounds else _time_for_method_s()):
                     outcome = chosen.run(instance, made_options, run)
+                    cut_short = out_of_time()
             except LimitReached:
-                outcome = MethodOutcome(None, _NO_TIME)
+                pass
             progress.again()
-            outcome = _with_incumbent(instance, chosen, run, outcome)
+            outcome = _with_incumbent(instance, chosen, run, outcome, cut_short)
             schedule = outcome.schedule
             bound = _proven_bound(instance, outcome)
             progress.again()
@@ -195,13 +197,15 @@ class _Progress:
             self(*self._last)
 
 
-def _with_incumbent(instance: Instance, method: Method, run: Run, outcome: MethodOutcome) -> MethodOutcome:
+def _with_incumbent(
+    instance: Instance, method: Method, run: Run, outcome: MethodOutcome, cut_short: bool
+) -> MethodOutcome:
     """Return the outcome of a method with what is known beside it.
 
     That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
     had none yet, that of a simple heuristic is better than none.
     """
-    known, cut_short = run.incumbent, out_of_time()
+    known = run.incumbent
     if not cut_short and outcome.schedule is not None:
         known.schedule = run.initial
     known.take(outcome.schedule)

@@ -8,9 +8,11 @@ import math
 from typing import Any
 
 import pytest
+from fake_time import fake_time
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.core.limits import checkpoint
 from spotbag.heuristics.bags.greedy import GreedyOptions
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
@@ -166,3 +168,19 @@ def test_the_gap_is_relative_to_the_plan() -> None:
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(1.0, None) is None
     assert relative_gap(None, 1.0) is None
+
+
+def test_a_method_without_a_bound_that_is_cut_short_leaves_the_plan_to_a_simple_heuristic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its time ends before that of the call, a part of which is for the bound."""
+
+    def slow(*_: object) -> MethodOutcome:
+        while True:
+            checkpoint()
+
+    monkeypatch.setitem(METHODS, "slow", registry.Method("slow", "", lambda: (GreedyOptions, slow), False, ""))
+    fake_time(monkeypatch, look_s=0.01)
+    result = solve(library_instance("tiny/boot"), "slow", time_limit_s=10.0)
+    assert result.status in ("feasible", "optimal")
+    assert any("no time for slow" in warning for warning in result.warnings)
