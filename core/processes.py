@@ -195,7 +195,7 @@ def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
         If it is.
     """
     limit = current_limit()
-    if limit.deadline == math.inf and not limit.stops:
+    if limit.deadline == math.inf and not limit.stops and limit.on_life is None:
         return work()
     results: list[Done] = []
 

@@ -8,11 +8,12 @@ import threading
 import time
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from stops import StopAt
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
-from spotbag.core.processes import each, in_processes, interruptible, run_in_thread
+from spotbag.core.processes import each, in_processes, interruptible, run_compiled, run_in_thread
 
 
 def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> None:
@@ -27,6 +28,13 @@ def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> No
     with within(0.0):
         run_in_thread(lambda: assert_(ended.wait(20)), end)
     assert len(stops) >= 2
+
+
+def test_compiled_work_without_a_limit_gives_signs_of_life() -> None:
+    lives: list[int] = []
+    with within(on_life=lambda: lives.append(1)):
+        assert run_compiled(lambda: time.sleep(0.2) or 7, np.zeros(1, dtype=np.int64)) == 7
+    assert lives
 
 
 def assert_(condition: bool) -> None:
