@@ -243,6 +243,18 @@ def test_with_standard_error_closed_only_the_object_is_on_standard_output() -> N
     assert run_closed("solve nothing.json 2>&-").stdout == ""
 
 
+def test_with_standard_error_closed_an_interrupt_is_not_on_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(given: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spotbag.cli._run", interrupted)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["methods"]) == 130
+    assert capsys.readouterr().out == ""
+
+
 def test_with_standard_error_closed_no_file_takes_its_place(tmp_path: Path) -> None:
     target = tmp_path / "plan.json"
     done = run_closed(f"solve tiny/two-cores -m patterns --json --out {target} <&- 2>&-")

@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupted():
             code = INTERRUPTED
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        if sys.stderr is not None:  # else it was closed, and this would go to standard output
+            print("interrupted", file=sys.stderr)
         code = INTERRUPTED
     if arguments is None:
         _leave_solvers(code)
@@ -92,8 +93,9 @@ def _leave_solvers(code: int) -> None:
     from ..core.processes import any_left_behind
 
     if any_left_behind():
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # else it was closed
+                stream.flush()
         os._exit(code)
 
 
