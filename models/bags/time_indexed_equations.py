@@ -124,7 +124,7 @@ class Equations:
                 for core in range(vms[vm].offer.vcpus if self.literal else 1)
                 for period in range(self.lag, vms[vm].horizon - periods[group] + 1)
             ]
-        model.start = pyo.Var(indices, domain=pyo.Binary)
+        model.start = pyo.Var(indices, domain=_binary)
         for (task, vm, _, period), column in model.start.items():
             self.starts.setdefault((task, vm), []).append((period, column))
             self.starts_of_task[task].append(column)
@@ -325,6 +325,14 @@ class Equations:
             return (lower, _linear(coefficients, columns), upper)
 
         setattr(self.model, name, pyo.Constraint(list(rows), rule=rule))
+
+
+def _binary(model: Any, *index: int) -> Any:
+    """Domain of a start; there can be a million of them, so the clock is looked at."""
+    import pyomo.environ as pyo
+
+    checkpoint()
+    return pyo.Binary
 
 
 def _linear(coefficients: list[Any], columns: list[Any], constant: float = 0) -> Any:
