@@ -394,7 +394,7 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
 
 _MOST_KEYS = 100
 _MOST_VALUES = 100_000
-_MOST_FAULTS = 50_000
+_MOST_FAULTS = 5_000
 _MORE_FAULTS = Issue("", f"what comes after {_MOST_FAULTS} faults was not looked at")
 _PROBED_ENTRIES = 1000
 _NONSENSE_ISSUES = 500

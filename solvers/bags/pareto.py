@@ -152,8 +152,8 @@ def pareto_front(
     The front is worked out by the epsilon-constraint method: the least cost for a limit of the makespan, limit after
     limit. Where the class dynamic programme takes the instance, it does it: up to three classes of identical tasks,
     memory that never binds, CPU credits that count at the end of a VM only. Else `solve` does, with the limit as the
-    deadline. D_spot stays that of the instance, or the limit if that is earlier. Every answer, proved or not, is kept as
-    what it is: a plan, and a bound that holds for all earlier limits; what is proved follows from these alone.
+    deadline. D_spot stays that of the instance, or the limit if that is earlier. Every answer, proved or not, is kept
+    as what it is: a plan, and a bound that holds for all earlier limits; what is proved follows from these alone.
 
     Parameters
     ----------
