@@ -47,7 +47,7 @@ def solve_cp_model(
     linearization_level : int, optional
         How much of the model its linear relaxation sees, 0 to 2; CP-SAT's own choice if absent.
     """
-    from ortools.sat.python import cp_model
+    from ortools.sat.python import cp_model, cp_model_helper
 
     problem = model.validate()
     if problem:
@@ -66,10 +66,15 @@ def solve_cp_model(
         parameters.max_time_in_seconds = left
 
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
+    last: list[tuple[cp_model_helper.CpSolverResponse, float]] = []
 
     class Report(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            news.append((self.objective_value / factor + constant, self.best_objective_bound / factor + constant))
+            bound = self.best_objective_bound / factor + constant
+            found = cp_model_helper.CpSolverResponse()
+            found.copy_from(self.response_proto)
+            last[:] = [(found, bound)]
+            news.append((self.objective_value / factor + constant, bound))
 
     report = Report()
     statuses: list[cp_model.CpSolverStatus] = []
@@ -80,7 +85,10 @@ def solve_cp_model(
         leave_after_s=_LEAVE_AFTER_S,
     )
     if not ended:
-        raise LimitReached
+        if not last:
+            raise LimitReached
+        found, bound = last[0]
+        return SolverAnswer("feasible", read(lambda column: cp_model_helper.ResponseHelper.value(found, column)), bound)
     status = statuses[0]
     if status == cp_model.MODEL_INVALID:
         raise SpotbagError("CP-SAT calls a model invalid; please report this")

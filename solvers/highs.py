@@ -92,8 +92,8 @@ def solve_with_highs(
 
     def improved(event: Any) -> None:
         found = event.data_out
-        news.append((found.objective_function_value / factor, found.mip_dual_bound / factor))
         last[:] = [(np.rint(np.array(found.mip_solution)).astype(np.int64), found.mip_dual_bound / factor)]
+        news.append((found.objective_function_value / factor, found.mip_dual_bound / factor))
 
     solver.cbMipInterrupt.subscribe(watch)
     solver.cbSimplexInterrupt.subscribe(watch)

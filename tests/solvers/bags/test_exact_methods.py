@@ -6,15 +6,20 @@ import math
 import re
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_time import fake_time, solvers_take_all_their_time
+from ortools.sat.python import cp_model
 from tiny_instances import tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.limits import LimitReached, within
+from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -24,7 +29,7 @@ from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Run
-from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.backend import SolverAnswer, SolverLimits
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
@@ -331,3 +336,38 @@ def test_progress_is_reported_with_bound_and_best_plan() -> None:
     bounds = [point.bound for point in described if point.bound is not None]
     assert bounds == sorted(bounds)
     assert Run().target_gap == 0
+
+
+def test_columns_go_on_where_a_programme_outlasts_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[IntegerProgram] = []
+
+    def outlasts_once(program: IntegerProgram, *given: Any, **named: Any) -> SolverAnswer[IntArray]:
+        calls.append(program)
+        if len(calls) == 1:
+            raise LimitReached
+        return solve_with_highs(program, *given, **named)
+
+    monkeypatch.setattr("spotbag.solvers.bags.columns_method.solve_with_highs", outlasts_once)
+    assert solve(library_instance("memory/m10"), "columns").status == "optimal"
+    assert len(calls) > 1
+
+
+def test_cp_sat_that_is_left_to_itself_has_its_last_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has told of the solution by `on_progress`; then it notices nothing any more."""
+    reported: list[float] = []
+    stop = threading.Event()
+    solve_model = cp_model.CpSolver.solve
+
+    def sleeps_afterwards(solver: cp_model.CpSolver, *given: Any) -> Any:
+        status = solve_model(solver, *given)
+        stop.set()
+        time.sleep(1.0)
+        return status
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", sleeps_afterwards)
+    limits = SolverLimits(on_progress=lambda objective, bound: reported.append(objective))
+    with within(stop=stop):
+        answer = solve_with_cp_sat(knapsack(), limits)
+    assert answer.status == "feasible"
+    assert answer.values is not None
+    assert knapsack().value(answer.values) == pytest.approx(reported[-1])
