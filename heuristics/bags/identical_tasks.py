@@ -6,8 +6,11 @@ each possible makespan, the cheapest VMs that together run all tasks are a knaps
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
+from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
@@ -22,7 +25,7 @@ _MOST_WORK = 30_000_000
 def identical_tasks_plan(instance: Instance) -> Schedule | None:
     """Plan a bag of identical tasks; None if they are not, or too many, or a market's limit makes it harder.
 
-    Burstable VMs run their tasks in baseline mode.
+    If the limit is reached before the end, it is the best plan so far. Burstable VMs run their tasks in baseline mode.
     """
     offers = [offer for offer in instance.offers if offer.limit]
     table = instance.sustained_s[:, [offer.index for offer in offers]]
@@ -42,11 +45,12 @@ def identical_tasks_plan(instance: Instance) -> Schedule | None:
         return None
     best: float = np.inf
     best_taken: list[tuple[int, int]] = []
-    for moment in moments:
-        cost_usd, taken = _cheapest(offers, vms, seconds, most_rounds, n_tasks, moment)
-        total = objective_value(instance, cost_usd, moment + ready)
-        if taken and total < best - 1e-12:
-            best, best_taken = total, taken
+    with suppress(LimitReached):  # then the best plan so far
+        for moment in moments:
+            cost_usd, taken = _cheapest(offers, vms, seconds, most_rounds, n_tasks, moment)
+            total = objective_value(instance, cost_usd, moment + ready)
+            if taken and total < best - 1e-12:
+                best, best_taken = total, taken
     return _plan(instance, offers, seconds, best_taken) if best_taken else None
 
 
@@ -60,6 +64,7 @@ def _cheapest(
     everything = np.arange(n_tasks + 1)
     for k, offer in enumerate(offers):
         for _ in range(vms[k]):
+            checkpoint()
             new, rounds_taken, before = cost.copy(), np.zeros(n_tasks + 1, dtype=np.int64), everything.copy()
             for rounds in range(1, min(most_rounds[k], moment // seconds[k]) + 1):
                 source = np.maximum(everything - offer.vcpus * rounds, 0)
