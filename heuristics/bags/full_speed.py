@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.limits import stop_point
+from ...core.limits import checkpoint, stop_point
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
-_TASKS_A_CHECK = 64
+_TASKS_A_CHECK = 8
+_FEW_TASKS = 200
+"""Tasks up to which the plan takes some hundredths of a second, and is worth more than the time."""
 _SPARE_CREDITS = 1e-7
 
 
@@ -28,7 +30,13 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     ----------
     instance : Instance
         With D_spot set.
+
+    Raises
+    ------
+    LimitReached
+        If it is asked to stop; and, of more than 200 tasks, if the time is over.
     """
+    check_limit = stop_point if instance.n_tasks <= _FEW_TASKS else checkpoint
     machines = _machines(instance)
     fastest = instance.duration_s[:, :, FULL_SPEED].min(axis=1)
     order = np.argsort(-fastest[instance.task_group], kind="stable")
@@ -36,7 +44,7 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     baseline = np.zeros(instance.n_tasks, dtype=bool)
     for number, task in enumerate(order.tolist()):
         if number % _TASKS_A_CHECK == 0:
-            stop_point()
+            check_limit()
         group = int(instance.task_group[task])
         places = ((vm, machine.place(instance, group)) for vm, machine in enumerate(machines))
         found = [(place.end_s, vm, place) for vm, place in places if place is not None]

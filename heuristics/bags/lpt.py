@@ -19,6 +19,8 @@ from ...schedules.timing import VmTimeline
 _MOST_TRIALS = 400
 _WORK = 60_000_000
 _TASKS_A_CHECK = 64
+_FEW_PLACED = 5_000
+"""Tasks that are placed, in all trials, in some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,11 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
             if len(seen) >= trials:
                 return MethodOutcome(best)
             seen.add(candidate)
+            # The first plan is worth more than the time; a long row of trials that lead to none is not.
+            few = len(seen) == 1 or len(seen) * instance.n_tasks <= _FEW_PLACED
+            first = run.incumbent.schedule is None and few
             try:
-                # The first plan is worth more than the time.
-                schedule = longest_first.plan(candidate, stop_point if run.incumbent.schedule is None else checkpoint)
+                schedule = longest_first.plan(candidate, stop_point if first else checkpoint)
             except LimitReached:
                 return MethodOutcome(best, "stopped before there was a plan")
             if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):

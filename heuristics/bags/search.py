@@ -81,12 +81,15 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
     found = _Found(run)
     memory_free = memory_is_free(instance)
     few = instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free
+    tried: set[str] = set()  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
         if found.best is None and (few or seconds_left() is not None):  # under a limit, a plan comes first
+            tried.add("greedy")
             found.take(greedy(instance).schedule)
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
         if few:
+            tried.add("lpt")
             found.take(lpt(instance, LptOptions(), run).schedule)
         if bound.objective == np.inf:
             pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
@@ -97,8 +100,10 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
             _search_assignments(instance, options, found)
     with suppress(LimitReached):
         if found.best is None:  # a large bag, and a deadline that the annealing did not meet
-            found.take(lpt(instance, LptOptions(), run).schedule)
-            found.take(greedy(instance).schedule)
+            if "lpt" not in tried:
+                found.take(lpt(instance, LptOptions(), run).schedule)
+            if "greedy" not in tried:
+                found.take(greedy(instance).schedule)
         if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
             found.take(full_speed_plan(instance))
         if found.best is None:

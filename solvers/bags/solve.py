@@ -141,6 +141,9 @@ def solve(
         )
 
 
+_BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
+"""Methods that have no plan only if the simple heuristics have none."""
+
 _NO_TIME = "there was no time to find a plan"
 
 
@@ -212,7 +215,7 @@ def _with_incumbent(
     if outcome.bound is not None:
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
-    if known.schedule is None and known.bound < math.inf and method.name not in ("greedy", "lpt") and cut_short:
+    if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
         known.take(_simple_plan(instance, run))
         if known.schedule is not None:
             text = f"there was no time for {method.name} to find a plan; this is one of a simple heuristic"

@@ -9,6 +9,7 @@ from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
+from spotbag.core.limits import LimitReached, within
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.full_speed import full_speed_plan
 from spotbag.instances.instance import Instance
@@ -41,6 +42,12 @@ def test_search_plans_bags_that_fit_burstable_vms_at_full_speed_only() -> None:
     for method in ("greedy", "lpt"):
         assert solve(instance, method).schedule is None
     assert solve(instance, "search").status in ("feasible", "optimal")
+
+
+def test_large_bags_at_full_speed_keep_to_the_time() -> None:
+    instance = burstable_instance([60] * 300, 200, credits_per_hour=30, initial_credits=0.25)
+    with within(0.0), pytest.raises(LimitReached):
+        full_speed_plan(instance)
 
 
 def whoever_has_no_plan(seed: int, family: str) -> list[tuple[str, float | None]]:

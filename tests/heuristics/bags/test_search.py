@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 from soaks import soak_of
+from stops import StopAt
 
 from spotbag.audits.bags.plan import check
+from spotbag.core.limits import within
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
-from spotbag.heuristics.bags.lpt import LptOptions, lpt
+from spotbag.heuristics.bags.lpt import LptOptions, _Lpt, lpt
 from spotbag.heuristics.bags.search import SearchOptions, search
 from spotbag.heuristics.bags.timeline_kernel import Vms, list_schedule_end, workspace
 from spotbag.instances.bags.generator import generate_instance
@@ -31,6 +33,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.method import Run, TracePoint
+from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.timing import VmTimeline
 from spotbag.solvers.bags.solve import solve
 
@@ -201,6 +204,22 @@ def test_progress_and_trace_agree_and_the_best_never_rises() -> None:
     assert result.objective <= best[-1] + 1e-9
 
 
+def test_identical_tasks_are_planned_while_there_is_time() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 100}}
+    instance = Instance(
+        name="identical",
+        deadline_s=2000,
+        vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 10, "count": 100}],
+    )
+    stop = StopAt(1000)
+    with within(stop=stop):
+        plan = identical_tasks_plan(instance)
+    assert stop.asked == 1000
+    assert plan is not None
+    assert check(instance, plan).feasible
+
+
 def test_identical_tasks_are_planned_to_the_optimum() -> None:
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}}
     dear = {"spot": {"price_usd_per_hour": 7.2, "limit": 1}}
@@ -307,3 +326,26 @@ def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
     instance = with_d_spot(generate_instance(60, limit=10**6, seed=1, max_on_demand=None))
     for method in ("lpt", "ils", "search"):
         assert solve(instance, method, options={"moves": 100_000} if method == "search" else {}).schedule is not None
+
+
+def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three fifths of the memory can be used: bounds do not see it, and no heuristic finds a plan."""
+    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 40}}
+    instance = Instance(
+        name="awkward",
+        deadline_s=5060,
+        vm_types=[{"name": name, "vcpus": 4, "memory_mb": 10, "offers": offers} for name in ("a", "b")],
+        tasks=[{"id": f"t{k}", "memory_mb": 4, "base_runtime_s": 1000 + k % 10} for k in range(900)],
+    )
+    trials: list[object] = []
+    plan = _Lpt.plan
+
+    def counted(*given: Any) -> Schedule | None:
+        trials.append(given)
+        return plan(*given)
+
+    monkeypatch.setattr(_Lpt, "plan", counted)
+    for method in ("lpt", "search"):
+        trials.clear()
+        assert solve(instance, method, time_limit_s=1e-6).schedule is None
+        assert len(trials) <= 6
