@@ -190,7 +190,7 @@ METHODS: dict[str, Method] = {
             "dynamic programme over counts of identical tasks; no solver",
             _class_programme,
             True,
-            "up to three classes of identical tasks, memory that never binds; credits that count at a VM's end only",
+            "up to three classes of identical tasks, memory that never binds; credits that count at the end",
             True,
             False,
         ),
