@@ -209,8 +209,8 @@ class WholeDocument(Record):
             return None
         try:
             check_format(document, cls.FORMAT, source)
-            record = cls._of_fields(document, source)
-        except InputError:
+            record = cls.model_validate(document, context=Faults())
+        except (InputError, ValidationError):  # what is wrong is said by those who read without a decoder
             return None
         issues = record.issues_between_fields()
         if issues:
@@ -284,7 +284,7 @@ class WholeDocument(Record):
         try:
             return cls.model_validate(document, context=faults)
         except ValidationError as error:
-            if faults.found < _MOST_FAULTS:
+            if not _too_many(faults, error):
                 raise InputError(source, cls.issues_of_fields(error, document)) from None
             raise InputError(source, [_MORE_FAULTS, *field_issues(error, cls, document)]) from None
 
@@ -388,13 +388,13 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
     try:
         return model.model_validate(document, context=faults)
     except ValidationError as error:
-        more = [_MORE_FAULTS] if faults.found >= _MOST_FAULTS else []
+        more = [_MORE_FAULTS] if _too_many(faults, error) else []
         raise InputError(source, [*more, *field_issues(error, model, document)]) from None
 
 
 _MOST_KEYS = 100
 _MOST_VALUES = 100_000
-_MOST_FAULTS = 5_000
+_MOST_FAULTS = 25_000
 _MORE_FAULTS = Issue("", f"what comes after {_MOST_FAULTS} faults was not looked at")
 _PROBED_ENTRIES = 1000
 _NONSENSE_ISSUES = 500
@@ -440,6 +440,11 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
                 raise InputError(source, [rest, *field_issues(error, model, {key: beginning}, key)]) from None
 
 
+def _too_many(faults: Faults, error: ValidationError) -> bool:
+    """Whether there are more faults than are looked at: in records, or in what is no record."""
+    return faults.found >= _MOST_FAULTS or error.error_count() > _MOST_FAULTS
+
+
 def field_issues(error: ValidationError, model: Any, document: Any, key: str = "") -> list[Issue]:
     """Translate pydantic's errors into issues that name place, value and rule.
 
@@ -456,7 +461,7 @@ def field_issues(error: ValidationError, model: Any, document: Any, key: str = "
     """
     head = (key,) if key else ()
     issues = []
-    for number, item in enumerate(error.errors(include_url=False)):
+    for number, item in enumerate(error.errors(include_url=False)[:_MOST_FAULTS]):
         if item["type"] == "too_short" and item["input"]:
             continue  # entries there are, but faulty ones
         location = _without_tags((*head, *item["loc"]), document)

@@ -348,7 +348,7 @@ class Mutator:
     def _many_entries(self, holder: list[Any], place: int, holders: list[list[Any]]) -> None:
         lists = [one for one in holders if not isinstance(one, Keys)]
         target = self.rng.choice(lists) if lists else holder
-        letters = len(spell(target[0] if not isinstance(target, Keys) else target[0][1])) + 2
+        letters = sum(map(len, map(spell, target[0] if isinstance(target, Keys) else target[:1]))) + 4
         entry, count = target[0], min(10 ** self.rng.randrange(3, 7), 2_000_000 // letters)
         if isinstance(target, Keys) or self.rng.random() < 0.5:
             target.extend(_copied(entry) for _ in range(min(count, 20_000)))
