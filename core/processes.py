@@ -96,19 +96,22 @@ class _Signalled:
 Case = TypeVar("Case")
 Done = TypeVar("Done")
 
-_left_behind: list[threading.Thread] = []
+_left_behind: list[tuple[threading.Thread, Callable[[], None]]] = []
 
 
 @atexit.register
 def wait_for_left_behind() -> None:
     """Wait for work that was asked to end and has not done so yet: no thread may outlive what it works on."""
     while _left_behind:
-        _left_behind.pop().join()
+        thread, end = _left_behind.pop()
+        while thread.is_alive():
+            end()  # again: what had not begun yet did not hear of it
+            thread.join(_ASK_AGAIN_S)
 
 
 def any_left_behind() -> bool:
     """Whether some work that was asked to end still goes on."""
-    return any(thread.is_alive() for thread in _left_behind)
+    return any(thread.is_alive() for thread, _ in _left_behind)
 
 
 def run_in_thread(
@@ -167,12 +170,12 @@ def run_in_thread(
                 watch()
         except KeyboardInterrupt:  # a second interrupt waits for nothing
             end()
-            _left_behind.append(thread)
+            _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()] + [(thread, end)]
             raise
         except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
-            _left_behind.append(thread)
+            _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()] + [(thread, end)]
             break
     if failures:
         raise failures[0]
@@ -260,8 +263,8 @@ def in_processes(
     finally:
         if not ended:
             # Workers have no processes of their own, so that nothing is lost where those cannot be looked for.
-            warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
-            with _signals_held():  # a second interrupt would leave workers behind
+            with warnings.catch_warnings(), _signals_held():  # a second interrupt would leave workers behind
+                warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
                 _forget_waiting(executor)
                 executor.shutdown(wait=True, kill_workers=True)
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from ...core.errors import SpotbagError
+from ...core.limits import stopped
+from ...core.processes import interruptible
 from ...instances.library import library_instance
 from .methods import METHODS, find_method
 from .solve import solve
 
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
 _MOST_TASKS = 5
+_loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
 _STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme", "core-counts")}
 
 
 def warm_up(methods: Iterable[str] | None = None) -> None:
     """Load and compile all that methods need, so that the first call of `solve` takes no longer than others.
+
+    Ctrl-C ends it as it ends `solve`.
 
     Parameters
     ----------
@@ -31,12 +35,16 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
     InputError
         If there is no method of a name.
     """
-    for method in METHODS if methods is None else methods:
-        for step in _STEPS.get(find_method(method).name, (method,)):
-            _load(step)
+    with interruptible():
+        for method in METHODS if methods is None else methods:
+            for step in _STEPS.get(find_method(method).name, (method,)):
+                if step not in _loaded:
+                    _load(step)
+                if stopped():  # what was cut short is to be done another time
+                    return
+                _loaded.add(step)
 
 
-@functools.cache
 def _load(method: str) -> None:
     for name in _INSTANCES:
         instance = library_instance(name)
