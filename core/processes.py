@@ -256,6 +256,8 @@ def in_processes(
                 break
             stop_point()
             done = wait([queued[0]] if in_order else queued, _POLL_S, FIRST_COMPLETED).done
+            if not done:
+                _expect_alive(executor)
             for future in [future for future in queued if future in done]:
                 queued.remove(future)
                 yield future.result()
@@ -267,6 +269,15 @@ def in_processes(
                 warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
                 _forget_waiting(executor)
                 executor.shutdown(wait=True, kill_workers=True)
+
+
+def _expect_alive(executor: Any) -> None:
+    """Raise an error if nobody hands work to workers any more: loky's thread can end where many fail at once."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    manager = executor._executor_manager_thread
+    if manager is not None and not manager.is_alive():
+        raise BrokenProcessPool("the thread that hands work to other processes has ended")
 
 
 def _forget_waiting(executor: Any) -> None:
