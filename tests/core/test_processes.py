@@ -11,6 +11,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from stops import StopAt
+from worker_tasks import interrupt_handler, slowly, twice
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
 from spotbag.core.processes import each, in_processes, interruptible, run_compiled, run_in_thread
@@ -91,29 +92,16 @@ def test_signals_that_a_program_handles_itself_are_left_to_it() -> None:
 def test_processes_end_when_they_are_asked_to_stop() -> None:
     done: list[int] = []
     with within(stop=StopAt(4)), suppress(LimitReached):
-        for number in in_processes(_slowly, range(100_000), workers=2):
+        for number in in_processes(slowly, range(100_000), workers=2):
             done.append(number)
     assert done == list(range(len(done)))
     assert len(done) < 100_000
-    assert list(each(_twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
-    assert sorted(in_processes(_twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
-
-
-def _slowly(number: int) -> int:
-    time.sleep(0.01)
-    return number
-
-
-def _twice(number: int) -> int:
-    return 2 * number
+    assert list(each(twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
+    assert sorted(in_processes(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
 
 
 def test_workers_leave_interrupts_to_their_parent() -> None:
-    assert set(each(_interrupt_handler, range(4), workers=2)) == {signal.SIG_IGN}
-
-
-def _interrupt_handler(_: int) -> object:
-    return signal.getsignal(signal.SIGINT)
+    assert set(each(interrupt_handler, range(4), workers=2)) == {signal.SIG_IGN}
 
 
 def test_limits_nest() -> None:
