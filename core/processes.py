@@ -236,6 +236,9 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
+    # Workers have no processes of their own, so that nothing is lost where those cannot be looked for. For good, since a
+    # thread of the executor warns: where warnings are errors it would end, and what waits for it would wait for ever.
+    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
     stop_point()  # before any process begins
     _start_tracker()
     with _signals_held():
@@ -256,28 +259,15 @@ def in_processes(
                 break
             stop_point()
             done = wait([queued[0]] if in_order else queued, _POLL_S, FIRST_COMPLETED).done
-            if not done:
-                _expect_alive(executor)
             for future in [future for future in queued if future in done]:
                 queued.remove(future)
                 yield future.result()
         ended = True
     finally:
         if not ended:
-            # Workers have no processes of their own, so that nothing is lost where those cannot be looked for.
-            with warnings.catch_warnings(), _signals_held():  # a second interrupt would leave workers behind
-                warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
+            with _signals_held():  # a second interrupt would leave workers behind
                 _forget_waiting(executor)
                 executor.shutdown(wait=True, kill_workers=True)
-
-
-def _expect_alive(executor: Any) -> None:
-    """Raise an error if nobody hands work to workers any more: loky's thread can end where many fail at once."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    manager = executor._executor_manager_thread
-    if manager is not None and not manager.is_alive():
-        raise BrokenProcessPool("the thread that hands work to other processes has ended")
 
 
 def _forget_waiting(executor: Any) -> None:
