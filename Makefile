@@ -33,7 +33,7 @@ types: $(BIN)/pytest ## mypy --strict alone
 generated: $(BIN)/pytest ## write the schemas, the library and the figures of the docs anew
 	$(BIN)/python -m spotbag.generated
 
-papers: $(BIN)/pytest ## check the sections of the docs on the papers (replays of many minutes)
+papers: $(BIN)/pytest ## check the pages of the docs on the papers (replays of many minutes)
 	$(BIN)/python -m spotbag.generated --check --papers
 
 ci: ## everything that must hold before a change lands, in a fresh clone and environment

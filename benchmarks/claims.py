@@ -8,30 +8,40 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..core.statistics import Estimate
+from ..core.wording import counted
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of a paper.
+    """A statement that our runs judge: a sentence of a paper, or one of ours.
 
     Attributes
     ----------
     statement : str
         What it says, in our words.
     verdict : {"holds", "does not hold", "not decided"}
-        What our days say; not decided if a 95 % interval leaves both open.
+        What our runs say; not decided if a 95 % interval leaves both open.
     ours : str
-        Our numbers.
+        Our number, short: details belong into the reason.
     reason : str
-        Why it does not hold, or is not decided.
+        Why it does not hold, or is not decided, and what else is to be known.
+    source : str
+        Where the paper says it, e.g. ``section 5.3.2, Table 10``; empty if it is ours.
+    printed : str
+        The paper's number, short.
+    fitted : bool
+        Whether it rests on inputs that were fitted to the same printed numbers: it is no test then, and not counted.
     """
 
     statement: str
     verdict: Verdict
     ours: str
     reason: str = ""
+    source: str = ""
+    printed: str = ""
+    fitted: bool = False
 
 
 def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
@@ -57,23 +67,36 @@ def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
     return all_hold([is_above(estimate, low), is_below(estimate, high)])
 
 
-_WORDS: Mapping[Verdict, tuple[str, str]] = {
+WORDS: Mapping[Verdict, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "does not hold": ("does not hold", "do not hold"),
     "not decided": ("is not decided", "are not decided"),
 }
-"""Of one statement, and of several."""
+"""Of one statement, and of several; in the order in which they are counted."""
+
+FITTED = "fitted: "
+"""What stands before a verdict that is not counted."""
 
 
 def verdict_in_words(verdict: Verdict) -> str:
     """Return the verdict on one statement as the end of a sentence: ``is not decided``."""
-    return _WORDS[verdict][0]
+    return WORDS[verdict][0]
+
+
+def count_verdicts(claims: Iterable[Claim]) -> Counter[Verdict]:
+    """How many statements have each verdict; those that are fitted are not counted."""
+    return Counter(claim.verdict for claim in claims if not claim.fitted)
 
 
 def verdicts_in_words(claims: Sequence[Claim]) -> str:
-    """How many statements have each verdict, the most frequent one first: ``9 hold, 1 is not decided``."""
-    counts = Counter(claim.verdict for claim in claims).most_common()
-    return ", ".join(f"{number} {_WORDS[verdict][number != 1]}" for verdict, number in counts)
+    """How many statements have each verdict: ``Of 10 statements, 9 hold, 1 is not decided; 2 more are fitted``."""
+    counts = count_verdicts(claims)
+    words = ", ".join(
+        f"{counts[verdict]} {WORDS[verdict][counts[verdict] != 1]}" for verdict in WORDS if counts[verdict]
+    )
+    fitted = sum(claim.fitted for claim in claims)
+    more = f"; {fitted} more {'is' if fitted == 1 else 'are'} fitted" if fitted else ""
+    return f"Of {counted(counts.total(), 'statement')}, {words}{more}" if counts else f"No statement is judged{more}"
 
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
@@ -96,7 +119,16 @@ def show(estimate: Estimate, digits: int) -> str:
     return mean if estimate.half_width is None else f"{mean} ± {estimate.half_width:,.{digits}f}"
 
 
-def judged(statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_not: str = "") -> Claim:
+def judged(
+    statement: str,
+    found: Sequence[tuple[str, Verdict]],
+    ours: str,
+    why_not: str = "",
+    *,
+    source: str = "",
+    printed: str = "",
+    fitted: bool = False,
+) -> Claim:
     """Make a claim that several comparisons decide; those that do not bear it out are named.
 
     Parameters
@@ -107,6 +139,8 @@ def judged(statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_
         Each comparison in words, and its verdict.
     why_not : str
         Reason to add if not all of them hold.
+    source, printed, fitted
+        Of the `Claim`.
     """
     against = [text for text, verdict in found if verdict == "does not hold"]
     undecided = [text for text, verdict in found if verdict == "not decided"]
@@ -117,7 +151,8 @@ def judged(statement: str, found: Sequence[tuple[str, Verdict]], ours: str, why_
         reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
     if reasons and why_not:
         reasons.append(why_not)
-    return Claim(statement, all_hold(verdict for _, verdict in found), ours, "; ".join(reasons))
+    verdict = all_hold(verdict for _, verdict in found)
+    return Claim(statement, verdict, ours, "; ".join(reasons), source, printed, fitted)
 
 
 def _some(texts: Sequence[str], most: int = 4) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from string import Formatter
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..core.json_documents import check_format, parse_json
 from ..core.limits import Stop, stop_point
@@ -50,6 +50,50 @@ Options = TypeVar("Options", bound=PaperOptions)
 Runs = TypeVar("Runs")
 
 
+class Setting(NamedTuple, Generic[Options]):
+    """Another value of an assumption.
+
+    Attributes
+    ----------
+    assumption, value : str
+        In words, e.g. ``boot of a VM`` and ``180 s``.
+    options : PaperOptions
+        How the paper is replayed then.
+    """
+
+    assumption: str
+    value: str
+    options: Options
+
+    @property
+    def name(self) -> str:
+        """What its result is called."""
+        return f"{self.assumption}: {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity(Generic[Options]):
+    """What is assumed where a paper does not say it, and what that changes.
+
+    Attributes
+    ----------
+    columns : mapping of str to callable
+        Numbers that may change, by headings with units; from a result to a short text.
+    settings : callable
+        From the options of the page to what else is replayed. Settings may have fewer runs than the page; they are
+        compared with as many runs of what the page assumes.
+    """
+
+    columns: Mapping[str, Callable[[PublishedComparisonResult], str]] = field(default_factory=dict)
+    settings: Callable[[Options], Sequence[Setting[Options]]] = lambda options: ()
+
+    def replays(self, options: Options) -> list[Setting[Options]]:
+        """Return all that is replayed for the table, and first what the page itself assumes."""
+        settings = list(self.settings(options))
+        runs = dict.fromkeys([options.runs, *(setting.options.runs for setting in settings)])
+        return [Setting("", f"{n} runs", replace(options, runs=n)) for n in runs] + settings
+
+
 @dataclass(frozen=True, slots=True)
 class Paper(Generic[Options, Runs]):
     """How a paper is compared.
@@ -65,11 +109,15 @@ class Paper(Generic[Options, Runs]):
     replay : callable
         From options and `OnRuns` to all runs that the tables are made of; raises `LimitReached` if it is asked to
         stop, as means of fewer runs than asked for would not be comparable.
-    rows, claims, notes, plans : callable
-        From the runs to printed and measured numbers, to judged statements, to reasons why numbers differ, and to the
-        plans that were replayed.
+    rows, claims, notes, plans, findings : callable
+        From the runs to printed and measured numbers, to judged sentences of the paper, to reasons why numbers differ,
+        to the plans that were replayed, and to what was found besides, which the paper does not say.
     tables : sequence of PaperTable
         Which rows stand beside each other.
+    headline : PaperTable
+        What one screen shows.
+    sensitivity : Sensitivity
+        Assumptions that decide, and what other ones change.
     stated : StatedNumbers, optional
         Numbers of the text that also follow from a table.
     pictures : mapping of str to callable
@@ -84,8 +132,11 @@ class Paper(Generic[Options, Runs]):
     claims: Callable[[Runs], Iterable[Claim]]
     notes: Callable[[Runs], Iterable[str]]
     tables: Sequence[PaperTable]
+    headline: PaperTable
+    sensitivity: Sensitivity[Options] = field(default_factory=lambda: Sensitivity())
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     plans: Callable[[Runs], Iterable[PlanUsed]] = lambda runs: ()
+    findings: Callable[[Runs], Iterable[Claim]] = lambda runs: ()
     stated: StatedNumbers | None = None
 
 
@@ -128,6 +179,7 @@ def compare(
             rows=tuple(paper.rows(runs)),
             claims=tuple(paper.claims(runs)),
             notes=tuple(paper.notes(runs)),
+            findings=tuple(paper.findings(runs)),
         )
 
 

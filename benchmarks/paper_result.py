@@ -102,6 +102,8 @@ class PublishedComparisonResult:
         The paper's statements.
     notes : tuple of str
         Why figures may differ.
+    findings : tuple of Claim
+        What was found besides, which no sentence of the paper says.
     """
 
     paper: str
@@ -110,6 +112,7 @@ class PublishedComparisonResult:
     rows: tuple[ComparisonRow, ...]
     claims: tuple[Claim, ...]
     notes: tuple[str, ...] = field(default=())
+    findings: tuple[Claim, ...] = field(default=())
 
     def row(self, table: str, quantity: str, job: str, scenario: str = "", policy: str = "") -> ComparisonRow:
         """Return the row of a quantity."""
@@ -124,7 +127,7 @@ class PublishedComparisonResult:
 
     def verdict(self, beginning: str) -> Verdict:
         """Return the verdict on the statement that begins so, of which there is one."""
-        [claim] = [claim for claim in self.claims if claim.statement.startswith(beginning)]
+        [claim] = [claim for claim in (*self.claims, *self.findings) if claim.statement.startswith(beginning)]
         return claim.verdict
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +138,7 @@ class PublishedComparisonResult:
             **self.about,
             "plans": [asdict(plan) for plan in self.plans],
             "claims": [{"paper": self.paper, **asdict(claim)} for claim in self.claims],
+            "findings": [{"paper": self.paper, **asdict(finding)} for finding in self.findings],
             "notes": list(self.notes),
             "rows": [row.to_dict() for row in self.rows],
         }

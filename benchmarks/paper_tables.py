@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ..core.limits import LimitReached, stop_point
 from ..core.processes import interruptible
 from ..core.tables import Column, Table
-from .claims import show
-from .paper_result import ComparisonRow, PublishedComparisonResult
+from .claims import FITTED, Claim, show
+from .paper_result import ComparisonRow
 
 _UNKNOWN = "-"
 
@@ -184,15 +184,27 @@ class StatedNumbers:
         return Table([Column(self.title), *(Column(name, True) for name in ("text", self.source, "ours"))], cells)
 
 
-def claims_table(result: PublishedComparisonResult) -> Table:
-    """All statements of the paper with their verdicts."""
-    rows = [(claim.statement, claim.verdict, claim.ours, claim.reason) for claim in result.claims]
-    return Table([*map(Column, ("the paper says", judged_by(result), "our numbers", "why"))], rows)
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """All statements of a paper with their verdicts; their numbers lead to the reasons."""
+    cells = [
+        [
+            str(number),
+            claim.statement,
+            claim.source,
+            claim.printed or _UNKNOWN,
+            claim.ours,
+            FITTED * claim.fitted + claim.verdict,
+        ]
+        for number, claim in enumerate(claims, start=1)
+    ]
+    headings = ("#", "the paper says", "where", "printed", "ours", "verdict")
+    return Table([Column(heading, heading == "#") for heading in headings], cells)
 
 
-def judged_by(result: PublishedComparisonResult) -> str:
-    """Heading of the verdicts."""
-    return "on our days it" if result.plans else "in our runs it"
+def findings_table(findings: Sequence[Claim]) -> Table:
+    """What was found besides, which no paper says."""
+    cells = [[finding.statement, finding.ours, finding.verdict] for finding in findings]
+    return Table([*map(Column, ("finding", "numbers", "verdict"))], cells)
 
 
 def markdown_lines(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -236,8 +236,8 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
-    # Workers have no processes of their own, so that nothing is lost where those cannot be looked for. For good, since a
-    # thread of the executor warns: where warnings are errors it would end, and what waits for it would wait for ever.
+    # Workers have no processes of their own: nothing is lost where those cannot be looked for. Ignored for good, as a
+    # thread warns: where warnings are errors it would end, and what waits for it would wait for ever.
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
     stop_point()  # before any process begins
     _start_tracker()

@@ -1,7 +1,7 @@
 """Files that commands write: schemas, library, figures of the docs; written anew, or compared.
 
 ``python -m spotbag.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
-stale, and ends with 1 if there are any. The sections on the papers come from replays of many minutes, and only with
+stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
 ``--papers``.
 """
 
@@ -84,9 +84,17 @@ def _rerun(block: re.Match[str]) -> str:
     return "\n".join([f"$ spotbag {block[1]}", *lines, ""])
 
 
+def index(root: Path) -> Mapping[str, str]:
+    """Text of the page that leads to those on the papers, by its path in a checkout."""
+    from .benchmarks.page import FOLDER, index_text
+    from .docs import PAGES
+
+    return {f"docs/{FOLDER}/index.md": index_text(root / "docs", PAGES.values())}
+
+
 def generated(root: Path) -> Iterator[tuple[Path, str]]:
     """All files that commands write, with the text that they should have."""
-    for texts in (schemas(), library(), pages(root)):
+    for texts in (schemas(), library(), pages(root), index(root)):
         for path, text in texts.items():
             yield root / path, text
 
@@ -113,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--papers",
         nargs="*",
         metavar="NAME",
-        help="the sections on the papers too, of some or of all: replays of minutes",
+        help="the pages on the papers too, of some or of all: replays of minutes",
     )
     given = parser.parse_args(arguments)
     root = Path.cwd()
@@ -130,6 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None) -> int:
     """Name what is stale, and write it unless it is only to be checked; return how much it is."""
+    n_papers = 0 if papers is None else _papers(root / "docs", check, papers)
     files = dict(generated(root))
     strangers = made_by_nothing(root, files)
     for path in strangers:
@@ -139,25 +148,25 @@ def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None) -> 
         print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
         if not check:
             path.write_text(text, encoding="utf-8")
-    return len(strangers) + len(stale) + (0 if papers is None else _papers(root / "docs", check, papers))
+    return len(strangers) + len(stale) + n_papers
 
 
-def _papers(folder: Path, check: bool, names: Sequence[str]) -> int:
-    """Write sections on papers, those named or all, or name those that are stale; return how many are."""
-    from .benchmarks.section import is_stale, write_section
-    from .docs import SECTIONS
+def _papers(docs: Path, check: bool, names: Sequence[str]) -> int:
+    """Write pages on papers, those named or all, or name those that are stale; return how many are."""
+    from .benchmarks.page import is_stale, write_page
+    from .docs import PAGES
 
-    unknown = [name for name in names if name not in SECTIONS]
+    unknown = [name for name in names if name not in PAGES]
     if unknown:
-        raise SpotbagError(f"--papers: there is no section {unknown[0]!r} (there are {', '.join(SECTIONS)})")
-    chosen = names or tuple(SECTIONS)
+        raise SpotbagError(f"--papers: there is no page {unknown[0]!r} (there are {', '.join(PAGES)})")
+    chosen = names or tuple(PAGES)
     if not check:
         for name in chosen:
-            write_section(SECTIONS[name], folder)
+            write_page(PAGES[name], docs)
         return 0
-    stale = [name for name in chosen if is_stale(SECTIONS[name], folder)]
+    stale = [name for name in chosen if is_stale(PAGES[name], docs)]
     for name in stale:
-        print(f"stale: section {name} of {folder.name}/{SECTIONS[name].page}")
+        print(f"stale: {docs.name}/{PAGES[name].file}")
     return len(stale)
 
 

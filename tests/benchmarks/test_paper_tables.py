@@ -1,12 +1,12 @@
-"""Tables of papers: lines of rows, on the console and in Markdown; sections of the docs."""
+"""Tables of papers: lines of rows, on the console and in Markdown; pages of the docs."""
 
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
+from spotbag.benchmarks.page import fill, page_text
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.paper_tables import (
     PaperColumn,
@@ -16,9 +16,8 @@ from spotbag.benchmarks.paper_tables import (
     docs_table,
     markdown_table,
 )
-from spotbag.benchmarks.section import fill, section_text, with_section
 from spotbag.core.statistics import Estimate
-from spotbag.docs import SECTIONS, main
+from spotbag.docs import PAGES
 
 COST = PaperColumn("cost ($)", "cost_usd", 2, "mine")
 TIME = PaperColumn("time (s)", "time_s", 0, "other", printed=False)
@@ -84,7 +83,7 @@ def test_stated_numbers_stand_beside_those_that_follow_from_a_table() -> None:
     assert stated.table(rows).rows == [["p: times", "> 700", "183.5", "8.0 ± 1.0"]]
 
 
-# ---------------------------------------------------------------------------- sections of the docs
+# ---------------------------------------------------------------------------- pages of the docs
 
 
 def test_a_paragraph_is_broken_into_lines() -> None:
@@ -93,31 +92,11 @@ def test_a_paragraph_is_broken_into_lines() -> None:
     assert filled.splitlines()[1].startswith("  word")
 
 
-def test_each_section_stands_in_its_page_once() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    for section in SECTIONS.values():
-        text = (docs / section.page).read_text(encoding="utf-8")
-        assert [text.count(mark) for mark in section.marks] == [1, 1], section.name
-
-
-def test_a_section_in_place_of_the_old_one_leaves_others_as_they_are() -> None:
-    (begin, end), other = SECTIONS["hads"].marks, SECTIONS["burst_hads"].marks
-    text = f"# A\n\n{begin}\nold\n{end}\n\n{other[0]}\ntheirs\n{other[1]}\n"
-    assert with_section(text, f"{begin}\nnew\n{end}\n") == text.replace("old", "new")
-
-
 def test_a_template_needs_all_that_it_names() -> None:
     from jinja2 import UndefinedError
 
-    section = SECTIONS["caron"]
+    page = PAGES["caron"]
     result = PublishedComparisonResult("P", {"runs": 2, "numbers": [5]}, (), (), ())
-    assert "draws each set of jobs 2 times" in section_text(section, {"": result})
-    bare = dataclasses.replace(section, facts=lambda results: {})
-    with pytest.raises(UndefinedError, match="grid_settings"):
-        section_text(bare, {"": result})
-
-
-@pytest.mark.parametrize("words", [[], ["docs", "nowhere.md"]])
-def test_pages_that_are_not_there_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    assert "replay.md, streams.md, a2ha.md, caron.md" in capsys.readouterr().err
+    bare = dataclasses.replace(page, facts=lambda results: {})
+    with pytest.raises(UndefinedError, match="is undefined"):
+        page_text(bare, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,28 @@ from command_shell import Shell, interrupt_after_runs
 from spotbag.replay.bags import runs
 
 
+def demand_narrow(out: str) -> None:
+    """Demand that no line but those of notes and reasons is wider than tables are elsewhere."""
+    assert max(len(line) for line in out.splitlines() if not re.match(r"\[|\d+: ", line)) <= 140
+
+
+@pytest.mark.parametrize("words", [["hads"], ["burst-hads"], ["thai", "--runs", "2"]])
+def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, words: list[str]) -> None:
+    out = shell.run("bench", *words, *(() if "--runs" in words else ("--runs", "1")))
+    demand_narrow(out)
+    assert "Plans" not in out
+    assert re.search(r"^Of \d+ statements, ", out, re.MULTILINE)
+    assert "not decided" in out
+    assert out.rstrip().endswith("--full prints all tables, all statements and the reasons.")
+
+
 def test_the_tables_of_hads(shell: Shell) -> None:
-    out = shell.run("bench", "hads", "--runs", "1", "--out", "rows.csv")
+    out = shell.run("bench", "hads", "--runs", "1", "--full", "--out", "rows.csv")
     for title in ("Plans", "Table 9", "Table 10", "Table 11", "Fig. 8", "Figs 9 and 10", "Fig. 11", "Fig. 12"):
         assert f"\n{title}" in out
     assert "What the paper says" in out
     assert "[1] Run times are generated" in out
-    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    demand_narrow(out)
     [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["J60", "sc2"] and "0.256" in line]
     assert line[2] == "2,064"
     with open(shell.folder / "rows.csv", newline="") as file:
@@ -29,12 +45,12 @@ def test_the_tables_of_hads(shell: Shell) -> None:
 
 
 def test_the_tables_of_burst_hads(shell: Shell) -> None:
-    out = shell.run("bench", "burst-hads", "--runs", "1", "--out", "figures.json")
+    out = shell.run("bench", "burst-hads", "--runs", "1", "--full", "--out", "figures.json")
     for title in ("Plans", "Table IV", "Table VI: cost", "Table VI: makespan"):
         assert f"\n{title}" in out
     assert "Averages over Table VI" in out
     assert "25.87" in out
-    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    demand_narrow(out)
     document = json.loads((shell.folder / "figures.json").read_text())
     assert document["scales"] == "paper"
 
@@ -50,14 +66,14 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
 
 
 def test_the_tables_of_thai(shell: Shell) -> None:
-    out = shell.run("bench", "thai", "--runs", "2", "--seed", "7", "--plots", "pictures", "--out", "rows.csv")
+    out = shell.run("bench", "thai", "--full", "--runs", "2", "--seed", "7", "--plots", "pictures", "--out", "rows.csv")
     assert out.startswith("Thai et al.: 2 draws of the run times, seed 7")
     for title in ("Table 3 and Fig. 3", "Fig. 4: blocks", "Fig. 5: mis-utilisation", "unknown by the length"):
         assert f"\n{title}" in out
     assert "Plans" not in out
     assert "What the paper says" in out
     assert "[1] The run times are lost" in out
-    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    demand_narrow(out)
     [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["large.4", "2.420"]]
     with open(shell.folder / "rows.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -76,14 +92,26 @@ def test_the_tables_of_thai(shell: Shell) -> None:
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run(
-        "bench", "a2ha", "--runs", "1", "--seed", "7", "--optimum-time", "0.2", "--plots", "pictures", "--out", "a.json"
+        "bench",
+        "a2ha",
+        "--full",
+        "--runs",
+        "1",
+        "--seed",
+        "7",
+        "--optimum-time",
+        "0.2",
+        "--plots",
+        "pictures",
+        "--out",
+        "a.json",
     )
     assert out.startswith("A2HA: 1 orderings of the tasks, seed 7")
     for title in ("Optimal numbers", "Table 1: hosts", "Table 2: long", "Figs 9 to 11", "Fig. 12", "What not knowing"):
         assert f"\n{title}" in out
     assert "What the paper says" in out
     assert "[1] The distributions of image and test suite are lost" in out
-    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    demand_narrow(out)
     [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["test-suite", "29"]]
     assert line[2] == "27"
     document = json.loads((shell.folder / "a.json").read_text())
@@ -96,7 +124,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings._GRID_DRAWS", 1)
     monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
-    out = shell.run("bench", "caron", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
+    out = shell.run("bench", "caron", "--full", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
     assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
     for title in (
         "Figs 2 to 7",
@@ -109,7 +137,7 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
         assert f"\n{title}" in out
     assert "What the paper says" in out
     assert "[1] All figures are lost" in out
-    assert max(len(line) for line in out.splitlines() if not line.startswith("[")) <= 140
+    demand_narrow(out)
     document = json.loads((shell.folder / "a.json").read_text())
     assert (document["runs"], document["seed"], document["numbers"]) == (2, 7, [6])
 

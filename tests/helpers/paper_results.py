@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spotbag.benchmarks.page import page_text
 from spotbag.benchmarks.paper import Paper, compare
 from spotbag.benchmarks.paper_result import PublishedComparisonResult
 from spotbag.core.limits import LimitReached
+from spotbag.docs import PAGES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -19,20 +21,31 @@ DOCS = Path(__file__).parents[2] / "docs"
 def demand_judged_claims(result: PublishedComparisonResult, number: int) -> None:
     """Demand so many claims, each with our numbers; one that does not hold has a reason."""
     assert len(result.claims) == number
-    for claim in result.claims:
+    for claim in (*result.claims, *result.findings):
         assert claim.ours
-        assert (claim.reason == "") == (claim.verdict == "holds"), claim
-
-
-def demand_docs(result: PublishedComparisonResult, page: str, marks: tuple[str, str], pictures: Iterable[str]) -> None:
-    """Demand that the section of a page has all claims, and pictures that are there."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    written = text[text.index(marks[0]) : text.index(marks[1])]
     for claim in result.claims:
+        assert claim.reason or claim.verdict == "holds", claim
+
+
+def text_of_page(name: str, result: PublishedComparisonResult) -> str:
+    """Return the page of a paper as it were if all settings came to the same result."""
+    page = PAGES[name]
+    return page_text(page, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})
+
+
+def demand_page(name: str, result: PublishedComparisonResult) -> None:
+    """Demand that the page of a paper is the present one but for numbers, and that its pictures are there."""
+    new, path = text_of_page(name, result), DOCS / PAGES[name].file
+    written = path.read_text(encoding="utf-8")
+    headings = [re.findall(r"^#+ .*$", text, re.MULTILINE) for text in (written, new)]
+    assert headings[0] == headings[1]
+    for claim in (*result.claims, *result.findings):
+        assert f"| {claim.statement} |" in new
         assert f"| {claim.statement} |" in written
-    for name in pictures:
-        assert f"]({name}.png)" in written
-        assert (DOCS / f"{name}.png").is_file()
+    for note in result.notes:
+        assert note in " ".join(new.split())
+    for picture in re.findall(r"\]\(([^()]*\.png)\)", written):
+        assert (path.parent / picture).is_file()
 
 
 def demand_no_result_if_stopped(paper: Paper[Any, Any], options: Any) -> None:

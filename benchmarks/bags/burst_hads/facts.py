@@ -17,7 +17,7 @@ _JOB = "J60"
 
 def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
     """Return what the template needs."""
-    result = results["as printed"]
+    result = next(iter(results.values()))
     search = [plan.vms for plan in result.plans if plan.method == "ils"]
     greedy = [plan for plan in result.plans if plan.method == "greedy"]
     [d_spot_s] = [plan.d_spot_s for plan in greedy if plan.job == _JOB]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from ...paper import Paper
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...paper import Paper, Sensitivity, Setting
 from .claims import burst_hads_claims
 from .notes import burst_hads_notes
 from .rows import burst_hads_rows
 from .runs import BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
 from .tables import STATED, TABLES
+
+
+def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
+    return [
+        Setting("rates of the scenarios", "half", replace(options, rate_scale=0.5)),
+        Setting("D_spot", "by Algorithm 1", replace(options, d_spot="estimated")),
+        Setting("scales of the search", "of the instance", replace(options, scales="instance")),
+    ]
+
 
 BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     name="Burst-HADS",
@@ -18,6 +30,8 @@ BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     claims=burst_hads_claims,
     notes=burst_hads_notes,
     tables=TABLES,
+    sensitivity=Sensitivity({}, _settings),
+    headline=TABLES[0],
     plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
     stated=STATED,
 )

@@ -20,5 +20,6 @@ CARON: Paper[CaronOptions, CaronRuns] = Paper(
     claims=caron_claims,
     notes=caron_notes,
     tables=TABLES,
+    headline=TABLES[0],
     pictures=PICTURES,
 )

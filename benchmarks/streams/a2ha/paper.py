@@ -20,5 +20,6 @@ A2HA: Paper[A2haOptions, A2haRuns] = Paper(
     claims=a2ha_claims,
     notes=a2ha_notes,
     tables=TABLES,
+    headline=TABLES[0],
     pictures=PICTURES,
 )

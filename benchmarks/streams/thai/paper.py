@@ -19,6 +19,7 @@ THAI: Paper[PaperOptions, ThaiRuns] = Paper(
     claims=thai_claims,
     notes=thai_notes,
     tables=TABLES,
+    headline=TABLES[0],
     pictures=PICTURES,
     stated=STATED,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -65,6 +65,9 @@ DSpotOption = Annotated[
 OutOption = Annotated[
     str | None, typer.Option("--out", metavar="FILE", help="Write all figures, with their intervals: .csv or .json.")
 ]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="Print all tables, all statements and the reasons, not one screen.")
+]
 
 
 @app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --workers 2 --out hads.csv")
@@ -75,13 +78,14 @@ def hads_command(
     rate_scale: RateScaleOption = 1.0,
     d_spot: DSpotOption = DSpot.PRINTED,
     out: OutOption = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tables 9 to 11 and Figs 8 to 12 of HADS, and what the paper says of them."""
     from ..benchmarks.bags.hads.paper import HADS
     from ..benchmarks.bags.paper_days import DayOptions
 
-    _report(HADS, DayOptions(runs, seed, workers, rate_scale, d_spot.value), out, as_json)
+    _report(HADS, DayOptions(runs, seed, workers, rate_scale, d_spot.value), Output(out, full, as_json))
 
 
 @app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")
@@ -100,6 +104,7 @@ def burst_hads_command(
         ),
     ] = Scales.PAPER,
     out: OutOption = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
@@ -107,7 +112,7 @@ def burst_hads_command(
     from ..benchmarks.bags.burst_hads.runs import BurstHadsOptions
 
     options = BurstHadsOptions(runs, seed, workers, rate_scale, d_spot.value, scales.value)
-    _report(BURST_HADS, options, out, as_json)
+    _report(BURST_HADS, options, Output(out, full, as_json))
 
 
 @app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --workers 2 --plots pictures")
@@ -117,13 +122,14 @@ def thai_command(
     workers: WorkersOption = 1,
     plots: Annotated[str | None, _plots("Draw Figs 2 to 5 and the sampling sweep there.")] = None,
     out: OutOption = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
     from ..benchmarks.paper import PaperOptions
     from ..benchmarks.streams.thai.paper import THAI
 
-    _report(THAI, PaperOptions(runs, seed, workers), out, as_json, plots)
+    _report(THAI, PaperOptions(runs, seed, workers), Output(out, full, as_json, plots))
 
 
 @app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
@@ -139,13 +145,14 @@ def a2ha_command(
     ] = 20.0,
     plots: Annotated[str | None, _plots("Draw Figs 9 to 12, Table 2 and more there.")] = None,
     out: OutOption = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
     from ..benchmarks.streams.a2ha.paper import A2HA
     from ..benchmarks.streams.a2ha.runs import A2haOptions
 
-    _report(A2HA, A2haOptions(runs, seed, workers, optimum_time), out, as_json, plots)
+    _report(A2HA, A2haOptions(runs, seed, workers, optimum_time), Output(out, full, as_json, plots))
 
 
 @app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --workers 2 --plots pictures")
@@ -165,6 +172,7 @@ def caron_command(
     ] = None,
     plots: Annotated[str | None, _plots("Draw Figs 2 to 7 and more there.")] = None,
     out: OutOption = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Figs 2 to 7 of Caron & de Assuncao, what the paper says, lower bounds, and what trees of agents cost."""
@@ -172,12 +180,19 @@ def caron_command(
     from ..benchmarks.platforms.caron.settings import NUMBERS, CaronOptions
 
     options = CaronOptions(runs, seed, workers, tuple(sorted(set(numbers))) if numbers else NUMBERS)
-    _report(CARON, options, out, as_json, plots)
+    _report(CARON, options, Output(out, full, as_json, plots))
 
 
-def _report(
-    paper: Paper[Options, Runs], options: Options, out: str | None, as_json: bool, plots: str | None = None
-) -> None:
+class Output(NamedTuple):
+    """Where a comparison goes: a file of figures, how much is printed, a folder for pictures."""
+
+    out: str | None
+    full: bool
+    as_json: bool
+    plots: str | None = None
+
+
+def _report(paper: Paper[Options, Runs], options: Options, output: Output) -> None:
     """Compare with a paper, with a bar; write the result, draw its pictures into a folder, print it."""
     from ..benchmarks.paper import compare
     from ..benchmarks.paper_pictures import prepare_pictures, write_pictures
@@ -185,8 +200,9 @@ def _report(
     from ..core.errors import SpotbagError
     from ..core.limits import LimitReached
     from ..core.text_files import write_text
-    from .bench_report import print_result
+    from .bench_report import print_result, print_screen
 
+    out, plots = output.out, output.plots
     ending = "" if out is None else os.path.splitext(out)[1]
     if out is not None and ending not in RESULT_ENDINGS:
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
@@ -204,7 +220,7 @@ def _report(
     if plots is not None:
         for path in write_pictures(paper.pictures, result.rows, plots):
             print(f"wrote {path}", file=sys.stderr)
-    if as_json:
+    if output.as_json:
         print_json(result.to_dict())
     else:
-        print_result(paper, result)
+        (print_result if output.full else print_screen)(paper, result)

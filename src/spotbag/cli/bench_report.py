@@ -13,15 +13,29 @@ if TYPE_CHECKING:
     from ..benchmarks.paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 
 
+def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
+    """Print the main table, how the statements fare, and which do not hold."""
+    from ..benchmarks.claims import verdicts_in_words
+    from ..benchmarks.paper_tables import claims_table, console_table
+
+    _print_about(paper, result)
+    print(paper.headline.title)
+    print_table(console_table(paper.headline, result.rows), tight=True)
+    print(f"{verdicts_in_words(result.claims)}.")
+    claims = claims_table(result.claims)
+    rows = [row for row, claim in zip(claims.rows, result.claims, strict=True) if claim.verdict != "holds"]
+    if rows:
+        print("Not so, or not decided:")
+        print_table(Table(claims.columns, rows), tight=True)
+    print("--full prints all tables, all statements and the reasons.")
+
+
 def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
     """Print all tables, then the claims, then why figures may differ."""
-    from ..benchmarks.paper_tables import console_table
+    from ..benchmarks.claims import verdicts_in_words
+    from ..benchmarks.paper_tables import claims_table, console_table, findings_table
 
-    about = f"{result.about['runs']} {paper.runs_are}, seed {result.about['seed']}"
-    if "rate_scale" in result.about:
-        about += f", rate scale {result.about['rate_scale']:g}"
-    print(f"{result.paper}: {about}; 'paper' is printed, 'ours' the mean ± half of the 95 % interval")
-    print()
+    _print_about(paper, result)
     if result.plans:
         _print_plans(result)
         print()
@@ -32,10 +46,26 @@ def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
     if paper.stated is not None:
         print_table(paper.stated.table(result.rows))
         print()
-    _print_claims(result)
+    print(f"What the paper says: {verdicts_in_words(result.claims)}")
+    print_table(claims_table(result.claims))
+    for number, claim in enumerate(result.claims, start=1):
+        if claim.reason:
+            print(f"{number}: {claim.reason}")
     print()
+    if result.findings:
+        print("What else was found")
+        print_table(findings_table(result.findings))
+        print()
     for number, note in enumerate(result.notes, start=1):
         print(f"[{number}] {note}")
+
+
+def _print_about(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
+    about = f"{result.about['runs']} {paper.runs_are}, seed {result.about['seed']}"
+    if "rate_scale" in result.about:
+        about += f", rate scale {result.about['rate_scale']:g}"
+    print(f"{result.paper}: {about}; 'paper' is printed, 'ours' the mean ± half of the 95 % interval")
+    print()
 
 
 def _print_plans(result: PublishedComparisonResult) -> None:
@@ -79,18 +109,3 @@ def _printed_vms(rows: Sequence[ComparisonRow], job: str) -> str:
     """VMs that the paper prints, if it does."""
     found = [row for row in rows if row.job == job and row.quantity.startswith("vms_")]
     return _vms({row.quantity.removeprefix("vms_"): int(row.printed or 0) for row in found})
-
-
-def _print_claims(result: PublishedComparisonResult) -> None:
-    """The claims in three columns; the reason of one that does not hold is below its numbers."""
-    from ..benchmarks.claims import verdicts_in_words
-    from ..benchmarks.paper_tables import judged_by
-
-    print(f"What the paper says: {verdicts_in_words(result.claims)}")
-    cells = []
-    for claim in result.claims:
-        ours = claim.ours + (f"\n{claim.reason}" if claim.reason else "")
-        cells.append([claim.statement, claim.verdict, ours])
-        cells.append([])
-    columns = [Column("the paper says"), Column(judged_by(result)), Column("our numbers")]
-    print_table(Table(columns, cells[:-1]))

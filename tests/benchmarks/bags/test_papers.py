@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from paper_results import demand_no_result_if_stopped
+from paper_results import demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
 from spotbag.benchmarks.bags.burst_hads.runs import BOTH, BurstHadsOptions
@@ -31,7 +29,6 @@ from spotbag.benchmarks.bags.paper_days import (
 from spotbag.benchmarks.bags.printed import burst_hads_figures, hads_figures
 from spotbag.benchmarks.claims import (
     Claim,
-    Verdict,
     all_hold,
     is_above,
     is_below,
@@ -44,13 +41,10 @@ from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_result import (
     ComparisonRow,
     PublishedComparisonResult,
-    exactly,
     format_result,
     format_rows_csv,
 )
-from spotbag.benchmarks.section import section_text
 from spotbag.core.statistics import Estimate
-from spotbag.docs import SECTIONS
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
@@ -145,9 +139,17 @@ def test_verdicts_are_counted_in_words() -> None:
             *[Claim("s", "not decided", "")] * open_,
         ]
 
-    assert verdicts_in_words(claims(9, 7, 1)) == "9 hold, 7 do not hold, 1 is not decided"
-    assert verdicts_in_words(claims(1, 2, 3)) == "3 are not decided, 2 do not hold, 1 holds"
-    assert verdicts_in_words(claims(0, 1, 0)) == "1 does not hold"
+    assert verdicts_in_words(claims(9, 7, 1)) == "Of 17 statements, 9 hold, 7 do not hold, 1 is not decided"
+    assert verdicts_in_words(claims(1, 2, 3)) == "Of 6 statements, 1 holds, 2 do not hold, 3 are not decided"
+    assert verdicts_in_words(claims(0, 1, 0)) == "Of 1 statement, 1 does not hold"
+
+
+def test_what_was_fitted_is_not_counted() -> None:
+    fitted = Claim("s", "holds", "", fitted=True)
+    assert verdicts_in_words([Claim("s", "not decided", ""), fitted]) == (
+        "Of 1 statement, 1 is not decided; 1 more is fitted"
+    )
+    assert verdicts_in_words([fitted, fitted]) == "No statement is judged; 2 more are fitted"
 
 
 def test_a_claim_names_what_does_not_bear_it_out() -> None:
@@ -324,50 +326,6 @@ def test_files_hold_all_rows(hads: PublishedComparisonResult) -> None:
     assert format_result(hads, ".csv") == format_rows_csv(hads.rows)
 
 
-def test_the_section_says_in_words_only_what_the_days_bear_out(hads: PublishedComparisonResult) -> None:
-    def judged_so(verdicts: dict[str, Verdict]) -> PublishedComparisonResult:
-        def changed(claim: Claim) -> Claim:
-            found = [verdict for beginning, verdict in verdicts.items() if claim.statement.startswith(beginning)]
-            return replace(claim, verdict=found[0]) if found else claim
-
-        return replace(hads, claims=tuple(map(changed, hads.claims)))
-
-    def text(**changes: PublishedComparisonResult) -> str:
-        results = dict(zip(SECTIONS["hads"].options, [hads] * 3, strict=True))
-        names = {"printed": "as printed", "half_rates": "--rate-scale 0.5", "estimated": "--d-spot estimated"}
-        results |= {names[name]: result for name, result in changes.items()}
-        return " ".join(section_text(SECTIONS["hads"], results).split())
-
-    orders = ("sc2 is the dearest", "sc3 is the cheapest", "the saving is larger")
-    half_rates = judged_so({"HADS is cheaper than on-demand VMs": "holds", "ED200, k_h = 7": "does not hold"})
-    hold: dict[str, Verdict] = dict.fromkeys(orders, "holds")
-    saving = hads.row("Table 10", "saving_percent", "ED200", "sc2", "hads")
-    below, above = (
-        replace(hads, rows=tuple(replace(row, ours=exactly(mean)) if row == saving else row for row in hads.rows))
-        for mean in (3.0, -3.0)
-    )
-    on_demand = replace(hads, plans=tuple(replace(plan, vms={"c3.large on demand": 3}) for plan in hads.plans))
-    for sentence, wrong, right in (
-        (
-            "The orders hold:",
-            text(printed=judged_so({**hold, orders[2]: "not decided"})),
-            text(printed=judged_so(hold)),
-        ),
-        ("**ED200 in sc2 is dearer", text(printed=below), text(printed=above)),
-        ("With half the rates, HADS is cheaper", text(printed=above), text(printed=above, half_rates=half_rates)),
-        ("ED200 runs on on-demand VMs only", text(), text(estimated=on_demand)),
-    ):
-        assert sentence not in wrong
-        assert sentence in right
-
-
-def test_the_docs_have_the_present_sections(hads: PublishedComparisonResult, burst: PublishedComparisonResult) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "replay.md").read_text(encoding="utf-8")
-    for name, result in (("hads", hads), ("burst_hads", burst)):
-        section = SECTIONS[name]
-        new = section_text(section, dict.fromkeys(section.options, result))
-        written = text[text.index(section.marks[0]) : text.index(section.marks[1])]
-        heading = "| the paper says | " + " | ".join(section.options) + " |"
-        for part in (*(f"| {claim.statement} |" for claim in result.claims), heading):
-            assert part in new
-            assert part in written
+def test_the_pages_are_the_present_ones(hads: PublishedComparisonResult, burst: PublishedComparisonResult) -> None:
+    demand_page("hads", hads)
+    demand_page("burst-hads", burst)

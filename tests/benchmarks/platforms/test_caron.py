@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
+from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
@@ -36,8 +36,6 @@ from spotbag.benchmarks.platforms.caron.settings import (
     replayed,
 )
 from spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
-from spotbag.benchmarks.section import section_text, with_section
-from spotbag.docs import SECTIONS
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
@@ -46,7 +44,6 @@ from spotbag.replay.platforms.runs import replay_platform
 pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a result that takes long
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
-SECTION = SECTIONS["caron"]
 FEW = CaronOptions(runs=2, seed=3, numbers=(6, 16), grid_numbers=(5,), fan_outs=SMALL_TREES)
 SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
 
@@ -347,18 +344,8 @@ def test_pictures_name_figures_units_and_policies(result: PublishedComparisonRes
     assert PICTURES["caron-small"](result.rows).get_suptitle() == "Figs 5 to 7: small jobs"
 
 
-def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> None:
-    new = section_text(SECTION, {"": result})
-    assert all(claim.statement in new for claim in result.claims)
-    assert all(note in " ".join(new.split()) for note in result.notes)
-    assert "| 16 mixed jobs | money-saving | " in new
-    once = with_section("# Caron\n\nA guide.\n", new)
-    assert once == "# Caron\n\nA guide.\n\n" + new
-    assert with_section(once, new) == once
-
-
-def test_the_docs_have_the_present_sections(result: PublishedComparisonResult) -> None:
-    demand_docs(result, "caron.md", SECTION.marks, PICTURES)
+def test_the_page_is_the_present_one(result: PublishedComparisonResult) -> None:
+    demand_page("caron", result)
 
 
 @pytest.mark.slow

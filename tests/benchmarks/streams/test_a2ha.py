@@ -13,14 +13,13 @@ import pytest
 from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
+from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_pictures import PRINTED, prepare_pictures, write_pictures
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.section import section_text
 from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
 from spotbag.benchmarks.streams.a2ha.paper import A2HA
 from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
@@ -45,7 +44,6 @@ from spotbag.benchmarks.streams.a2ha.runs import (
     sweep_ratios,
 )
 from spotbag.cli.bench import app
-from spotbag.docs import SECTIONS
 from spotbag.instances.streams.draws import draws
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
@@ -55,7 +53,6 @@ from spotbag.solvers.streams.paid_units import least_makespan_within
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
 
-SECTION = SECTIONS["a2ha"]
 FEW = A2haOptions(runs=2, seed=3, optimum_s=1.5)
 FIGURES = a2ha_figures()
 
@@ -541,16 +538,8 @@ def deviations(figure: Figure) -> list[float]:
     return [float(high[1] - low[1]) for line in lines for low, high in line.get_segments()]
 
 
-def test_the_docs_have_all_statements_and_notes(result: PublishedComparisonResult) -> None:
-    new = section_text(SECTION, {"": result})
-    assert all(claim.statement in new for claim in result.claims)
-    assert all(note in " ".join(new.split()) for note in result.notes)
-    assert new.startswith(SECTION.marks[0])
-    assert new.rstrip().endswith(SECTION.marks[1])
-
-
-def test_the_docs_have_the_present_sections(result: PublishedComparisonResult) -> None:
-    demand_docs(result, "a2ha.md", SECTION.marks, ("a2ha-fig-9-image", "a2ha-fig-12-speedup", "a2ha-not-knowing"))
+def test_the_page_is_the_present_one(result: PublishedComparisonResult) -> None:
+    demand_page("a2ha", result)
 
 
 def test_a_single_ordering_has_no_deviations() -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_results import demand_docs, demand_judged_claims, demand_no_result_if_stopped
+from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import PaperOptions, compare
 from spotbag.benchmarks.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.section import section_text, with_section
 from spotbag.benchmarks.streams.thai.claims import thai_claims
 from spotbag.benchmarks.streams.thai.notes import work_percent
 from spotbag.benchmarks.streams.thai.paper import THAI
@@ -33,7 +32,6 @@ from spotbag.benchmarks.streams.thai.runs import (
 )
 from spotbag.core.errors import SpotbagError
 from spotbag.core.statistics import Statistic
-from spotbag.docs import SECTIONS
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.outcome import StreamOutcome
 from spotbag.replay.streams.policies.unknown import Sampling
@@ -41,7 +39,6 @@ from spotbag.replay.streams.runs import replay_stream
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 
-SECTION = SECTIONS["thai"]
 FEW = PaperOptions(runs=2, seed=3)
 FIGURES = thai_figures()
 
@@ -385,22 +382,8 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "new").exists()
 
 
-def test_the_docs_keep_what_others_wrote(result: PublishedComparisonResult) -> None:
-    new = section_text(SECTION, {"": result})
-    assert all(claim.statement in new for claim in result.claims)
-    assert all(note in " ".join(new.split()) for note in result.notes)
-    assert "| large.4 | 2.420 / " in new
-    once = with_section("# Streams\n\nA guide.\n", new)
-    assert once == "# Streams\n\nA guide.\n\n" + new
-    behind = f"# Streams\n\n{SECTION.marks[0]}\nold\n{SECTION.marks[1]}\n\n## More\n"
-    assert with_section(behind, new) == "# Streams\n\n" + new + "\n## More\n"
-    assert with_section(once, new) == once
-
-
-def test_the_docs_have_the_present_sections(result: PublishedComparisonResult) -> None:
-    demand_docs(
-        result, "streams.md", SECTION.marks, ("thai-fig-2-cost-and-late-tasks", "thai-fig-4-blocks", "thai-sampling")
-    )
+def test_the_page_is_the_present_one(result: PublishedComparisonResult) -> None:
+    demand_page("thai", result)
 
 
 def test_statistics_of_a_single_run_have_no_interval() -> None:

@@ -1,0 +1,170 @@
+"""Pages of the docs on papers, by a paper of one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from spotbag import generated
+from spotbag.benchmarks import page as pages
+from spotbag.benchmarks.claims import Claim
+from spotbag.benchmarks.page import Page, index_text, is_stale, write_page
+from spotbag.benchmarks.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
+from spotbag.benchmarks.paper_tables import PaperTable
+from spotbag.core.errors import SpotbagError
+
+BASE = Path(pages.__file__).with_name("page.md.j2").read_text(encoding="utf-8")
+
+TEMPLATE = """\
+{% extends "page.md.j2" %}
+{% block title %}A paper{% endblock %}
+{% block says %}Little.{% endblock %}
+{% block implemented %}All of it.{% endblock %}
+{% block decisions %}None.{% endblock %}
+{% block tables %}Seed {{ result.about.seed }}: {{ word }}.{% endblock %}
+"""
+
+LEAST = 5
+"""Seed from which on the statement of the paper holds."""
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of a checkout's docs; the templates lie beside it."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for package, text in ((pages.__package__, BASE), (f"{pages.__package__}.systems.fake", TEMPLATE)):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "page.md.j2").write_text(text)
+    monkeypatch.setattr(pages, "resources", SimpleNamespace(files=lambda package: tmp_path / package))
+    return docs
+
+
+def fake_page(seeds: list[int], word: str = "fine", others: Sequence[PaperOptions] = ()) -> Page:
+    """A page whose paper notes the seeds that it is replayed with."""
+
+    def replay(options: PaperOptions, on_runs: OnRuns) -> int:
+        seeds.append(options.seed)
+        return options.seed
+
+    paper: Paper[PaperOptions, int] = Paper(
+        name="fake",
+        runs_are="runs",
+        n_runs=lambda options: options.runs,
+        replay=replay,
+        rows=lambda runs: (),
+        claims=lambda runs: [
+            Claim("it is so", "holds" if runs >= LEAST else "does not hold", f"{runs}", "too few", "Table 1", "7"),
+            Claim("as it was fitted", "holds", "1", fitted=True),
+        ],
+        findings=lambda runs: [Claim("what nobody says", "holds", "2")],
+        notes=lambda runs: ["a note"],
+        tables=(),
+        headline=PaperTable("T", "A table", []),
+        sensitivity=Sensitivity(
+            {"seed": lambda result: str(result.about["seed"])},
+            lambda options: [Setting("seed", str(other.seed), other) for other in others],
+        ),
+    )
+    return Page("fake", "systems.fake", paper, PaperOptions(seed=3), lambda results: {"word": word})
+
+
+def test_a_page_has_all_parts_in_their_order(docs: Path) -> None:
+    write_page(fake_page([]), docs)
+    text = (docs / "papers" / "fake.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# A paper",
+        "## What the paper says",
+        "## What is implemented, and where",
+        "## Decisions",
+        "## Tables",
+        "## Verdicts",
+        "### Reasons",
+        "### What else was found",
+        "### Why numbers differ",
+        "## Sensitivity",
+    ]
+    assert "Of 1 statement, 1 does not hold; 1 more is fitted." in text
+    assert "| 1 | it is so | Table 1 | 7 | 3 | does not hold |" in text
+    assert "| 2 | as it was fitted |  | - | 1 | fitted: holds |" in text
+    assert "- **1**: Too few." in text
+    assert "| what nobody says | 2 | holds |" in text
+    assert "1. a note" in text
+
+
+def test_a_page_is_stale_until_it_is_written_and_when_it_says_something_else(docs: Path) -> None:
+    seeds: list[int] = []
+    assert is_stale(fake_page(seeds), docs)
+    assert not (docs / "papers").exists()
+    write_page(fake_page(seeds), docs)
+    assert not is_stale(fake_page(seeds), docs)
+    assert is_stale(fake_page(seeds, "better"), docs)
+    assert seeds == [3, 3, 3, 3]
+
+
+def test_other_assumptions_are_compared_with_as_many_runs(docs: Path) -> None:
+    seeds: list[int] = []
+    others = [PaperOptions(seed=LEAST), PaperOptions(seed=4, runs=50), PaperOptions(seed=6, runs=50)]
+    write_page(fake_page(seeds, others=others), docs)
+    table = (docs / "papers" / "fake.md").read_text().partition("## Sensitivity\n\n")[2]
+    assert table.splitlines()[2:] == [
+        "| as on this page | 200 runs | 3 | - |",
+        "| as on this page | 50 runs | 3 | - |",
+        "| seed | 5 | 5 | holds: 1 |",
+        "| seed | 4 | 4 | none |",
+        "| seed | 6 | 6 | holds: 1 |",
+    ]
+    assert seeds == [3, 3, 5, 4, 6]
+
+
+def test_the_index_counts_the_verdicts_that_stand_in_the_pages(docs: Path) -> None:
+    page = fake_page([])
+    write_page(page, docs)
+    other = dataclasses.replace(page, name="other")
+    assert index_text(docs, [page, other]).splitlines()[-3:] == [
+        "|---|---:|---:|---:|---:|",
+        "| [A paper](fake.md) | 0 | 1 | 0 | 1 |",
+        "| [fake](other.md) | 0 | 0 | 0 | 0 |",
+    ]
+
+
+def test_papers_are_checked_or_written_where_they_are_asked_for(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds: list[int] = []
+    (docs.parent / "pyproject.toml").touch()
+    (docs.parent / "instances").mkdir()
+    monkeypatch.chdir(docs.parent)
+    monkeypatch.setattr(generated, "generated", lambda root: ())
+    monkeypatch.setattr("spotbag.docs.PAGES", {"fake": fake_page(seeds)})
+    assert generated.main(["--check"]) == 0
+    assert seeds == []
+    assert generated.main(["--check", "--papers"]) == 1
+    assert capsys.readouterr().out == "stale: docs/papers/fake.md\n"
+    assert not (docs / "papers").exists()
+    assert generated.main(["--papers"]) == 0
+    assert generated.main(["--check", "--papers"]) == 0
+    assert capsys.readouterr().out == ""
+    assert len(seeds) == 3
+    assert generated.main(["--check", "--papers", "fake"]) == 0
+    assert len(seeds) == 4
+    assert generated.main(["--check", "--papers", "fakes"]) == 2
+    assert "there is no page 'fakes' (there are fake)" in capsys.readouterr().err
+    assert len(seeds) == 4
+
+
+@pytest.mark.parametrize("use", [is_stale, write_page])
+def test_without_its_library_a_page_is_refused_before_any_replay(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[Page, Path], object]
+) -> None:
+    seeds: list[int] = []
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(SpotbagError, match=r"need jinja2: pip install 'spotbag\[dev\]'"):
+        use(fake_page(seeds), docs)
+    assert seeds == []
+    assert not (docs / "papers" / "fake.md").exists()
