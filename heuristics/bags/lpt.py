@@ -1,4 +1,4 @@
-"""Longest task first over the best VM counts: the honest baseline."""
+"""Longest task first over the VM counts that come out best."""
 
 from __future__ import annotations
 
@@ -83,6 +83,10 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
     return MethodOutcome(best)
 
 
+_Places = tuple[IntArray, IntArray, IntArray]
+"""VM, core and start of each task, filled in place."""
+
+
 class _Lpt:
     """Longest task first for given VM counts."""
 
@@ -139,8 +143,9 @@ class _Lpt:
         column = np.repeat(np.arange(len(self.offers)), counts)
         timelines = [self._timeline(k) for k in column.tolist()]
         task_vm, task_core, start_s = (np.zeros(self.instance.n_tasks, dtype=np.int64) for _ in range(3))
-        placing = _by_free_core if not any(map(self._binds, set(column.tolist()))) else _one_by_one
-        if not placing(self, column, timelines, (task_vm, task_core, start_s), check_limit):
+        memory_may_bind = any(map(self._binds, set(column.tolist())))
+        place = self._place_one_by_one if memory_may_bind else self._place_by_free_core
+        if not place(column, timelines, (task_vm, task_core, start_s), check_limit):
             return None
         used, renumbered = np.unique(task_vm, return_inverse=True)
         offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
@@ -153,69 +158,63 @@ class _Lpt:
     def _timeline(self, k: int) -> VmTimeline:
         return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready)
 
+    def _place_by_free_core(
+        self, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
+    ) -> bool:
+        """Place all tasks where memory never binds; whether they found a place in time.
 
-_Places = tuple[IntArray, IntArray, IntArray]
-"""VM, core and start of each task, filled in place."""
+        Of the VMs of an offer the one with the first free core, and the first of these, comes first: one heap an offer.
+        """
+        heaps = [[(self.ready, vm) for vm in np.flatnonzero(column == k).tolist()] for k in range(len(self.offers))]
+        limits = self.limits_s.tolist()
+        task_vm, task_core, start_s = places
+        groups = self.instance.task_group
+        durations = self.durations.tolist()
+        open_columns = [k for k, heap in enumerate(heaps) if heap]
+        for number, task in enumerate(self.order.tolist()):
+            if number % _TASKS_A_CHECK == 0:
+                check_limit()
+            seconds = durations[groups[task]]
+            best_end, best = NEVER, -1
+            for k in open_columns:
+                end = heaps[k][0][0] + seconds[k]
+                if end < best_end and end <= limits[k]:
+                    best_end, best = end, k
+            if best < 0:
+                return False
+            start, vm = heaps[best][0]
+            task_vm[task], start_s[task] = vm, start
+            task_core[task] = timelines[vm].append(start, 0, seconds[best])
+            heapq.heapreplace(heaps[best], (timelines[vm].earliest_core_s, vm))
+        return True
 
-
-def _by_free_core(
-    lpt: _Lpt, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
-) -> bool:
-    """Place all tasks where memory never binds; whether they found a place in time.
-
-    Of the VMs of an offer the one with the first free core, and the first of these, comes first: one heap an offer.
-    """
-    heaps = [[(lpt.ready, vm) for vm in np.flatnonzero(column == k).tolist()] for k in range(len(lpt.offers))]
-    limits = lpt.limits_s.tolist()
-    task_vm, task_core, start_s = places
-    groups = lpt.instance.task_group
-    durations = lpt.durations.tolist()
-    open_columns = [k for k, heap in enumerate(heaps) if heap]
-    for number, task in enumerate(lpt.order.tolist()):
-        if number % _TASKS_A_CHECK == 0:
-            check_limit()
-        seconds = durations[groups[task]]
-        best_end, best = NEVER, -1
-        for k in open_columns:
-            end = heaps[k][0][0] + seconds[k]
-            if end < best_end and end <= limits[k]:
-                best_end, best = end, k
-        if best < 0:
-            return False
-        start, vm = heaps[best][0]
-        task_vm[task], start_s[task] = vm, start
-        task_core[task] = timelines[vm].append(start, 0, seconds[best])
-        heapq.heapreplace(heaps[best], (timelines[vm].earliest_core_s, vm))
-    return True
-
-
-def _one_by_one(
-    lpt: _Lpt, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
-) -> bool:
-    """Place all tasks where memory may bind; whether they found a place in time."""
-    instance = lpt.instance
-    free = np.full(len(column), lpt.ready, dtype=np.int64)
-    limits = lpt.limits_s[column]
-    memory_free = [not lpt._binds(k) for k in column.tolist()]
-    task_vm, task_core, start_s = places
-    for number, task in enumerate(lpt.order.tolist()):
-        if number % _TASKS_A_CHECK == 0:
-            check_limit()
-        group = instance.task_group[task]
-        durations = lpt.durations[group][column]
-        ends = free + durations
-        need_kb = int(instance.memory_kb[group])
-        vm = _first_to_end(ends, limits, durations, timelines, memory_free, need_kb)
-        if vm < 0:
-            return False
-        seconds = int(durations[vm])
-        start = timelines[vm].earliest_start_s(need_kb, seconds)
-        assert start is not None
-        task_vm[task] = vm
-        task_core[task] = timelines[vm].append(start, need_kb, seconds)
-        start_s[task] = start
-        free[vm] = timelines[vm].earliest_core_s
-    return True
+    def _place_one_by_one(
+        self, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
+    ) -> bool:
+        """Place all tasks where memory may bind; whether they found a place in time."""
+        instance = self.instance
+        free = np.full(len(column), self.ready, dtype=np.int64)
+        limits = self.limits_s[column]
+        memory_free = [not self._binds(k) for k in column.tolist()]
+        task_vm, task_core, start_s = places
+        for number, task in enumerate(self.order.tolist()):
+            if number % _TASKS_A_CHECK == 0:
+                check_limit()
+            group = instance.task_group[task]
+            durations = self.durations[group][column]
+            ends = free + durations
+            need_kb = int(instance.memory_kb[group])
+            vm = _first_to_end(ends, limits, durations, timelines, memory_free, need_kb)
+            if vm < 0:
+                return False
+            seconds = int(durations[vm])
+            start = timelines[vm].earliest_start_s(need_kb, seconds)
+            assert start is not None
+            task_vm[task] = vm
+            task_core[task] = timelines[vm].append(start, need_kb, seconds)
+            start_s[task] = start
+            free[vm] = timelines[vm].earliest_core_s
+        return True
 
 
 def _first_to_end(
