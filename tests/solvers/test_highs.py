@@ -45,6 +45,7 @@ def counted_cores() -> IntegerProgram:
 
 
 def test_presolve_keeps_the_optimum_of_counted_cores() -> None:
+    assert len(counted_cores().rows) == 12
     for back_end in (solve_with_highs, solve_with_cp_sat):
         answer = back_end(counted_cores(), SolverLimits())
         assert answer.status == "optimal"
