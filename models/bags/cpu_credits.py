@@ -18,11 +18,12 @@ from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 
-CREDIT_SCALE_LIMIT = 10**7
-"""Most parts of 1/3600 credit that are counted. Finer decimals are rounded in favour of the plan, together by less than
-the 1e-6 credits that the checker lets pass: a bound stays a bound and a plan stays a plan."""
-
 _FULL_PER_S = 60
+
+_LEAST_SCALE = 10**7
+_LARGEST_BALANCE = 2**58
+_SCALE_OF_TOLERANCE = Fraction(10**6, 3600)
+"""The scale at which one part is 1e-6 credits, which is what the checker lets pass."""
 
 CreditRole: TypeAlias = Literal["no credits", "always enough", "never enough", "to be planned"]
 
@@ -49,10 +50,20 @@ class CreditRules:
     most: int
 
 
-def credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
+def credit_rules(offer: RentalOffer, horizon_s: int, most_scale: int | None = None) -> CreditRules:
     """Credits of a VM of a burstable offer over a time, in integers.
 
     More than the cores can spend in that time is worth nothing: the balance is capped there.
+
+    Parameters
+    ----------
+    offer : RentalOffer
+        A burstable one.
+    horizon_s : int
+        The time, in seconds.
+    most_scale : int, optional
+        Most parts of 1/3600 credit that are counted; decimals that are finer are rounded in favour of the plan. Nothing
+        is rounded if absent.
     """
     burstable = offer.vm_type.burstable
     assert burstable is not None
@@ -62,7 +73,9 @@ def credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
         3600 * _decimal(burstable.initial_credits),
         3600 * _decimal(burstable.credit_cap),
     ]
-    scale = min(math.lcm(*(rate.denominator for rate in rates)), CREDIT_SCALE_LIMIT)
+    scale = math.lcm(*(rate.denominator for rate in rates))
+    if most_scale is not None:
+        scale = min(scale, most_scale)
     earned, baseline, initial, cap = (rate * scale for rate in rates)
     most = min(math.ceil(cap), scale * _FULL_PER_S * offer.vcpus * max(horizon_s, 1))
     return CreditRules(
@@ -73,6 +86,18 @@ def credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
         initial=min(math.ceil(initial), most),
         most=most,
     )
+
+
+def solver_credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
+    """Credits as `credit_rules` has them, in integers that a solver can take.
+
+    What is rounded, less than a part in each second for what is earned and for what each core spends, comes to less
+    than the checker lets pass: a bound stays a bound, and a plan stays a plan.
+    """
+    seconds = max(horizon_s, 1)
+    fine_enough = math.ceil((offer.vcpus + 1) * (seconds + 1) * _SCALE_OF_TOLERANCE)
+    largest = _LARGEST_BALANCE // (_FULL_PER_S * offer.vcpus * seconds)
+    return credit_rules(offer, horizon_s, max(_LEAST_SCALE, min(fine_enough, largest)))
 
 
 def full_speed_possible(instance: Instance, offer: RentalOffer, horizon_s: int) -> BoolArray:

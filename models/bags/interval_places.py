@@ -21,7 +21,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .configuration_bound import ConfigurationBound
-from .cpu_credits import CreditRole, credit_role, credit_rules, full_speed_possible
+from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -226,7 +226,7 @@ class CreditAccount:
         self, model: cp_model.CpModel, index: int, vm: Vm, places: list[Place], task_starts: list[cp_model.IntVar]
     ) -> None:
         self._model, self._index, self._vm, self._places = model, index, vm, places
-        self._rules = credit_rules(vm.offer, vm.limit_s)
+        self._rules = solver_credit_rules(vm.offer, vm.limit_s)
         # Starts of each task and mode, tasks running in each mode, balance, and whether it is used up: by second.
         self._starts: dict[tuple[int, int], list[cp_model.IntVar]] = {}
         self._running: dict[int, list[cp_model.IntVar]] = {}

@@ -291,6 +291,18 @@ def compare_earning_front_with_all_plans(seed: int) -> bool:
     return True
 
 
+def test_credits_of_many_decimals_are_no_more_than_are_earned() -> None:
+    # 20,000 s at full speed spend what 24 credits an hour earn in 50,000 s; a little less takes a second longer.
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 20_000}}]
+    for credits_per_hour, end_s in ((24, 50_000), (23.99999991, 50_001)):
+        burstable = {"baseline_fraction": 0.2, "credits_per_hour": credits_per_hour}
+        offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+        types = [{"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+        result = solve(hand_instance([], vm_types=types, tasks=tasks, deadline_s=60_000), "class-programme")
+        assert result.schedule is not None
+        assert (result.status, result.schedule.makespan_s) == ("optimal", end_s)
+
+
 def test_fronts_with_burstable_vms_are_those_of_all_plans() -> None:
     assert sum(compare_earning_front_with_all_plans(seed) for seed in range(60)) >= 30
 
