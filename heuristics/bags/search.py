@@ -60,7 +60,9 @@ class SearchOptions:
     moves: int | None = None
 
 
-def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcome:
+def search(
+    instance: Instance, options: SearchOptions, run: Run, of_greedy: MethodOutcome | None = None
+) -> MethodOutcome:
     """Plan by simulated annealing, and bound the optimum from below.
 
     Parameters
@@ -71,6 +73,8 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
         Effort.
     run : Run
         Seed, time limit, progress.
+    of_greedy : MethodOutcome, optional
+        What the greedy has come to, if it was asked before.
 
     Returns
     -------
@@ -81,15 +85,15 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
     found = _Found(run)
     memory_free = memory_is_free(instance)
     few = instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free
-    tried: set[str] = set()  # simple heuristics that found nothing find nothing the second time
+    longest_first = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
-        if found.best is None and (few or seconds_left() is not None):  # under a limit, a plan comes first
-            tried.add("greedy")
-            found.take(greedy(instance).schedule)
+        if of_greedy is None and found.best is None and (few or seconds_left() is not None):
+            of_greedy = greedy(instance)  # under a limit, a plan comes first
+            found.take(of_greedy.schedule)
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
         if few:
-            tried.add("lpt")
+            longest_first = True
             found.take(lpt(instance, LptOptions(), run).schedule)
         if bound.objective == np.inf:
             pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
@@ -100,15 +104,17 @@ def search(instance: Instance, options: SearchOptions, run: Run) -> MethodOutcom
             _search_assignments(instance, options, found)
     with suppress(LimitReached):
         if found.best is None:  # a large bag, and a deadline that the annealing did not meet
-            if "lpt" not in tried:
+            if not longest_first:
                 found.take(lpt(instance, LptOptions(), run).schedule)
-            if "greedy" not in tried:
-                found.take(greedy(instance).schedule)
+            if of_greedy is None:
+                of_greedy = greedy(instance)
+                found.take(of_greedy.schedule)
         if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
             found.take(full_speed_plan(instance))
         if found.best is None:
             proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
-            return MethodOutcome(None, proved or greedy(instance).explanation, bound=found.proven)
+            of_greedy = of_greedy or greedy(instance)
+            return MethodOutcome(None, proved or of_greedy.explanation, bound=found.proven)
     return MethodOutcome(found.best, bound=found.proven, trace=tuple(found.trace))
 
 

@@ -61,8 +61,9 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
     route = _Route(instance, run)
     with suppress(LimitReached):  # then the best plan and bound so far
         limited = seconds_left() is not None
+        of_greedy: MethodOutcome | None = None
         if limited or instance.n_tasks <= _QUICK_TASKS:  # a plan first, then a better one
-            route.take(lambda part: greedy(instance), patient=True)
+            of_greedy = route.take(lambda part: greedy(instance), patient=True)
             checkpoint()
         classes = task_classes(instance)
         checkpoint()
@@ -80,7 +81,8 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         if not memory_free:
             route.take(lambda part: MethodOutcome(None, bound=configuration_bound(instance).objective), share=0.5)
         hurried = limited and short is None and counts_first  # a small model is worth more than the end of a search
-        route.take(lambda part: search(instance, SearchOptions(short), part), 0.3 if hurried else 1.0, not hurried)
+        share = 0.3 if hurried else 1.0
+        route.take(lambda part: search(instance, SearchOptions(short), part, of_greedy), share, patient=not hurried)
         small = instance.n_tasks <= _SMALL
         more = small or not memory_free  # whether something follows the columns
         if classed:
@@ -96,7 +98,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
         if short is not None:
-            route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
+            route.take(lambda part: search(instance, SearchOptions(), part, of_greedy), patient=True)
     return route.outcome()
 
 
@@ -121,13 +123,15 @@ class _Route:
             return True
         return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
 
-    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> None:
+    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> MethodOutcome | None:
         """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
+
+        What it came to is returned, unless it was not run to its end.
 
         It gets a share of the time that is left; a patient one gets all of it, and goes on to its end without a limit.
         """
         if self.finished():
-            return
+            return None
         left = None if patient else self._patience_s(share)
         before = len(self.trace)
         self._iterations_before = self.trace[-1].iteration if self.trace else 0
@@ -136,7 +140,7 @@ class _Route:
             with within(left):
                 outcome = step(part)
         except (ModelRefusal, LimitReached):  # plans and bounds of a step that was cut short are known already
-            return
+            return None
         if len(self.trace) == before:  # a step that tells its trace at the end only
             self.trace += [
                 replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
@@ -146,6 +150,7 @@ class _Route:
             self.known.raise_bound(outcome.bound)
         self.explanation = outcome.explanation or self.explanation
         self.warnings = outcome.warnings
+        return outcome
 
     def _patience_s(self, share: float) -> float:
         """Share of the seconds that are left for exact steps."""

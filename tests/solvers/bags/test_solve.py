@@ -13,11 +13,13 @@ from fake_time import fake_time
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.limits import checkpoint
-from spotbag.heuristics.bags.greedy import GreedyOptions
+from spotbag.heuristics.bags import search
+from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.method import MethodOutcome, Run
 from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags import auto
 from spotbag.solvers.bags import methods as registry
 from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
@@ -34,6 +36,22 @@ def test_every_library_instance_gets_a_checked_plan(name: str) -> None:
     assert result.status in ("feasible", "optimal")
     assert result.schedule is not None
     assert check(result.instance, result.schedule).feasible
+
+
+def test_auto_asks_the_greedy_once_also_where_it_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(instance: Instance) -> MethodOutcome:
+        asked.append(instance)
+        return greedy(instance)
+
+    for user in (auto, search):
+        monkeypatch.setattr(user, "greedy", counted)
+    for time_limit_s in (None, 60):
+        asked.clear()
+        result = solve(library_instance("tiny/credits"), time_limit_s=time_limit_s)
+        assert result.status == "optimal"
+        assert len(asked) == 1
 
 
 def test_the_result_as_json_has_all_figures() -> None:
