@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from spotbag.charts.bags import convergence
 from spotbag.charts.bags.convergence import write_convergence
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.library import library_instance
@@ -15,10 +18,39 @@ from spotbag.solvers.bags.solve import solve
 def test_the_convergence_is_plotted(tmp_path: Path) -> None:
     result = solve(library_instance("burst-hads/J60"), "ils")
     write_convergence(result, tmp_path / "ils.svg")
-    assert (tmp_path / "ils.svg").read_text().startswith("<?xml")
-    write_convergence(solve(library_instance("hads/J60"), "search"), tmp_path / "search.png")
+    text = (tmp_path / "ils.svg").read_text()
+    assert f">burst-hads/J60, ils, seed 0: objective {result.objective:.6g} with its burstable VMs<" in text
+    for part in ("current", "best plan", "relaxed D_spot", "iteration", "objective (1)", "relaxed D_spot (s)"):
+        assert f">{part}<" in text, part
+    assert f">lower bound ({result.bound:.6g})<" in text
+    searched = solve(library_instance("hads/J60"), "search")
+    write_convergence(searched, tmp_path / "search.svg")
+    text = (tmp_path / "search.svg").read_text()
+    assert f">hads/J60, search, seed 0: objective {searched.objective:.6g}<" in text
+    assert "relaxed D_spot" not in text
+    write_convergence(searched, tmp_path / "search.png")
     assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_best_plan_falls_to_the_objective_and_the_bound_is_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(convergence, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    result = solve(library_instance("hads/J60"), "search")
+    write_convergence(result, tmp_path / "search.svg")
+    [axes] = drawn[0].axes
+    lines = {line.get_label().split(" (")[0]: list(line.get_ydata()) for line in axes.get_lines()}
+    assert list(lines) == ["current", "best plan", "lower bound"]
+    assert all(after <= before + 1e-12 for before, after in pairwise(lines["best plan"]))
+    assert lines["best plan"][-1] == pytest.approx(result.objective)
+    assert set(lines["lower bound"]) == {result.bound}
+    assert len(lines["current"]) == len(result.trace)
+
+
+def test_what_has_no_picture_of_its_convergence_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpotbagError, match="greedy keeps no trace"):
         write_convergence(solve(library_instance("hads/J60"), "greedy"), tmp_path / "x.png")
     with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
-        write_convergence(result, tmp_path / "x.html")
+        write_convergence(solve(library_instance("hads/J60"), "ils"), tmp_path / "x.html")
+    assert list(tmp_path.iterdir()) == []

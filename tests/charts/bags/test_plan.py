@@ -104,7 +104,9 @@ def test_thousands_of_tasks_and_awkward_names_appear(tmp_path: Path) -> None:
     for name in ("many.png", "many.html"):
         write_gantt(schedule, tmp_path / name)
     assert (tmp_path / "many.png").read_bytes().startswith(b"\x89PNG")
-    assert "<title>a $b$ &lt;c&gt; &amp; _d_" in (tmp_path / "many.html").read_text(encoding="utf-8")
+    page = (tmp_path / "many.html").read_text(encoding="utf-8")
+    assert "<title>a $b$ &lt;c&gt; &amp; _d_" in page
+    assert set(re.findall(r"t\d{4}(?=\\u003c)", page)) == set(instance.task_ids)
 
 
 def test_a_burstable_plan_shows_its_modes(tmp_path: Path) -> None:

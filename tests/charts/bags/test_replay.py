@@ -248,7 +248,13 @@ def test_awkward_names_appear(tmp_path: Path) -> None:
     events = [event | {key: name for key in ("vm", "task") if key in event} for event in trace.events]
     for ending in ("svg", "html", "png"):
         write_replay_gantt(Trace(instance, trace.run, events, trace.end), tmp_path / f"day.{ending}")
-    assert "<title>a $b$ &lt;c&gt; &amp; _d_" in (tmp_path / "day.html").read_text(encoding="utf-8")
+    picture, page = ((tmp_path / f"day.{ending}").read_text(encoding="utf-8") for ending in ("svg", "html"))
+    escaped = "a $b$ &lt;c&gt; &amp; _d_"
+    assert f"<title>{escaped}" in page
+    assert f"{escaped}, core 0" in page.replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")
+    assert f">{escaped}, " in picture  # in the title
+    assert picture.count(f">{escaped}<") >= 2, "the VM and its task"
+    assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
