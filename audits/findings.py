@@ -42,7 +42,7 @@ class Finding(Violation):
 RULES = {
     "instance": "what was replayed is what --instance gives; run times and jobs that were drawn are drawn again",
     "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end or "
-    "block-end; on a platform finish, terminate, submit, start on a cluster; decisions follow them",
+    "block-end, idle-limit; on a platform finish, terminate, submit, start on a cluster; decisions follow them",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
@@ -66,6 +66,7 @@ RULES = {
     "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",
     "suspension": "only what runs on a VM is suspended there",
     "cycle-end": "an idle VM of a bag reaches the end of its allocation cycle exactly there",
+    "idle-limit": "a VM of a bag of which the record says that it has been idle for so long has been that",
     "block-end": "an idle VM of a stream reaches the end of a block exactly there",
     "task-once": "every task finishes once or is listed as unfinished, as it may be on a VM of a bag that stays "
     "hibernated; none is lost, none runs twice at a time",

@@ -21,6 +21,7 @@ RANKS = {
     "wake": 6,
     "cycle-end": 7,
     "block-end": 7,
+    "idle-limit": 8,
 }
 """Order of what happens by itself at equal times; everything else follows from one of these."""
 
@@ -78,6 +79,7 @@ class VmBook:
     trigger_at_s: int | None = None
     trigger_set_s: int | None = None
     idle_since_uptime_s: int | None = None
+    became_idle_uptime_s: int = 0
     expected: list[Expected] = field(default_factory=list)
     met: int = 0
     balance: Fraction = Fraction(0)

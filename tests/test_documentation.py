@@ -165,7 +165,7 @@ def test_the_example_of_a_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[
 def test_the_example_of_options_of_policies_changes_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
     exec(replay_example("A2haSettings"), {"__name__": "example"})
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [name for name, _ in rows] == ["hads", "hads-as-printed", "a2ha", "eager", "time-saving", "urgent-first"]
+    assert [name for name, _ in rows] == ["hads", "hads+trigger-once", "a2ha", "eager", "time-saving", "urgent-first"]
     numbers = [float(number) for _, number in rows]
     assert numbers[3] > numbers[2], "more hosts, which are paid"
     assert numbers[5] < numbers[4], "more jobs end in time on the clusters: less of the cloud"

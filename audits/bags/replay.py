@@ -49,6 +49,7 @@ class PlanAudit(Audit):
             "steal-attempt": self._steal_attempt,
             "stranded": self._stranded,
             "cycle-end": self._cycle_end,
+            "idle-limit": self._idle_limit,
             "terminate": self._terminate,
         }
 
@@ -146,7 +147,7 @@ class PlanAudit(Audit):
                         "trigger": vm.trigger_set_s,
                     }
                     self._check_order(event, vm.name, follows.get(kind))
-                self._catch_up(vm, now, RANKS[kind] if kind in ("trigger", "cycle-end") else -1)
+                self._catch_up(vm, now, RANKS[kind] if kind in ("trigger", "cycle-end", "idle-limit") else -1)
                 if vm.state == "up":
                     self._check_missed_starts(vm, vm.uptime_s(now))
                 self.handlers[kind](event, vm)
@@ -327,10 +328,23 @@ class PlanAudit(Audit):
         vm.reported_cycle_uptime_s = uptime
         vm.idle_since_uptime_s = None
 
+    def _idle_limit(self, event: Event, vm: VmBook) -> None:
+        """How long a policy keeps idle VMs is its own affair; that this one has been idle for so long is not."""
+        if not self._in_state(event, vm, "up"):
+            return
+        if vm.tasks:
+            message = f"{described(event)}: it is not idle, it has {counted(len(vm.tasks), 'task')}"
+            self._find("idle-limit", vm.name, len(vm.tasks), "tasks", message)
+            return
+        idle_s = vm.uptime_s(event["t"]) - vm.became_idle_uptime_s
+        if idle_s != event["idle_s"]:
+            message = f"{described(event)}, idle for {event['idle_s']} s: it has been idle for {idle_s} s"
+            self._find("idle-limit", vm.name, abs(event["idle_s"] - idle_s), "s", message)
+
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
         """Note that a VM has nothing left to do."""
         if not vm.tasks and vm.state == "up":
-            vm.idle_since_uptime_s = vm.uptime_s(now)
+            vm.idle_since_uptime_s = vm.became_idle_uptime_s = vm.uptime_s(now)
 
     def _no_longer_idle(self, vm: VmBook, now: int) -> None:
         """Find an end of the cycle that a VM has passed while it was idle."""

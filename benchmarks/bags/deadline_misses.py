@@ -23,7 +23,7 @@ _INSTANCES = ("J60", "J80", "J100", "ED200")
 _RUNS = (
     ("hads", "greedy", "static"),
     ("burst-hads", "ils", "static"),
-    ("hads", "greedy", "hads-as-printed"),
+    ("hads", "greedy", "hads+trigger-once"),
     ("hads", "greedy", "hads"),
     ("burst-hads", "ils", "hads"),
     ("hads", "greedy", "burst-hads"),

@@ -12,7 +12,7 @@ from ..vms import HIBERNATED, PAPERS_BILLING, RUNNING, TERMINATED, Billing
 from .outcome import Outcome, outcome_of
 from .plan import ReplayPlan
 from .policy import Policy
-from .state import CYCLE_END, FINISH, HIBERNATE, READY, RESUME, START, TRIGGER, ReplayState
+from .state import CYCLE_END, FINISH, HIBERNATE, IDLE_LIMIT, READY, RESUME, START, TRIGGER, ReplayState
 from .vm import Vm, move_up
 
 _ABOVE_ALL = -1
@@ -89,8 +89,8 @@ class Replay(ReplayState, EventLoop[Outcome]):
                 self._finish(vm, datum)
         elif kind == START:
             self._planned_start(self.vms[index], datum, time)
-        elif kind == CYCLE_END:
-            self._cycle_end(self.vms[index], epoch, time)
+        elif kind in (CYCLE_END, IDLE_LIMIT):
+            self._idle_until(self.vms[index], epoch, time, kind)
         elif kind == TRIGGER:
             self._trigger(self.vms[index], epoch, time)
         else:
@@ -262,19 +262,28 @@ class Replay(ReplayState, EventLoop[Outcome]):
             self._start_or_await(vm, core)
 
     def _await_cycle_end(self, vm: Vm) -> None:
-        """Await the end of the allocation cycle of an idle VM; the event comes once for each time that it is idle."""
+        """Await the end of the allocation cycle of an idle VM; the event comes once for each time that it is idle.
+
+        So does the end of the time for which the policy keeps it, if it has a limit.
+        """
         vm.idle_epoch += 1
         cycle_s = self.instance.allocation_cycle_s
         cycles = max(-(-vm.uptime_s(self.now_s) // cycle_s), 1)
         self._push(vm.zero_s + cycles * cycle_s, CYCLE_END, vm.index, 0, vm.idle_epoch)
+        limit_s = self.policy.idle_limit_s
+        if limit_s is not None:
+            self._push(self.now_s + limit_s, IDLE_LIMIT, vm.index, 0, vm.idle_epoch)
 
-    def _cycle_end(self, vm: Vm, epoch: int, time_s: int) -> None:
+    def _idle_until(self, vm: Vm, epoch: int, time_s: int, kind: int) -> None:
         if vm.idle_epoch != epoch or not vm.idle:
             return
         self.now_s = time_s
         self.counts["events"] += 1
         if self.records is not None:
-            self._note("cycle-end", vm=vm.name)
+            if kind == CYCLE_END:
+                self._note("cycle-end", vm=vm.name)
+            else:
+                self._note("idle-limit", vm=vm.name, idle_s=self.policy.idle_limit_s)
         self.policy.cycle_ended(self, vm)
 
     # ---------------------------------------------------------------------- end

@@ -24,7 +24,7 @@ from ..vms import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import Outcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
-from .policies import policy_class
+from .policies import named_policy
 from .policies.static import OnDemand
 from .policy import Policy
 
@@ -36,7 +36,7 @@ _DAYS_A_BATCH = 8
 _Row: TypeAlias = tuple[list[Outcome], float | None]
 """What a day came to under each policy, and its bound."""
 
-_KIND = PolicyKind(Policy, policy_class)
+_KIND = PolicyKind(Policy, named_policy)
 
 
 def replay_day(
@@ -109,11 +109,15 @@ class Days(Runs[Outcome]):
         Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
         bounds were asked for.
     on_demand_usd : float or None
-        Cost of the plan on on-demand VMs; None if it has no such price.
+        Cost of the plan on on-demand VMs, paid for when they are idle as by the published schedulers; see `OnDemand`.
+        None if it has no such price.
+    on_demand_last_task_usd : float or None
+        The same if each of them ends with its last task.
     """
 
     bounds_usd: tuple[float | None, ...]
     on_demand_usd: float | None
+    on_demand_last_task_usd: float | None
 
     @property
     def n_runs(self) -> int:
@@ -130,7 +134,7 @@ class Days(Runs[Outcome]):
         """
         result = []
         for name, outcomes in zip(self.policies, self.outcomes, strict=True) if self.n_runs else ():
-            bounds = None if name == OnDemand.name else self.bounds_usd
+            bounds = None if is_baseline(name) else self.bounds_usd
             result.append(summarise(outcomes, self.on_demand_usd, bounds))
         return result
 
@@ -192,6 +196,7 @@ def replay_days(
     work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, billing)
+        on_demand_last_task_usd = on_demand_price_usd(schedule, billing, idle_limit_s=0)
         done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
@@ -199,16 +204,27 @@ def replay_days(
         interrupted=interrupted,
         bounds_usd=tuple(bound for _, bound in done),
         on_demand_usd=on_demand_usd,
+        on_demand_last_task_usd=on_demand_last_task_usd,
     )
 
 
-def on_demand_price_usd(schedule: Schedule, billing: Billing = PAPERS_BILLING) -> float | None:
+def is_baseline(name: str) -> bool:
+    """Whether the policy of this name is the on-demand baseline, with whatever rules."""
+    return name.partition("+")[0] == OnDemand.name
+
+
+def on_demand_price_usd(
+    schedule: Schedule, billing: Billing = PAPERS_BILLING, *, idle_limit_s: int | None = None
+) -> float | None:
     """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
+
+    Idle VMs are paid for to the end of their allocation cycle, as by the published schedulers, or for
+    ``idle_limit_s``; see `OnDemand`.
 
     Also None if it was asked to stop before that was known.
     """
     try:
-        return replay_day(schedule, OnDemand(), billing=billing).cost_usd
+        return replay_day(schedule, OnDemand(idle_limit_s=idle_limit_s), billing=billing).cost_usd
     except (SpotbagError, LimitReached):
         return None
 

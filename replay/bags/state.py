@@ -20,7 +20,7 @@ from .work import sustained_mode
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
 # Order of events at the same time.
-FINISH, START, RESUME, READY, HIBERNATE, TRIGGER, CYCLE_END = range(7)
+FINISH, START, RESUME, READY, HIBERNATE, TRIGGER, CYCLE_END, IDLE_LIMIT = range(8)
 
 _CREDIT_TOLERANCE = 1e-6
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ..policy_names import Rule
 from .candidate import Candidate
 from .job import PlatformJob
 
@@ -72,9 +73,9 @@ class PlatformRules:
     estimates: CloudEstimates = "printed"
 
 
-SUFFIXES: dict[str, tuple[dict[str, str], str]] = {
-    "deadline": ({"queue": "deadline"}, "queues by deadline, not by priority"),
-    "patient": ({"late_jobs": "stay"}, "jobs that are late anyhow are not displaced"),
-    "exact": ({"estimates": "exact"}, "clouds say what a job will cost, and when it will end"),
+SUFFIXES: dict[str, Rule] = {
+    "deadline": Rule({"queue": "deadline"}, "queues by deadline, not by priority"),
+    "patient": Rule({"late_jobs": "stay"}, "jobs that are late anyhow are not displaced"),
+    "exact": Rule({"estimates": "exact"}, "clouds say what a job will cost, and when it will end"),
 }
-"""Rules that are not the paper's, by what is added to the name of a policy, and what each does."""
+"""Rules that are not the paper's, by what is added to the name of a policy."""

@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from ...core.errors import InputError, Issue
-from ...core.wording import near_names
+from ..policy_names import options_of, split_policy_name
 from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
 from .job import NOWHERE, PlatformJob
 from .local_scheduler import SUFFIXES, PlatformRules
@@ -131,30 +130,10 @@ def platform_policy(name: str) -> PolicyFactory:
     InputError
         If there is no such policy, or no such rule; close names are suggested. If a rule is given twice.
     """
-    fault = _fault_of_name(name)
-    if fault:
-        raise InputError("policy", [Issue("", fault, value=name)])
-    base, *given = name.split("+")
-    suffixes = [suffix for suffix in SUFFIXES if suffix in given]
-    changes = {field: value for suffix in suffixes for field, value in SUFFIXES[suffix][0].items()}
-    rules = replace(PlatformRules(), **changes)  # type: ignore[arg-type]
+    base, suffixes = split_policy_name(name, dict.fromkeys(PLATFORM_POLICIES, SUFFIXES))
+    rules = replace(PlatformRules(), **options_of(SUFFIXES, suffixes))
     called = "+".join([base, *suffixes])
     if base == _ROUND_ROBIN:
         return partial(RoundRobin, called, rules)
     kind, preference, _ = _PREFERENCES[base]
     return lambda seed: kind(called, preference, rules)
-
-
-def _fault_of_name(name: str) -> str:
-    """Say what is wrong with the name of a policy; empty if nothing is."""
-    base, *suffixes = name.split("+")
-    if not base and suffixes:
-        return f"is not a policy (rules follow the name of one: {next(iter(PLATFORM_POLICIES))}{name})"
-    if base not in PLATFORM_POLICIES:
-        return f"is not a policy ({near_names(base, PLATFORM_POLICIES)})"
-    for place, suffix in enumerate(suffixes):
-        if suffix not in SUFFIXES:
-            return f"changes no rule by {suffix!r} ({near_names(suffix, SUFFIXES)})"
-        if suffix in suffixes[:place]:
-            return f"has +{suffix} twice"
-    return ""

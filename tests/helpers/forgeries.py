@@ -97,7 +97,7 @@ def _bag(rng: np.random.Generator, number: int) -> Instance:
 
 
 def _bags(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
-    policies = ("hads", "burst-hads", "static", "hads-as-printed", "on-demand")
+    policies = ("hads", "burst-hads", "static", "hads+spare-time-spot+trigger-once+idle-60", "on-demand")
     for make in HAND_MADE:
         trace = make()
         yield trace, Instance.from_document(trace.instance, "by hand")

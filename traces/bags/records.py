@@ -122,6 +122,12 @@ class StrandedEvent(VmEvent):
     tasks: Count
 
 
+class IdleLimitEvent(VmEvent):
+    """An idle VM has been idle for as long as the policy keeps one."""
+
+    idle_s: Count
+
+
 class MigrationCounts(Record):
     """Migrated tasks by the state of the VM they went to."""
 
@@ -159,6 +165,7 @@ BAG_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "steal-attempt": StealAttemptEvent,
     "stranded": StrandedEvent,
     "cycle-end": VmEvent,
+    "idle-limit": IdleLimitEvent,
     "terminate": VmEvent,
 }
 """Fields of each kind of event."""

@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from ....core.errors import InputError, Issue
+from ...policy_names import options_of, split_policy_name
 from ..policy import Policy
 from .burst_hads import BurstHads
-from .hads import Hads, HadsAsPrinted
+from .hads import Hads
 from .static import OnDemand, Static
 
-POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (Static, Hads, HadsAsPrinted, BurstHads, OnDemand)
-}
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Static, Hads, BurstHads, OnDemand)}
 """Policies by name; add your own class to use it by name."""
 
 __all__ = [
     "POLICIES",
     "BurstHads",
     "Hads",
-    "HadsAsPrinted",
     "OnDemand",
     "Policy",
     "Static",
     "find_policy",
-    "policy_class",
+    "named_policy",
 ]
 
 
 def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
-    """Make a policy by its name; see `policy_class`."""
-    return policy_class(name, others)()
+    """Make a policy by its name; see `named_policy`."""
+    return named_policy(name, others)()
 
 
-def policy_class(name: str, others: Sequence[str] = ()) -> type[Policy]:
-    """Return the class of a policy by its name; ``others`` are names that messages offer as well.
+def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
+    """Return what makes a policy, by its name; ``others`` are names that messages offer as well.
+
+    Parameters
+    ----------
+    name : str
+        One of `POLICIES`, and other rules than its own (`Policy.rules`), each after a plus: ``hads+trigger-once``.
 
     Raises
     ------
     InputError
-        If there is none of that name; close names are suggested.
+        If there is no such policy, or no such rule; close names are suggested. If a rule is given twice, or two that
+        change the same.
     """
-    if name not in POLICIES:
-        known = [*POLICIES, *others]
-        close = difflib.get_close_matches(name, known, n=2)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
-        raise InputError("policy", [Issue("", f"is not a policy ({hint})", value=name)])
-    return POLICIES[name]
+    base, rules = split_policy_name(name, {name: policy.rules for name, policy in POLICIES.items()}, others)
+    policy = POLICIES[base]
+    return partial(policy, **options_of(policy.rules, rules)) if rules else policy

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ....instances.durations import FULL_SPEED
-from ..policy import Policy
+from ...policy_names import Rules
+from ..policy import IDLE_60, Policy
 from ..state import ReplayState
 from ..vm import Vm
 from .migration import check_migration, migrate_tasks, need_on, retry_stranded
@@ -15,14 +18,21 @@ BURST_PERIOD_S = 60
 """Seconds that one CPU credit lasts at full speed on one vCPU (section III-E)."""
 
 
+@dataclass(kw_only=True, eq=False)
 class BurstHads(Policy):
     """The dynamic scheduling module of Burst-HADS (section III-D), with Algorithms 4 and 5.
 
+    Parameters
+    ----------
+    idle_limit_s : int, optional
+        Seconds for which an idle VM is kept that is not burstable; to the end of its allocation cycle if absent.
+
     Notes
     -----
-    Departures: line 42 of Algorithm 4 adds an alpha, which is the weight of the objective elsewhere; the time to start
-    a new VM with a migrated task is meant, the same for all policies here. Section III-D lets an idle VM steal at the
-    beginning of its next allocation cycle, III-F at once: at once. A burstable VM takes tasks only while it is idle, so
+    Spare time is asked of spot VMs only, as section III-E says. Departures: line 42 of Algorithm 4 adds an alpha, which
+    is the weight of the objective elsewhere; the time to start a new VM with a migrated task is meant, the same for all
+    policies here. Section III-D lets an idle VM steal at the beginning of its next allocation cycle, III-F at once: at
+    once. A burstable VM takes tasks only while it is idle, so
     that credits reserved by other tasks (line 8) never have to be taken off. Tasks that fit nowhere in time are
     migrated all the same, to where they end first.
     """
@@ -30,12 +40,19 @@ class BurstHads(Policy):
     name = "burst-hads"
     summary = "migrates at once, to idle burstable VMs at full speed first; idle VMs steal work"
     source = "Teylo et al., Burst-HADS 2020, Algorithms 4 and 5"
+    rules: ClassVar[Rules] = {"idle-60": IDLE_60}
+
+    idle_limit_s: int | None = None
+
+    def __post_init__(self) -> None:
+        """Have the name say for how long idle VMs are kept."""
+        self.name = self.name_with_options()
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work (section III-F); end burstable VMs that nothing can need any more."""
         retry_stranded(replay)
         if vm.idle:
-            steal(replay, vm)
+            steal(replay, vm, "spot")
         _end_burstable_vms(replay)
 
     def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
@@ -45,13 +62,15 @@ class BurstHads(Policy):
 
     def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
-        migrate_tasks(replay, vm, _sorted_tasks(replay, vm), to_burstable=False, first=_to_idle_burstable)
+        migrate_tasks(
+            replay, vm, _sorted_tasks(replay, vm), to_burstable=False, spare_time="spot", first=_to_idle_burstable
+        )
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work: its own tasks are elsewhere (section III-D)."""
         retry_stranded(replay)
         if vm.idle:
-            steal(replay, vm)
+            steal(replay, vm, "spot")
         _end_burstable_vms(replay)
 
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
@@ -83,7 +102,7 @@ def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float)
         if need is None:
             continue
         credits_needed = math.ceil(need.duration_s / BURST_PERIOD_S)  # line 6
-        if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need):  # line 7
+        if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need, "spot"):  # line 7
             replay.migrate(task, source, vm, FULL_SPEED)
             return True
     return False

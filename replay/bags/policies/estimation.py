@@ -9,7 +9,7 @@ from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import Need, need_on, on_demand_offers, start_in_time_s
+from .migration import Need, SpareTime, need_on, on_demand_offers, start_in_time_s
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +32,7 @@ class _Sketch:
         return self.zero_s + start_s + need.duration_s
 
 
-def estimate_rt(replay: ReplayState, hibernated: Vm) -> tuple[int, frozenset[int]]:
+def estimate_rt(replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> tuple[int, frozenset[int]]:
     """Estimate how long the unfinished tasks of a hibernated VM would take from now on (HADS Algorithm 4).
 
     Each task goes to the first VM that may take it: those selected for earlier tasks (K), idle ones (IR), busy ones
@@ -56,7 +56,7 @@ def estimate_rt(replay: ReplayState, hibernated: Vm) -> tuple[int, frozenset[int
     duration_s = 0
     for task in hibernated.tasks():
         saved = replay.saved_if_moved(hibernated, task)
-        end_s = _assign(replay, task, saved, chosen, sketches)
+        end_s = _assign(replay, task, saved, chosen, sketches, spare_time)
         if end_s is None:
             end_s = replay.now_s + _shortest_s(replay, task, saved)
         duration_s = max(duration_s, end_s - replay.now_s)
@@ -71,15 +71,22 @@ def _sketches(replay: ReplayState, hibernated: Vm) -> list[_Sketch]:
     return [_Sketch(vm, vm.offer, vm.timeline(now_s, work), vm.zero_s, vm.longest_s(work), False) for vm in vms]
 
 
-def _assign(replay: ReplayState, task: int, saved: float, chosen: list[_Sketch], others: list[_Sketch]) -> int | None:
+def _assign(
+    replay: ReplayState,
+    task: int,
+    saved: float,
+    chosen: list[_Sketch],
+    others: list[_Sketch],
+    spare_time: SpareTime,
+) -> int | None:
     """Assign a task to the first VM that may take it, or to a new one; return when it ends."""
     for sketch in chosen:
-        end_s = _try(replay, sketch, task, saved)
+        end_s = _try(replay, sketch, task, saved, spare_time)
         if end_s is not None:
             return end_s
     for sketch in others:
         if sketch not in chosen:
-            end_s = _try(replay, sketch, task, saved)
+            end_s = _try(replay, sketch, task, saved, spare_time)
             if end_s is not None:
                 _choose(chosen, sketch)
                 return end_s
@@ -91,7 +98,7 @@ def _assign(replay: ReplayState, task: int, saved: float, chosen: list[_Sketch],
         timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None)
         # The overhead of starting it is in the trigger: here the VM is there at once.
         sketch = _Sketch(None, offer, timeline, replay.now_s, 0, True)
-        end_s = _try(replay, sketch, task, saved)
+        end_s = _try(replay, sketch, task, saved, spare_time)
         if end_s is not None:
             _choose(chosen, sketch)
             return end_s
@@ -103,7 +110,7 @@ def _choose(chosen: list[_Sketch], sketch: _Sketch) -> None:
     chosen.sort(key=lambda entry: entry.offer.price_usd_per_hour)
 
 
-def _try(replay: ReplayState, sketch: _Sketch, task: int, saved: float) -> int | None:
+def _try(replay: ReplayState, sketch: _Sketch, task: int, saved: float, spare_time: SpareTime) -> int | None:
     """Assign a task if the VM may take it (HADS Algorithm 7); return when it ends.
 
     A burstable VM takes tasks only while it is idle, so one at the most.
@@ -113,8 +120,8 @@ def _try(replay: ReplayState, sketch: _Sketch, task: int, saved: float) -> int |
     need = need_on(replay, sketch.offer, task, saved)
     if need is None:
         return None
-    spot = sketch.offer.market == "spot"
-    start_s = start_in_time_s(replay, sketch.timeline, sketch.zero_s, spot, sketch.longest_s, need)
+    spare = spare_time == "all" or sketch.offer.market == "spot"
+    start_s = start_in_time_s(replay, sketch.timeline, sketch.zero_s, spare, sketch.longest_s, need)
     return None if start_s is None else sketch.assign(start_s, need)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
@@ -65,27 +65,35 @@ def least_need(replay: ReplayState, offer: RentalOffer) -> Need:
     return Need(*(min(column) for column in zip(*needs, strict=True)))
 
 
-def check_migration(replay: ReplayState, vm: Vm, need: Need) -> bool:
+SpareTime: TypeAlias = Literal["all", "spot"]
+"""Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
+
+
+def check_migration(replay: ReplayState, vm: Vm, need: Need, spare_time: SpareTime) -> bool:
     """Whether a task may go to a VM that is there (HADS Algorithm 7).
 
-    On a spot VM, enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m +
-    alpha`` (line 3), with e_m the whole run time, as after a hibernation just before the first checkpoint. On an
-    on-demand VM, which cannot hibernate, ``eft <= D`` is enough; the paper prints one test for both.
+    Enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m + alpha`` (line
+    3), with e_m the whole run time, as after a hibernation just before the first checkpoint. Where spare time is asked
+    of spot VMs only, ``eft <= D`` is enough on an on-demand VM, which cannot hibernate.
     """
-    longest_s = vm.longest_s(replay.work) if vm.spot else 0
-    return start_in_time_s(replay, replay.timeline(vm), vm.zero_s, vm.spot, longest_s, need) is not None
+    spare = vm.spot or spare_time == "all"
+    longest_s = vm.longest_s(replay.work) if spare else 0
+    return start_in_time_s(replay, replay.timeline(vm), vm.zero_s, spare, longest_s, need) is not None
 
 
 def start_in_time_s(
-    replay: ReplayState, timeline: VmTimeline, zero_s: int, spot: bool, longest_s: int, need: Need
+    replay: ReplayState, timeline: VmTimeline, zero_s: int, spare: bool, longest_s: int, need: Need
 ) -> int | None:
-    """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not."""
+    """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not.
+
+    ``spare`` says whether spare time is asked of the VM; see `check_migration`.
+    """
     start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
     if start_s is None:
         return None
     # eft of line 2: of the VM, not of the task
     left_s = replay.instance.deadline_s - zero_s - max(start_s + need.duration_s, timeline.end_s)
-    spare_s = max(longest_s, need.runtime_s) + replay.start_overhead_s + 1 if spot else 0
+    spare_s = max(longest_s, need.runtime_s) + replay.start_overhead_s + 1 if spare else 0
     return start_s if left_s >= spare_s else None
 
 
@@ -107,12 +115,17 @@ class Targets:
         What is to be migrated from it.
     to_burstable : bool
         Whether idle burstable VMs are targets.
+    spare_time : {"all", "spot"}
+        See `check_migration`. A VM that the migration has started is a target like any other that is busy.
     """
 
-    def __init__(self, replay: ReplayState, source: Vm, tasks: Sequence[int], to_burstable: bool) -> None:
+    def __init__(
+        self, replay: ReplayState, source: Vm, tasks: Sequence[int], to_burstable: bool, spare_time: SpareTime
+    ) -> None:
         self._replay = replay
         self._source = source
         self._tasks = tasks
+        self._spare_time: SpareTime = spare_time
         idle = (vm for vm in replay.vms if vm.idle and (to_burstable or vm.burstable is None))
         busy = (vm for vm in replay.vms if vm.busy and vm.burstable is None)
         self._idle = by_market(idle, spot_first=True)
@@ -136,7 +149,7 @@ class Targets:
                 before = self._turned_down.get(vm.index)
                 if before is not None and need.at_least(before):
                     continue
-                if check_migration(self._replay, vm, need):
+                if check_migration(self._replay, vm, need, self._spare_time):
                     taker = vm
                     break
                 self._turned_down[vm.index] = need
@@ -193,20 +206,21 @@ def migrate_tasks(
     source: Vm,
     tasks: Sequence[int],
     to_burstable: bool,
+    spare_time: SpareTime,
     first: Callable[[ReplayState, Vm, int, float], bool] | None = None,
 ) -> None:
     """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
 
     Parameters
     ----------
-    replay, source, to_burstable
+    replay, source, to_burstable, spare_time
         See `Targets`.
     tasks : sequence of int
         Its tasks, in the order in which they are to find a place.
     first : callable, optional
         An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
     """
-    targets = Targets(replay, source, tasks, to_burstable)
+    targets = Targets(replay, source, tasks, to_burstable, spare_time)
     left = []
     for task in tasks:
         saved = replay.saved_if_moved(source, task)

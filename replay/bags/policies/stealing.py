@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import Need, by_market, check_migration, least_need, need_on
+from .migration import Need, SpareTime, by_market, check_migration, least_need, need_on
 
 
 def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
@@ -19,7 +19,7 @@ def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
     return [run.task for run, _ in victim.waiting_runs() if run.start_s >= cycle_end_s]
 
 
-def steal(replay: ReplayState, thief: Vm) -> int:
+def steal(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
     """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
     Parameters
@@ -28,6 +28,8 @@ def steal(replay: ReplayState, thief: Vm) -> int:
         The replay.
     thief : Vm
         The idle VM. A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10).
+    spare_time : {"all", "spot"}
+        See `check_migration`.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def steal(replay: ReplayState, thief: Vm) -> int:
                 if not saved:
                     groups.add(group_of[task])
                 continue
-            if check_migration(replay, thief, need):
+            if check_migration(replay, thief, need, spare_time):
                 replay.steal(task, victim, thief)
                 stolen += 1
                 continue
@@ -62,7 +64,7 @@ def steal(replay: ReplayState, thief: Vm) -> int:
             if not saved:
                 groups.add(group_of[task])
             least = least_need(replay, thief.offer) if least is None else least
-            if not check_migration(replay, thief, least):
+            if not check_migration(replay, thief, least, spare_time):
                 replay.report_attempt(thief, stolen)
                 return stolen
     replay.report_attempt(thief, stolen)

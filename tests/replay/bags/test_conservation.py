@@ -25,7 +25,15 @@ from spotbag.replay.bags.policy import Policy
 from spotbag.replay.vms import Billing
 from spotbag.schedules.schedule import Schedule
 
-POLICIES = ("static", "hads", "hads-as-printed", "burst-hads", "anything")
+POLICIES = (
+    "static",
+    "hads",
+    "hads+spare-time-spot+trigger-once",
+    "hads+any-thief+idle-60",
+    "burst-hads",
+    "burst-hads+idle-60",
+    "anything",
+)
 BILLINGS = (Billing(), Billing(first_hour_free=True), Billing(hibernated_usd_per_gb_hour=0.01))
 
 

@@ -393,7 +393,7 @@ def test_on_demand_baseline_leaves_full_speed_tasks_at_full_speed() -> None:
     instance = bag({"t": {"a": 100}, "u": {"b": 60}}, [vm_type("a"), burstable], checkpoint=CHECKPOINTS)
     schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (1, 0, 0)})
     schedule = replace(schedule, task_baseline=np.zeros(2, dtype=bool), vm_ids=())
-    outcome = replay_day(schedule, "on-demand", day(a=[30]))
+    outcome = replay_day(schedule, "on-demand+last-task", day(a=[30]))
     assert [bill.end_s for bill in outcome.bills] == [100, 60]
     assert outcome.cost_usd == pytest.approx(bill(on_demand_s=160))
 

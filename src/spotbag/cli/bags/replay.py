@@ -53,10 +53,7 @@ def replay_command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        policies_option(
-            "One of static, hads, hads-as-printed, burst-hads, on-demand; clairvoyant is a bound.",
-            "all but hads-as-printed",
-        ),
+        policies_option("See above.", "all"),
     ] = None,
     scenario: Annotated[
         str,
@@ -107,10 +104,30 @@ def replay_command(
 ) -> None:
     """Replay a plan on days on which spot VMs hibernate and resume, under policies that react.
 
-    All policies meet the same days. Means have 95 % confidence intervals. Exit code 0: done; 1: no feasible plan;
-    2: bad input; 130: interrupted, after showing the days so far.
-    """
-    names = policy_names(policy or _DEFAULT_POLICIES)
+    All policies meet the same days. Means have 95 % confidence intervals.
+
+    \b
+    Policies:
+      static       follows the plan, and waits for hibernated VMs to resume
+      hads         migrates when waiting on would miss the deadline (HADS)
+      burst-hads   migrates at once, burstable VMs first (Burst-HADS)
+      on-demand    the same plan on on-demand VMs: what is to be beaten
+      clairvoyant  no policy but a bound: what none can beat, knowing the day
+
+    \b
+    Other rules are added to them: hads+spare-time-spot+trigger-once
+      +spare-time-spot  (hads) on-demand VMs may be busy up to the deadline
+      +trigger-once     (hads) the trigger is never computed anew
+      +any-thief        (hads) idle on-demand VMs steal as well
+      +idle-60          (hads, burst-hads, on-demand) idle VMs end after a
+                        minute, not at the end of their allocation cycle
+      +last-task        (on-demand) VMs end with their last tasks
+
+    Exit code 0: done; 1: no feasible plan; 2: bad input; 130: interrupted, after showing the days so far.
+    """  # noqa: D301 (the control character keeps the lines of the paragraph)
+    from ...core.errors import SpotbagError
+
+    names = _full_names(policy or _DEFAULT_POLICIES)
     replayed = [name for name in names if name != CLAIRVOYANT]
     planning = _Planning(
         argument=instance,
@@ -131,7 +148,8 @@ def replay_command(
     )
     files = _Files(trace, gantt)
     one_day = day is not None or files.wanted
-    _check_policies(replayed, one_day)
+    if one_day and not replayed:
+        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
     files.check(instance, plan, scenario)
     planning.check()
     options.check()
@@ -276,15 +294,13 @@ class _Files:
                 write_replay_gantt(trace, name)
 
 
-def _check_policies(policies: Sequence[str], one_day: bool) -> None:
-    """Refuse unknown policies, and a bound alone where a day is to be described."""
-    from ...core.errors import SpotbagError
+def _full_names(policies: Sequence[str]) -> list[str]:
+    """Names of the policies, and of the bound, each once, whatever the order of its rules; refuse unknown ones."""
     from ...replay.bags.policies import find_policy
 
-    for name in policies:
-        find_policy(name, [CLAIRVOYANT])
-    if one_day and not policies:
-        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
+    given = policy_names(policies)
+    names = [name if name == CLAIRVOYANT else find_policy(name, [CLAIRVOYANT]).name for name in given]
+    return list(dict.fromkeys(names))
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
@@ -322,12 +338,13 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
     from ...core.errors import SpotbagError
     from ...replay.bags.plan import on_demand_schedule
+    from ...replay.bags.runs import is_baseline
 
     try:
         on_demand_schedule(schedule)
     except SpotbagError as error:
         warn([str(error)])
-        return [name for name in policies if name != "on-demand"]
+        return [name for name in policies if not is_baseline(name)]
     return policies
 
 

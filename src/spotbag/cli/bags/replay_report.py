@@ -109,6 +109,9 @@ def _print_notes(days: Days, with_bound: bool) -> None:
         print("A VM counts as new or idle for the first task that it takes, as busy for those after it.")
     if any(day.makespan_s is None for outcomes in days.outcomes for day in outcomes):
         print("Cost, saving, makespan and differences are means over the days on which all tasks ended.")
+    if days.on_demand_usd is not None:
+        print(f"on-demand: $ {days.on_demand_usd:.4f} with idle VMs paid for to the ends of their allocation cycles;")
+        print(f"$ {days.on_demand_last_task_usd:.4f} if VMs end with their last tasks.")
     if with_bound:
         print(
             "clairvoyant: a lower bound on the cost of any policy that meets the deadline and knows the day beforehand;"
@@ -143,9 +146,10 @@ def _print_differences(days: Days) -> None:
 def _print_worst(days: Days) -> None:
     """Name the day of each policy that is most worth a look."""
     from ...core.wording import counted
+    from ...replay.bags.runs import is_baseline
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):
-        if name == "on-demand":
+        if is_baseline(name):
             continue
         number = max(range(len(outcomes)), key=lambda index: _badness(outcomes[index]))
         worst = outcomes[number]
@@ -180,7 +184,7 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
         "d_spot_s": schedule.instance.d_spot_s,
         "scenario": scenario,
     }
-    settings = {"on_demand_usd": days.on_demand_usd}
+    settings = {"on_demand_usd": days.on_demand_usd, "on_demand_last_task_usd": days.on_demand_last_task_usd}
     summaries = [_summary_object(summary) for summary in days.summaries()]
     differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:] if days.n_runs]
     return runs_object(about, days, seed, settings, summaries) | {

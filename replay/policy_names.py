@@ -1,0 +1,110 @@
+"""Names of policies with other rules than theirs, each after a plus: ``hads+trigger-once``.
+
+All systems read them alike: what stands before the first plus names the policy; each rule changes options of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..core.errors import InputError, Issue
+from ..core.wording import near_names
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that the name of a policy may have after a plus.
+
+    Attributes
+    ----------
+    options : mapping of str to object
+        What it changes: arguments with which the policy is made.
+    summary : str
+        What it does.
+    """
+
+    options: Mapping[str, Any]
+    summary: str
+
+
+Rules: TypeAlias = Mapping[str, Rule]
+"""The rules of a policy, by what its name has after a plus."""
+
+
+def split_policy_name(
+    name: str, policies: Mapping[str, Rules], others: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """Divide the name of a policy into that of the policy and its rules.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``hads+trigger-once``.
+    policies : mapping of str to Rules
+        The rules of each policy.
+    others : sequence of str
+        Names that messages offer as well.
+
+    Returns
+    -------
+    base : str
+        One of ``policies``.
+    rules : tuple of str
+        The rules, in the order in which the policy has them, however they were given.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy, or no such rule; close names are suggested. If a rule is given twice, or two that
+        change the same.
+    """
+    base, *given = name.split("+")
+    fault = _fault(name, base, given, policies, others)
+    if fault:
+        raise InputError("policy", [Issue("", fault, value=name)])
+    return base, tuple(rule for rule in policies[base] if rule in given)
+
+
+def _fault(name: str, base: str, given: Sequence[str], policies: Mapping[str, Rules], others: Sequence[str]) -> str:
+    """Say what is wrong with the name of a policy; empty if nothing is."""
+    if not base and given:
+        example = next(policy for policy, rules in policies.items() if rules)
+        return f"is not a policy (rules follow the name of one: {example}{name})"
+    if base not in policies:
+        return f"is not a policy ({near_names(base, [*policies, *others])})"
+    rules = policies[base]
+    changed: dict[str, str] = {}
+    for place, rule in enumerate(given):
+        if not rules:
+            return f"changes a rule by {rule!r}; {base} has none that could be changed"
+        if rule not in rules:
+            return f"changes no rule by {rule!r} ({near_names(rule, rules)})"
+        if rule in given[:place]:
+            return f"has +{rule} twice"
+        for option in rules[rule].options:
+            if option in changed:
+                return f"has +{changed[option]} and +{rule}, which change the same"
+            changed[option] = rule
+    return ""
+
+
+def options_of(rules: Rules, chosen: Sequence[str]) -> dict[str, Any]:
+    """Return the options that some of the rules change."""
+    return {option: value for rule in chosen for option, value in rules[rule].options.items()}
+
+
+def named_with_rules(name: str, rules: Rules, changed: Mapping[str, Any]) -> str:
+    """Return the name of a policy made with some options that are not its own.
+
+    Those for which there is a rule are called by it, and all others by themselves: ``hads+idle_limit_s=30``.
+    """
+    left = dict(changed)
+    words = [name]
+    for word, rule in rules.items():
+        if all(option in left and left[option] == value for option, value in rule.options.items()):
+            words.append(word)
+            for option in rule.options:
+                del left[option]
+    return "+".join([*words, *(f"{option}={value}" for option, value in left.items())])
