@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
@@ -25,7 +25,10 @@ from ..paper_result import PlanUsed, PublishedComparisonResult
 from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
+BaselineBilling: TypeAlias = Literal["cycles", "last-task"]
 
+BASELINE_POLICY: dict[BaselineBilling, str] = {"cycles": "on-demand", "last-task": "on-demand+last-task"}
+"""The policy that bills the plan on on-demand VMs, by how it bills idle ones."""
 
 FROM_ALGORITHM_1 = "Algorithm 1"
 FROM_PRINTED_MAKESPAN = "printed makespan"
@@ -41,10 +44,14 @@ class DayOptions(PaperOptions):
         Multiplies the rates of all scenarios.
     d_spot : {"printed", "estimated"}
         Where D_spot comes from; see `with_paper_d_spot`.
+    baseline : {"cycles", "last-task"}
+        How the plan on on-demand VMs is billed that schedulers are compared with: as they are, idle VMs to the ends of
+        their allocation cycles, or each VM to the end of its last task.
     """
 
     rate_scale: float = 1.0
     d_spot: DSpotRule = "printed"
+    baseline: BaselineBilling = field(default="cycles", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,11 @@ def with_paper_d_spot(instance: Instance, printed_makespan_s: int, rule: DSpotRu
 def library_job(family: str, job: str, printed_makespan_s: int, rule: DSpotRule) -> tuple[Instance, str]:
     """A job of the library with D_spot set; see `with_paper_d_spot`."""
     return with_paper_d_spot(library_instance(f"{family}/{job}"), printed_makespan_s, rule)
+
+
+def on_demand_market(instance: Instance) -> Instance:
+    """Return the instance with on-demand VMs only, for the plan of the papers' baseline."""
+    return instance.replace(markets=["on-demand"])
 
 
 def make_plan(instance: Instance, method: str, seed: int = 0, options: Mapping[str, Any] | None = None) -> Schedule:
