@@ -13,6 +13,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
+from ...instances.entries import Market
 from ...instances.instance import Instance
 from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
@@ -87,7 +88,8 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     lines 18-19 use D_spot, and relaxing has no effect), at most up to the deadline; the best plan under the true D_spot
     is kept beside the best relaxed one, part 2 is applied to both, and the better plan is returned (the initial one if
     part 2 finds no place in either). An attempt makes at least one move. Tasks keep the order of their ids on a VM.
-    If the bag does not fit on spot VMs alone, the initial plan takes on-demand VMs where that market is allowed.
+    If the bag does not fit on spot VMs alone, the initial plan takes on-demand VMs where that market is allowed. Where
+    there are no spot VMs, the search is over regular on-demand VMs (the paper's "ILS On-demand", section IV).
     """
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
@@ -102,7 +104,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
             search.local_search()  # line 4
             last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
             while i < options.max_iteration:  # line 9
-                search.select_random_spot_vm()  # lines 11-13
+                search.select_random_vm()  # lines 11-13
                 if i - last_best > options.max_failed:  # lines 14-15
                     search.relax_d_spot()  # line 16
                 search.local_search()  # line 18
@@ -171,10 +173,12 @@ class LocalSearch:
         self.instance, self.options, self.run = instance, options, run
         self.ready = instance.boot_overhead_s
         n_tasks = instance.n_tasks
-        # The VMs of the plan, then all other spot VMs (M^s).
+        # The VMs of the plan, then all others of the market that is searched (M^s).
         vm_offer = initial.vm_offer.tolist()
+        spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
+        self.market: Market = "spot" if spot else "on-demand"
         for offer in instance.offers:
-            if offer.market == "spot" and not offer.burstable:
+            if offer.market == self.market and not offer.burstable:
                 most = min(offer.limit, n_tasks, vm_offer.count(offer.index) + options.max_iteration)
                 vm_offer += [offer.index] * (most - vm_offer.count(offer.index))
         self.offers = [instance.offers[index] for index in vm_offer]
@@ -272,10 +276,10 @@ class LocalSearch:
         self.task_vm[:] = best_task_vm
         self._lay_out()
 
-    def select_random_spot_vm(self) -> None:
-        """First perturbation: one more spot VM, as long as there are any (lines 11-13)."""
-        cap = self.instance.limits.max_spot
-        rented = sum(self.offers[vm].market == "spot" for vm in self.selected[: self.n_selected].tolist())
+    def select_random_vm(self) -> None:
+        """First perturbation: one more VM, as long as there are any (lines 11-13)."""
+        cap = self.instance.limits.of(self.market)
+        rented = sum(self.offers[vm].market == self.market for vm in self.selected[: self.n_selected].tolist())
         if not self.left or (cap is not None and rented >= cap):
             return
         vm = self.left.pop(int(self.random.integers(len(self.left))))

@@ -106,6 +106,17 @@ def test_every_spot_vm_can_be_opened() -> None:
     assert schedule.vm_counts() == {"c3.large spot": 5, "c4.large spot": 5, "c3.xlarge spot": 5}
 
 
+def test_without_spot_vms_the_search_is_over_regular_on_demand_vms() -> None:
+    # It never rented more VMs than its initial plan: this makespan was that of the greedy.
+    instance = library_instance("burst-hads/J100").replace(objective={"cost_weight": 0.0}, markets=["on-demand"])
+    schedule = solve(instance, "ils", options={"burst_rate": 0.0}).schedule
+    assert schedule is not None
+    assert schedule.vm_counts() == {"c3.large on-demand": 5, "c4.large on-demand": 5, "c3.xlarge on-demand": 5}
+    few = solve(instance.replace(limits={"max_on_demand": 7}), "ils", options={"burst_rate": 0.0}).schedule
+    assert few is not None
+    assert sum(few.vm_counts().values()) == 7
+
+
 def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
     for name in ("burst-hads/J60", "memory/m20"):
         instance = with_d_spot(library_instance(name)).replace(markets=["spot"])
@@ -113,7 +124,7 @@ def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
         assert initial is not None
         search = LocalSearch(instance, initial, IlsOptions(max_attempt=7), Run(seed=3))
         for _ in range(4):
-            search.select_random_spot_vm()
+            search.select_random_vm()
             search.local_search()
             # local_search lays the best plan out anew; its fitness must be the one that was kept up move by move.
             assert search.current == pytest.approx(search._fitness(), rel=1e-12)
