@@ -223,15 +223,17 @@ def markdown_table(table: Table) -> str:
     return "\n".join(markdown_lines(table.columns, table.rows))
 
 
-def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table of numbers in Markdown, each row as soon as it is there.
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> None:
+    """Print a table of numbers in Markdown, each row as soon as it is there; its first columns may hold words.
 
     Ctrl-C ends the program: a row that it has cut short is not shown.
     """
     print(f"\n{title}\n", flush=True)
     with interruptible():
         try:
-            for line in markdown_lines([Column(heading, True) for heading in headings], rows):
+            for line in markdown_lines(
+                [Column(heading, place >= words) for place, heading in enumerate(headings)], rows
+            ):
                 stop_point()
                 print(line, flush=True)
         except LimitReached:

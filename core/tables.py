@@ -16,10 +16,13 @@ class Column:
         What stands above it, with its unit; may have several lines.
     numeric : bool
         Whether it holds numbers, which stand right below each other.
+    measured : bool
+        Whether it holds times of this machine, which are others the next time.
     """
 
     heading: str
     numeric: bool = False
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ def _percent(fraction: float | None) -> str:
 
 def main() -> None:
     """Print the table."""
-    headings = ("instance", "gap of search (%)", "gap after columns (%)", "better plan by (%)", "time (s)")
-    print_table("columns, 20 s from the plan of the search", headings, rows())
+    headings = ("bag", "gap of search (%)", "gap after columns (%)", "better plan by (%)", "time (s)")
+    print_table("columns, 20 s from the plan of the search", headings, rows(), words=1)
 
 
 if __name__ == "__main__":

@@ -37,8 +37,7 @@ def rows(numbers: Sequence[int] = (50, 400, 2_000, 10_000)) -> Iterator[Sequence
                 caps = {f"{name}_at_most": getattr(outcome, name) for name in METRICS if name != metric}
                 bound = platform_bound(platform, metric, **caps)
                 yield (
-                    f"{number:,}",
-                    kind,
+                    f"{number:,} {kind}",
                     metric,
                     f"{getattr(outcome, metric):,.0f}",
                     f"{bound.value:,.0f}",
@@ -50,8 +49,8 @@ def rows(numbers: Sequence[int] = (50, 400, 2_000, 10_000)) -> Iterator[Sequence
 def main() -> None:
     """Print the table."""
     platform_bound(platform_with_jobs(library_platform("caron/hybrid"), JobSet("small", 5), 0), "cost")  # compiles
-    headings = ("jobs", "kind", "metric", "run", "bound", "by", "time (s)")
-    print_table("bounds of hybrid platforms", headings, rows())
+    headings = ("jobs", "metric", "run", "bound", "proved by", "time (s)")
+    print_table("bounds of hybrid platforms", headings, rows(), words=2)
 
 
 if __name__ == "__main__":

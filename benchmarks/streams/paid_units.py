@@ -46,7 +46,7 @@ def rows(time_limit_s: float = 30.0) -> Iterator[Sequence[str]]:
 def main() -> None:
     """Print the table."""
     headings = ("job", "budget", "hosts", "wall (s)", "bound (s)", "gap (%)", "paid", "time (s)")
-    print_table("least wall time within a budget", headings, rows())
+    print_table("least wall time within a budget", headings, rows(), words=1)
 
 
 if __name__ == "__main__":

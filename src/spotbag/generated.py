@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,34 +55,62 @@ def library() -> Mapping[str, str]:
         }
 
 
-def pages(root: Path) -> Mapping[str, str]:
+def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
     """Text of each page of the docs with what its commands print now, by its path in a checkout.
 
-    Of a block ``console``, the first line is the command, the others are its output.
+    Of a block ``console``, the first line is the command, the others are its output, without columns of times that are
+    measured. Between ``<!-- checked: python -m spotbag.MODULE -->`` and ``<!-- end -->`` are the tables of a module.
+    Those of ``<!-- measured: ... -->`` hold times, or take minutes, and stay as they are.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+    measured : sequence of str
+        Words in the commands of those that are measured anew.
     """
     found = {}
     for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]:
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
         if len(_CONSOLE.findall(text)) != text.count("```console"):
             raise SpotbagError(f"{name}: a block 'console' is '$ spotbag ...' and what it prints, without backticks")
-        found[name] = _CONSOLE.sub(_rerun, text)
+        if len(_TABLES.findall(text)) != len(re.findall("^<!-- (?:checked|measured): ", text, re.MULTILINE)):
+            raise SpotbagError(
+                f"{name}: a table is between '<!-- checked: python -m spotbag.... -->' and '<!-- end -->'"
+            )
+        found[name] = _TABLES.sub(lambda block: _tables(block, measured), _CONSOLE.sub(_rerun, text))
     return found
 
 
 _CONSOLE = re.compile(r"(?<=^```console\n)\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
+_TABLES = re.compile(r"^<!-- (checked|measured): python -m spotbag\.(\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE)
 
 
 def _rerun(block: re.Match[str]) -> str:
     """Return a command and what it prints now."""
     from .cli import main
+    from .cli.tables import repeatable_tables
 
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), repeatable_tables():
         code = main(block[1].split())
     if code != 0:
         raise SpotbagError(f"spotbag {block[1]} ends with {code}")
     lines = [line.rstrip() for line in printed.getvalue().rstrip().splitlines()]
     return "\n".join([f"$ spotbag {block[1]}", *lines, ""])
+
+
+def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
+    """Return the tables that a module prints now, between their marks."""
+    kind, module, words = block.groups()
+    if kind == "measured" and not any(word in f"{module}{words}" for word in measured):
+        return block[0]
+    command = [sys.executable, "-m", f"spotbag.{module}", *words.split()]
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    tables = re.findall(r"(?:^\|.*\n)+", printed.stdout, re.MULTILINE)
+    if printed.returncode != 0 or not tables:
+        raise SpotbagError(f"python -m spotbag.{module}{words} ends with {printed.returncode}, {len(tables)} tables")
+    return "\n".join([f"<!-- {kind}: python -m spotbag.{module}{words} -->\n", *tables, "<!-- end -->"])
 
 
 def index(root: Path) -> Mapping[str, str]:
@@ -92,9 +121,9 @@ def index(root: Path) -> Mapping[str, str]:
     return {f"docs/{FOLDER}/index.md": index_text(root / "docs", PAGES.values())}
 
 
-def generated(root: Path) -> Iterator[tuple[Path, str]]:
-    """All files that commands write, with the text that they should have."""
-    for texts in (schemas(), library(), pages(root), index(root)):
+def generated(root: Path, measured: Sequence[str] = ()) -> Iterator[tuple[Path, str]]:
+    """All files that commands write, with the text that they should have; see `pages`."""
+    for texts in (schemas(), library(), pages(root, measured), index(root)):
         for path, text in texts.items():
             yield root / path, text
 
@@ -123,23 +152,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="the pages on the papers too, of some or of all: replays of minutes",
     )
+    parser.add_argument(
+        "--measured",
+        nargs="+",
+        metavar="WORD",
+        default=(),
+        help="measure tables of times anew too, those with such a word in their command: minutes, on an idle machine",
+    )
     given = parser.parse_args(arguments)
+    if given.check and given.measured:
+        parser.error("what is measured is not checked: its times are others each time")
     root = Path.cwd()
     if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
         print(f"error: {root} is no checkout of spotbag: run this in its folder", file=sys.stderr)
         return 2
     try:
-        found = _write_or_compare(root, given.check, given.papers)
+        found = _write_or_compare(root, given.check, given.papers, given.measured)
     except SpotbagError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 1 if given.check and found else 0
 
 
-def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None) -> int:
+def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None, measured: Sequence[str]) -> int:
     """Name what is stale, and write it unless it is only to be checked; return how much it is."""
     n_papers = 0 if papers is None else _papers(root / "docs", check, papers)
-    files = dict(generated(root))
+    files = dict(generated(root, measured))
     strangers = made_by_nothing(root, files)
     for path in strangers:
         print(f"stale: {path.relative_to(root).as_posix()} (made by no generator)")

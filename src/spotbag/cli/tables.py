@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..core.tables import Table
 
 _WIDTH_ELSEWHERE = 140
 """Columns of a table that goes to a file or a pipe."""
+
+_repeatable = ContextVar("_repeatable", default=False)
+
+
+@contextmanager
+def repeatable_tables() -> Iterator[None]:
+    """Leave out of tables what is measured, so that they are the same the next time."""
+    token = _repeatable.set(True)
+    try:
+        yield
+    finally:
+        _repeatable.reset(token)
 
 
 def print_table(table: Table, tight: bool = False) -> None:
@@ -19,6 +35,8 @@ def print_table(table: Table, tight: bool = False) -> None:
     """
     from .table_layout import print_in_width
 
+    if _repeatable.get():
+        table = table.with_columns(index for index, column in enumerate(table.columns) if not column.measured)
     print_in_width(table, terminal_width(), _WIDTH_ELSEWHERE, tight)
 
 

@@ -188,7 +188,7 @@ def _print_tables(
         Column("gap to bound (%)", True),
         Column("gap to optimum (%)", True),
         Column("status"),
-        Column("time (s)", True),
+        Column("time (s)", True, measured=True),
     ]
     cells: list[list[str]] = []
     for label, reference in references.items():
@@ -270,7 +270,7 @@ def _print_totals(totals: Sequence[MethodTotal]) -> None:
         Column("proved optimal", True),
         Column("mean gap (%)", True),
         Column("worst gap (%)", True),
-        Column("total time (s)", True),
+        Column("total time (s)", True, measured=True),
     ]
     rows = [
         [

@@ -1,0 +1,35 @@
+"""What ``auto`` makes of the library, a minute each: ``python -m spotbag.benchmarks.bags.library_minute``.
+
+From scratch, with one thread, as ``spotbag compare INSTANCE... --methods auto --time-limit 60`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...instances.library import library_instance, library_names
+from ...solvers.bags.solve import solve
+from ...solvers.bags.warm_up import warm_up
+from ..paper_tables import print_table
+
+_SECONDS = 60.0
+
+
+def rows(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Status, objective, gap and time of each instance."""
+    for name in names:
+        result = solve(library_instance(name), time_limit_s=_SECONDS)
+        objective = "-" if result.objective is None else f"{result.objective:.6f}"
+        gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
+        yield (name, result.status, objective, gap, f"{result.runtime_s:.1f}")
+
+
+def main() -> None:
+    """Print the table."""
+    warm_up(["auto"])
+    headings = ("instance", "status", "objective", "gap to the bound (%)", "time (s)")
+    print_table("the library, a minute each", headings, rows(library_names()), words=2)
+
+
+if __name__ == "__main__":
+    main()
