@@ -151,7 +151,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "lpt",
-            "longest task first over the best VM counts: the honest baseline",
+            "longest task first over the VM counts that come out best: the simple baseline",
             _lpt,
             False,
             "any instance",

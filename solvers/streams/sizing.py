@@ -246,7 +246,7 @@ def _minimise(program: SizingProgram, time_limit_s: float | None) -> bool:
         gapAbs=0.0,
         timeLimit=time_limit_s,
         mip_feasibility_tolerance=1e-9,
-        mip_heuristic_run_feasibility_jump=False,  # takes 20 times as long as all the rest
+        mip_heuristic_run_feasibility_jump=False,  # for few types it takes far longer than all the rest
     )
     program.problem.solve(solver)
     proved: bool = program.problem.sol_status == pulp.LpSolutionOptimal

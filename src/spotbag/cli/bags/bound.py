@@ -43,7 +43,7 @@ def bound_command(
     makespan_scale: MakespanScaleOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show lower bounds that no plan can beat: of objective, cost and makespan, in milliseconds.
+    """Show lower bounds that no plan can beat: of objective, cost and makespan.
 
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
