@@ -133,6 +133,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     events: list[dict[str, Any]] = []
     issues: list[Issue] = []
     models = _OF_BAGS
+    texts: dict[str, str] = {}
     before = ""
     for number, line in _numbered_lines(text):
         try:
@@ -153,7 +154,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
         if kind == "run":
             run, events = record, []
         elif kind == "event":
-            events.append(record)
+            events.append(_sharing(record, texts))
         elif kind == "end":
             traces.append(Trace(instance, run, events, record))
         before = kind
@@ -196,6 +197,12 @@ def check_records(trace: Trace) -> None:
 
 def _line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _sharing(event: dict[str, Any], texts: dict[str, str]) -> dict[str, Any]:
+    """Return an event whose keys and names are those of other events, and not in memory once more."""
+    share = texts.setdefault
+    return {share(key, key): share(value, value) if type(value) is str else value for key, value in event.items()}
 
 
 def _parsed(line: str, number: int, source: str) -> dict[str, Any]:

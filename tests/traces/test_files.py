@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ from hypothesis import strategies as st
 
 from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.replay.bags.runs import trace_day
+from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import check_records, parse_traces, read_traces, trace_lines, write_traces
 from spotbag.traces.platforms.records import PLATFORM_EVENT_RECORDS
@@ -31,6 +36,22 @@ def test_what_is_written_is_read_again(make: Any, tmp_path: Path) -> None:
     traces[1].run["day"] = 1
     write_traces(tmp_path / "t.jsonl", traces)
     assert read_traces(tmp_path / "t.jsonl") == traces
+
+
+def test_a_trace_in_memory_is_less_than_five_times_as_long_as_its_file() -> None:
+    schedule = solve(generate_instance(500, limit=20), "greedy").schedule
+    assert schedule is not None
+    days = [find_scenario("hads/sc4").day(schedule.instance, seed=0, day=day) for day in range(20)]
+    text = "\n".join(trace_lines([trace_day(schedule, "static", day)[1] for day in days]))
+    assert len(text) > 2_000_000
+    tracemalloc.start()
+    traces = parse_traces(text, "t.jsonl")
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 5 * len(text)
+    assert len({id(event["vm"]) for trace in traces for event in trace.events}) == len(
+        {event["vm"] for trace in traces for event in trace.events}
+    )
 
 
 def test_a_file_is_lines_and_begins_with_its_header() -> None:
