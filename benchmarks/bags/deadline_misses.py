@@ -1,69 +1,149 @@
-"""How often policies miss the deadline, and why: ``python -m spotbag.benchmarks.bags.deadline_misses``.
+"""How often policies miss the deadline, why, and what it costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
 
 A thousand days of each scenario of HADS on each instance of both papers, the same days for every policy; each policy
-also from the plan of its own paper.
+also from the plan of the other paper. ``--days 60`` replays fewer.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
+from ...core.statistics import estimate
 from ...instances.bags.scenarios import SCENARIOS, find_scenario
 from ...instances.library import library_instance
-from ...replay.bags.policies import find_policy
+from ...replay.bags.outcome import Outcome
 from ...replay.bags.runs import replay_days, trace_day
+from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
-from ...traces.bags.lateness import CAUSES, missed_because
+from ...traces.bags.lateness import CAUSES, cause_of_day
+from ..claims import show
 from ..paper_tables import print_table
+
+AS_PRINTED = "hads"
+AS_READ = "hads+spare-time-spot"
+"""HADS with spare time asked of all VMs, as Algorithm 7 is printed, and of spot VMs only."""
 
 _DAYS = 1000
 _WORKERS = 2
+_PLANS = (("hads", "greedy"), ("burst-hads", "ils"))
+"""Families of instances, and the method of their plans."""
 _INSTANCES = ("J60", "J80", "J100", "ED200")
-_RUNS = (
-    ("hads", "greedy", "static"),
-    ("burst-hads", "ils", "static"),
-    ("hads", "greedy", "hads+trigger-once"),
-    ("hads", "greedy", "hads"),
-    ("burst-hads", "ils", "hads"),
-    ("hads", "greedy", "burst-hads"),
-    ("burst-hads", "ils", "burst-hads"),
-)
-"""Family of instances, method of the plan, policy."""
+_LATE_D_SPOT = ("hads/ED200", 1888)
+"""The instance that Algorithm 1 leaves no time for spot VMs; D_spot as the makespan of Table 9 (31:27) needs it."""
+_POLICIES = (AS_PRINTED, AS_READ, "hads+trigger-once", "burst-hads", "static")
 
 
-def rows(causes: Counter[tuple[str, str]]) -> Iterator[Sequence[str]]:
-    """Days of a thousand on which a policy misses the deadline; counts why into ``causes``."""
-    scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
-    for family, method, policy in _RUNS:
-        for name in _INSTANCES:
-            schedule = solve(library_instance(f"{family}/{name}"), method).schedule
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A policy on the days of all scenarios, from one plan.
+
+    Attributes
+    ----------
+    plan, policy : str
+        What it is called, and the policy.
+    outcomes : dict of str to sequence of Outcome
+        The days of each scenario.
+    causes : Counter of str
+        Days that missed the deadline, by cause.
+    """
+
+    plan: str
+    policy: str
+    outcomes: dict[str, Sequence[Outcome]] = field(default_factory=dict)
+    causes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def days(self) -> list[Outcome]:
+        """All days."""
+        return [day for days in self.outcomes.values() for day in days]
+
+    def missed(self, scenario: str) -> list[int]:
+        """Return the numbers of the days of a scenario that missed the deadline."""
+        return [number for number, day in enumerate(self.outcomes[scenario]) if not day.meets_deadline]
+
+    def cells(self) -> list[str]:
+        """Return the days of each scenario that missed the deadline, with the latest end; and all of them."""
+        cells, total = [], 0
+        for scenario, days in self.outcomes.items():
+            missed = self.missed(scenario)
+            total += len(missed)
+            late = [days[number].makespan_s for number in missed]
+            known = [end_s - days[0].deadline_s for end_s in late if end_s is not None]
+            latest = "never" if len(known) < len(late) else f"{max(known, default=0)} s"
+            cells.append(f"{len(missed)} ({latest})" if missed else "0")
+        return [*cells, f"{total:,} of {len(self.days):,}"]
+
+
+def plans() -> Iterator[tuple[str, Schedule]]:
+    """Plans in which a VM can hibernate, and what they are called: on-demand VMs alone miss no deadline."""
+    for family, method in _PLANS:
+        for job in _INSTANCES:
+            name = f"{family}/{job}"
+            instance, called = library_instance(name), f"{name} by {method}"
+            if name == _LATE_D_SPOT[0]:
+                instance, called = instance.replace(d_spot_s=_LATE_D_SPOT[1]), f"{called}, D_spot {_LATE_D_SPOT[1]:,} s"
+            schedule = solve(instance, method).schedule
             assert schedule is not None
-            cells = []
-            for label in scenarios:
-                scenario = find_scenario(label)
-                days = replay_days(schedule, [policy], scenario, _DAYS, workers=_WORKERS, bounds=False)
-                missed = [number for number, day in enumerate(days.outcomes[0]) if not day.meets_deadline]
-                ends = [days.outcomes[0][number].makespan_s for number in missed]
-                late = [end - schedule.instance.deadline_s for end in ends if end is not None]
-                latest = "never" if len(late) < len(missed) else f"{max(late, default=0)} s"
-                cells.append(f"{len(missed)} ({latest})" if missed else "0")
-                for number in missed:
-                    day = scenario.day(schedule.instance, 0, number)
-                    trace = trace_day(schedule, find_policy(policy), day, day=number)[1]
-                    causes.update((policy, cause) for cause in missed_because(trace))
-            yield (f"{family}/{name} by {method}", policy, *cells)
+            assert instance.offer_is_spot[schedule.vm_offer].any()
+            yield called, schedule
 
 
-def main() -> None:
+def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterator[list[Row]]:
+    """Replay the days of all scenarios, plan by plan: a row for each policy."""
+    for called, schedule in plans():
+        rows = [Row(called, policy) for policy in _POLICIES]
+        for label in scenarios:
+            scenario = find_scenario(label)
+            days = replay_days(schedule, _POLICIES, scenario, n_days, seed=seed, workers=_WORKERS, bounds=False)
+            for row, outcomes in zip(rows, days.outcomes, strict=True):
+                row.outcomes[label] = outcomes
+                for number in row.missed(label):
+                    timeline = scenario.day(schedule.instance, seed, number)
+                    cause = cause_of_day(trace_day(schedule, row.policy, timeline, day=number)[1])
+                    assert cause is not None
+                    row.causes[cause] += 1
+        yield rows
+
+
+def price_cells(printed: Row, read: Row) -> list[str]:
+    """By how many per cent the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
+    cells = []
+    for scenario, days in printed.outcomes.items():
+        others = read.outcomes[scenario]
+        percent = 100 * len(others) / sum(day.cost_usd for day in others)
+        differences = [percent * (day.cost_usd - other.cost_usd) for day, other in zip(days, others, strict=True)]
+        cells.append(show(estimate(differences), 1))
+    return cells
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    causes: Counter[tuple[str, str]] = Counter()
-    scenarios = [name.removeprefix("hads/") for name in SCENARIOS if name.startswith("hads/sc")]
-    title = f"days of {_DAYS:,} that miss the deadline (the latest end after it)"
-    print_table(title, ("plan", "policy", *scenarios), rows(causes))
-    policies = list(dict.fromkeys(policy for _, _, policy in _RUNS))
-    table = [(cause, *(str(causes[policy, cause]) for policy in policies)) for cause in CAUSES]
-    print_table("days with a task that was late because ...", ("cause", *policies), table)
+    parser = argparse.ArgumentParser(description="How often policies miss the deadline, why, and what it costs.")
+    parser.add_argument("--days", type=int, default=_DAYS, help="days of each scenario")
+    n_days = parser.parse_args(arguments).days
+    scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
+    names = [name.removeprefix("hads/") for name in scenarios]
+    rows: list[Row] = []
+
+    def lines() -> Iterator[Sequence[str]]:
+        for of_plan in replay_rows(n_days, scenarios):
+            rows.extend(of_plan)
+            yield from ((row.plan, row.policy, *row.cells()) for row in of_plan)
+
+    title = f"days of {n_days:,} that miss the deadline (the latest end after it)"
+    print_table(title, ("plan", "policy", *names, "all"), lines())
+    table = [
+        (cause, *(f"{sum(row.causes[cause] for row in rows if row.policy == policy):,}" for policy in _POLICIES))
+        for cause in CAUSES
+    ]
+    print_table("days that miss it, by what decided about the task that ended last", ("cause", *_POLICIES), table)
+    by_name = {(row.plan, row.policy): row for row in rows}
+    pairs = [(by_name[plan, AS_PRINTED], by_name[plan, AS_READ]) for plan in dict.fromkeys(row.plan for row in rows)]
+    prices = [(printed.plan, *price_cells(printed, read)) for printed, read in pairs]
+    print_table(f"cost of {AS_PRINTED} above that of {AS_READ} (%), the same days", ("plan", *names), prices)
 
 
 if __name__ == "__main__":

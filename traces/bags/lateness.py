@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -71,3 +72,14 @@ def late_tasks(trace: Trace) -> dict[str, str]:
 def missed_because(trace: Trace) -> Counter[str]:
     """Count the late tasks of a day by cause."""
     return Counter(late_tasks(trace).values())
+
+
+def cause_of_day(trace: Trace) -> str | None:
+    """Return the cause for the task that ended last, or never; None if the day met its deadline.
+
+    A day has one, so that days can be counted by cause.
+    """
+    causes = late_tasks(trace)
+    ends = {event["task"]: event["t"] for event in trace.events if event["event"] == "finish"}
+    last = max(causes, key=lambda task: (ends.get(task, math.inf), task), default=None)
+    return None if last is None else causes[last]

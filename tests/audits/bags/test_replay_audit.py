@@ -514,6 +514,19 @@ def test_a_task_is_stolen_from_where_it_waits() -> None:
     assert "steal" in found(trace)
 
 
+@pytest.mark.parametrize(("moment", "idle_s"), [(100, 90), (120, 110)])
+def test_a_vm_has_been_idle_for_as_long_as_the_record_says(moment: int, idle_s: int) -> None:
+    """b is idle from 10 to 145 s, also when its cycle ends at 110 s; a has two tasks all the time."""
+    trace = stranded()
+    place = at(trace, "cycle-end") + (moment > 110)
+    trace.events.insert(place, happens(moment, "idle-limit", vm="b", idle_s=idle_s))
+    assert audit(trace).findings == ()
+    trace.events[place]["idle_s"] -= 7
+    assert found(trace) == {"idle-limit": 7}
+    trace.events[place] = happens(moment, "idle-limit", vm="a", idle_s=idle_s)
+    assert found(trace) == {"idle-limit": 2}
+
+
 @pytest.mark.parametrize(
     ("change", "rules"),
     [

@@ -8,6 +8,7 @@ import pytest
 from command_shell import Shell
 
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags.policies import POLICIES
 
 ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4")
 FEW = (*ANY, "--runs", "6")
@@ -25,6 +26,33 @@ def test_policies_stand_side_by_side(shell: Shell) -> None:
         assert row in out
     assert "Day by day against static" in out
     assert "Worst day of burst-hads" in out
+
+
+def test_both_prices_of_on_demand_vms_are_shown(shell: Shell) -> None:
+    """Idle VMs are paid for to the ends of their cycles, as by the schedulers, or not at all."""
+    found = shell.json(*FEW, "--policy", "on-demand,on-demand+last-task")
+    cycles, last_task = (entry["cost_usd"]["mean"] for entry in found["policies"])
+    assert (found["on_demand_usd"], found["on_demand_last_task_usd"]) == (cycles, last_task)
+    assert last_task < cycles
+    out = shell.run(*FEW, "--policy", "hads")
+    assert f"on-demand: $ {cycles:.4f} with idle VMs" in out
+    assert f"$ {last_task:.4f} if VMs end with their last tasks" in out
+
+
+def test_rules_of_policies_are_shown_in_one_order_and_each_policy_once(shell: Shell) -> None:
+    names = "hads+trigger-once+spare-time-spot,hads+spare-time-spot+trigger-once"
+    found = shell.json(*FEW, "--policy", names)
+    assert [entry["policy"] for entry in found["policies"]] == ["hads+spare-time-spot+trigger-once"]
+    shell.run(*ANY, "--policy", "hads+trigger-onec", code=2)
+    assert "did you mean trigger-once?" in shell.err
+
+
+def test_the_help_names_every_policy_and_rule(shell: Shell) -> None:
+    shown = shell.run("replay", "--help")
+    for name, policy in POLICIES.items():
+        assert f"   {name} " in shown
+        for rule in policy.rules:
+            assert f"   +{rule} " in shown
 
 
 def test_json_has_the_means_and_every_day(shell: Shell) -> None:
@@ -141,6 +169,8 @@ def test_without_on_demand_offers_the_default_leaves_the_baseline_out(shell: She
 def test_the_on_demand_baseline_has_no_regret(shell: Shell) -> None:
     """It need not keep to the limits, the bound does."""
     found = shell.json(*FEW, "--policy", "on-demand,clairvoyant")
+    assert found["policies"][0]["regret_usd"]["mean"] is None
+    found = shell.json(*FEW, "--policy", "on-demand+last-task,clairvoyant")
     assert found["policies"][0]["regret_usd"]["mean"] is None
 
 

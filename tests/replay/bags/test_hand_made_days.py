@@ -173,6 +173,19 @@ def test_steal_needs_time_for_a_migration_afterwards() -> None:
         assert outcome.tasks_stolen == stolen
 
 
+@pytest.mark.parametrize(
+    ("policy", "thief", "stolen"),
+    [("hads", "spot", 1), ("hads", "on-demand", 0), ("hads+any-thief", "on-demand", 1), ("burst-hads", "on-demand", 1)],
+)
+def test_thieves_of_hads_are_spot_vms(policy: str, thief: str, stolen: int) -> None:
+    """Section 4.3.5 of HADS speaks of the idle spot VM alone, III-F of Burst-HADS of "a VM (spot or on-demand)"."""
+    runtimes = {"s": {"a": 20, "b": 20}, "u": {"b": 100}, "v": {"a": 80, "b": 80}}
+    instance = bag(runtimes, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, [f"a {thief}", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, 100)})
+    outcome, _ = live(schedule, policy, day())
+    assert (outcome.tasks_stolen, outcome.steal_attempts > 0) == (stolen, bool(stolen))
+
+
 def test_what_is_left_moves_up_after_a_steal() -> None:
     """v is stolen; w cannot run on the thief and moves up from 180 to 100 s."""
     runtimes = {"s": {"a": 20}, "u": {"b": 100}, "v": {"a": 80, "b": 80}, "w": {"b": 80}}
@@ -285,6 +298,43 @@ def test_hads_counts_the_same_rescue_twice_and_misses_the_deadline() -> None:
     assert (outcome.makespan_s, outcome.late_tasks) == (500, 1)
 
 
+@pytest.mark.parametrize(
+    ("policy", "trigger_s", "end_s", "migrations", "on_demand_s"),
+    [
+        ("hads", 290, 400, {"idle": 0, "busy": 0, "new": 1}, 200 + 110),
+        ("hads+spare-time-spot", 120, 300, {"idle": 0, "busy": 1, "new": 0}, 300),
+    ],
+)
+def test_algorithm_7_as_printed_asks_spare_time_of_on_demand_vms(
+    policy: str, trigger_s: int, end_s: int, migrations: dict[str, int], on_demand_s: int
+) -> None:
+    """b, on demand, is busy until 200 s, with t until 300 s: that leaves 100 s, and its longest task needs 200 + 10.
+
+    As printed, it is turned down: t needs 100 s on a new VM, and waits until 290 s. As it may be read, b takes it and
+    ends it 270 s after the hibernation at 30 s, so t waits until 400 - (270 + 10) = 120 s.
+    """
+    runtimes = {"t": {"a": 100, "b": 100}, "u": {"b": 200}}
+    instance = bag(runtimes, [vm_type("a", on_demand=0), vm_type("b", spot=0)])
+    schedule = plan(instance, ["a spot", "b on-demand"], {"t": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, records = live(schedule, policy, day(a=[30]))
+    assert moments(records, "trigger-set", at_s=trigger_s) == [30]
+    assert (outcome.makespan_s, outcome.migrations) == (end_s, migrations)
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=30, on_demand_s=on_demand_s))
+
+
+@pytest.mark.parametrize(("policy", "vms"), [("hads", 2), ("hads+spare-time-spot", 1)])
+def test_a_vm_that_a_migration_has_started_is_a_target_as_all_others(policy: str, vms: int) -> None:
+    """t and u, 60 s each, are counted on one new VM: 120 s from 400 - (120 + 10) = 270 s on. t ends there at 340 s.
+
+    u would end there at 400 s, with nothing to spare: as printed, it gets a VM of its own, and ends at 340 s as well.
+    """
+    instance = bag({name: {"a": 60, "b": 60} for name in "tu"}, [vm_type("a", on_demand=0), vm_type("b", spot=0)])
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0), "u": (0, 0, 60)})
+    outcome, records = live(schedule, policy, day(a=[30]))
+    assert moments(records, "trigger-set", at_s=270) == [30]
+    assert (outcome.on_demand_started, outcome.makespan_s) == (vms, 340 if vms == 2 else 400)
+
+
 def test_type_is_down_when_the_vms_get_ready() -> None:
     """Ready at 20 s, hibernated at once until 50 s: nothing of that is billed."""
     instance = bag({"t": {"a": 100}}, [vm_type("a")], checkpoint=CHECKPOINTS, boot_overhead_s=20)
@@ -313,6 +363,56 @@ def test_idle_vm_is_billed_to_the_end_of_its_cycle_or_of_the_bag() -> None:
     for policy, idle_s in (("static", 0), ("hads", 80), ("burst-hads", 80)):
         outcome, _ = live(schedule, policy, day())
         assert outcome.cost_usd == pytest.approx(bill(spot_s=20 + 150 + idle_s))
+
+
+@pytest.mark.parametrize(
+    ("policy", "idle_s"),
+    [
+        ("on-demand", 80),
+        ("on-demand+last-task", 0),
+        ("on-demand+idle-60", 60),
+        ("hads+idle-60", 60),
+        ("burst-hads+idle-60", 60),
+    ],
+)
+def test_idle_vms_are_kept_as_long_as_the_policy_says(policy: str, idle_s: int) -> None:
+    """a is idle from 20 s; its cycle ends at 100 s."""
+    instance = bag({"s": {"a": 20}, "u": {"b": 150}}, [vm_type("a"), vm_type("b")])
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    seconds = 20 + 150 + idle_s
+    outcome, trace = trace_day(schedule, policy)
+    assert outcome.cost_usd == pytest.approx(
+        bill(on_demand_s=seconds) if "on-demand" in policy else bill(spot_s=seconds)
+    )
+    assert audit(trace).findings == ()
+    assert moments(trace.events, "idle-limit", idle_s=idle_s) == ([] if policy == "on-demand" else [20 + idle_s])
+
+
+def test_a_vm_that_works_again_or_hibernates_is_not_idle_for_so_long() -> None:
+    """a is idle from 20 to 50 s, hibernated until 70 s, and ends at 130 s; its cycle would have ended at 420 s."""
+    instance = bag({"s": {"a": 20}, "u": {"b": 150}}, [vm_type("a"), vm_type("b")], allocation_cycle_s=400)
+    schedule = plan(instance, ["a spot", "b spot"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    outcome, trace = trace_day(schedule, "hads+idle-60", day(a=[50, 70]))
+    assert (
+        moments(trace.events, "idle-limit", vm="a-spot-1") == moments(trace.events, "terminate", vm="a-spot-1") == [130]
+    )
+    assert audit(trace).findings == ()
+    assert outcome.cost_usd == pytest.approx(bill(spot_s=110 + 150))
+
+
+def test_burst_hads_keeps_idle_burstable_vms_whatever_the_limit() -> None:
+    """t is idle from the start, and takes the task of a, which hibernates at 101 s, when it has the credits."""
+    outcome, records = live(with_burstable(), "burst-hads+idle-60", day(a=[101]))
+    assert moments(records, "idle-limit", vm="t-on-demand-1") == [60]
+    assert outcome.migrations == {"idle": 1, "busy": 0, "new": 0}
+
+
+def test_the_on_demand_baseline_takes_a_plan_that_is_on_demand_already() -> None:
+    """Both billings, from a plan made with on-demand VMs only: a is idle from 20 s to the end of its cycle at 100 s."""
+    instance = bag({"s": {"a": 20}, "u": {"b": 150}}, [vm_type("a"), vm_type("b")], markets=["on-demand"])
+    schedule = plan(instance, ["a on-demand", "b on-demand"], {"s": (0, 0, 0), "u": (1, 0, 0)})
+    for policy, seconds in (("on-demand", 250), ("on-demand+last-task", 170)):
+        assert replay_day(schedule, policy).cost_usd == pytest.approx(bill(on_demand_s=seconds))
 
 
 def test_finish_at_the_border_of_a_cycle_ends_the_vm_there() -> None:

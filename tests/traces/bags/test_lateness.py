@@ -6,7 +6,14 @@ from tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
 from spotbag.replay.bags.runs import trace_day
 from spotbag.schedules.schedule import Schedule
-from spotbag.traces.bags.lateness import RESCUE_GONE, RESUMED_WITH_TOO_MUCH, TOO_LATE_AGAIN, WAITED, late_tasks
+from spotbag.traces.bags.lateness import (
+    RESCUE_GONE,
+    RESUMED_WITH_TOO_MUCH,
+    TOO_LATE_AGAIN,
+    WAITED,
+    cause_of_day,
+    late_tasks,
+)
 
 
 def one_task() -> Schedule:
@@ -15,7 +22,8 @@ def one_task() -> Schedule:
 
 
 def test_a_day_in_time_has_no_late_tasks() -> None:
-    assert late_tasks(trace_day(one_task(), "hads", day(a=[30]))[1]) == {}
+    trace = trace_day(one_task(), "hads", day(a=[30]))[1]
+    assert (late_tasks(trace), cause_of_day(trace)) == ({}, None)
 
 
 def test_static_waits() -> None:
@@ -56,3 +64,14 @@ def test_hads_resumes_just_before_the_trigger_with_more_left_than_the_time() -> 
     outcome, trace = trace_day(schedule, "hads", day(a=[1, 288]))
     assert outcome.makespan_s == 288 + 199
     assert late_tasks(trace) == {"u": RESUMED_WITH_TOO_MUCH}
+
+
+def test_a_day_has_one_cause_that_of_the_task_that_ends_last() -> None:
+    """The day of each of the two tests above, at once: t ends at 410 s, v at 487 s."""
+    types = [vm_type("a"), vm_type("b", on_demand=0), vm_type("c", 2, spot=0, on_demand_usd_per_s=0.001)]
+    runtimes = {"t": {"a": 100}, "u": {"b": 100, "c": 100}, "v": {"b": 100, "c": 100}}
+    places = {"t": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, 100)}
+    schedule = plan(bag(runtimes, types), ["a spot", "b spot"], places)
+    trace = trace_day(schedule, "hads", day(a=[30, 289, 300], b=[1, 288]))[1]
+    assert late_tasks(trace) == {"t": TOO_LATE_AGAIN, "v": RESUMED_WITH_TOO_MUCH}
+    assert cause_of_day(trace) == RESUMED_WITH_TOO_MUCH
