@@ -1,4 +1,4 @@
-"""The iterated local search of Burst-HADS: its primary scheduling, as published (Algorithms 1 to 3)."""
+"""The iterated local search of Burst-HADS: its primary scheduling, Algorithms 1 to 3."""
 
 from __future__ import annotations
 
