@@ -152,10 +152,12 @@ def test_the_example_of_a_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[
 def test_the_example_of_options_of_policies_changes_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
     exec(replay_example("A2haSettings"), {"__name__": "example"})
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [name for name, _ in rows] == ["hads", "hads+trigger-once", "a2ha", "eager", "time-saving", "urgent-first"]
+    bags = ["hads", "hads+trigger-once", "hads+spare-time-spot+idle_limit_s=30"]
+    assert [name for name, _ in rows] == [*bags, "a2ha", "eager", "time-saving", "urgent-first"]
     numbers = [float(number) for _, number in rows]
-    assert numbers[3] > numbers[2], "more hosts, which are paid"
-    assert numbers[5] < numbers[4], "more jobs end in time on the clusters: less of the cloud"
+    assert numbers[2] < numbers[0], "on-demand VMs that run are filled up to the deadline"
+    assert numbers[4] > numbers[3], "more hosts, which are paid"
+    assert numbers[6] < numbers[5], "more jobs end in time on the clusters: less of the cloud"
 
 
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
