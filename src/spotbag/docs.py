@@ -9,14 +9,15 @@ from .benchmarks.bags.hads.facts import hads_facts
 from .benchmarks.bags.hads.paper import HADS
 from .benchmarks.bags.paper_days import DayOptions
 from .benchmarks.page import Page
-from .benchmarks.paper import PaperOptions
 from .benchmarks.platforms.caron.facts import caron_facts
 from .benchmarks.platforms.caron.paper import CARON
 from .benchmarks.platforms.caron.settings import CaronOptions
 from .benchmarks.streams.a2ha.facts import a2ha_facts
 from .benchmarks.streams.a2ha.paper import A2HA
 from .benchmarks.streams.a2ha.runs import A2haOptions
+from .benchmarks.streams.thai.facts import thai_facts
 from .benchmarks.streams.thai.paper import THAI
+from .benchmarks.streams.thai.settings import ThaiOptions
 
 _WORKERS = 2
 
@@ -25,7 +26,7 @@ PAGES = {
     for page in (
         Page("hads", "bags.hads", HADS, DayOptions(workers=_WORKERS), hads_facts),
         Page("burst-hads", "bags.burst_hads", BURST_HADS, BurstHadsOptions(workers=_WORKERS), burst_hads_facts),
-        Page("thai", "streams.thai", THAI, PaperOptions(workers=_WORKERS)),
+        Page("thai", "streams.thai", THAI, ThaiOptions(workers=_WORKERS), thai_facts),
         Page("a2ha", "streams.a2ha", A2HA, A2haOptions(workers=_WORKERS), a2ha_facts),
         Page("caron", "platforms.caron", CARON, CaronOptions(workers=_WORKERS), caron_facts),
     )

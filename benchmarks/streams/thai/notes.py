@@ -9,17 +9,16 @@ import numpy as np
 
 from ...paper import read_notes
 from .printed import ThaiFigures, thai_figures
-from .runs import KNOWN, UNKNOWN, ThaiRuns, cost_usd, late_tasks
-
-_SAMPLING_FRACTION = 0.1
+from .runs import ThaiRuns, cost_usd, late_tasks
+from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
 
 
 def thai_notes(runs: ThaiRuns) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
     figures = thai_figures()
     work = ", ".join(f"{policy} {percent:.0f} %" for policy, percent in work_percent(figures, runs).items())
-    values = _printed(figures) | _fixed_settings(figures, runs) | _samples(runs) | _costs(runs)
-    return read_notes(__package__, values | {"work": work, "deviation": _deviation(runs)})
+    values = _printed(figures) | _fixed_settings(figures, runs) | _samples(runs) | _costs(runs) | _chance(figures, runs)
+    return read_notes(__package__, values | {"work": work})
 
 
 def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
@@ -79,12 +78,15 @@ def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
 
 
 def _samples(runs: ThaiRuns) -> dict[str, Any]:
-    sampled, stream = runs.sweep[_SAMPLING_FRACTION], runs.stream
+    """What the samples of the length of section 4.1 teach; nothing if it was not replayed."""
+    sampled, stream = runs.sweep.get(EXAMPLE_FRACTION), runs.stream
+    if sampled is None:
+        return {"sampling_s": None}
     job = stream.jobs_by_submission[0]
     averages = [float(stream.average_s(app.name, "m3.medium") or 0) for app in stream.applications]
     errors = [percent for percent in sampled.error_percent if percent is not None]
     return {
-        "sampling_s": _SAMPLING_FRACTION * (job.deadline_s - job.submitted_s),
+        "sampling_s": EXAMPLE_FRACTION * (job.deadline_s - job.submitted_s),
         "shortest_s": min(averages),
         "longest_s": max(averages),
         "error": sum(errors) / len(errors),
@@ -104,9 +106,20 @@ def _costs(runs: ThaiRuns) -> dict[str, Any]:
     return {name: approach.statistic(cost_usd).value for name, approach in found.items()}
 
 
-def _deviation(runs: ThaiRuns) -> str:
+def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
+    """How much means of as few runs as the paper's differ; nothing if there are too few."""
     mine, other = (runs.approaches[policy].values(late_tasks) for policy in (UNKNOWN, KNOWN))
-    if len(mine) < 2:
-        return ""
-    sd = np.std(np.subtract(mine, other), ddof=1)
-    return f" From run to run, the difference has a standard deviation of {sd:.1f} here."
+    n_groups = len(mine) // figures.runs
+    if n_groups == 0:
+        return {"sd": None}
+    unknown, known = (
+        np.reshape(values[: n_groups * figures.runs], (n_groups, figures.runs)).mean(axis=1) for values in (mine, other)
+    )
+    return {
+        "sd": float(np.std(np.subtract(mine, other), ddof=1)),
+        "n_groups": n_groups,
+        "groups_as_few": int((unknown <= figures.approach(UNKNOWN).late_tasks).sum()),
+        "groups_as_many": int((known >= figures.approach(KNOWN).late_tasks).sum()),
+        "none_late": 100 * float(np.mean(np.equal(mine, 0))),
+        "most_late": max(mine),
+    }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from ...paper import Paper, PaperOptions
+from ...paper import Paper
 from .claims import thai_claims
+from .findings import thai_findings
 from .notes import thai_notes
 from .pictures import PICTURES
 from .rows import thai_rows
 from .runs import ThaiRuns, n_thai_runs, thai_runs
+from .sensitivity import SENSITIVITY
+from .settings import ThaiOptions
 from .tables import STATED, TABLES
 
-THAI: Paper[PaperOptions, ThaiRuns] = Paper(
+THAI: Paper[ThaiOptions, ThaiRuns] = Paper(
     name="Thai et al.",
     runs_are="draws of the run times",
     n_runs=n_thai_runs,
@@ -18,8 +21,10 @@ THAI: Paper[PaperOptions, ThaiRuns] = Paper(
     rows=thai_rows,
     claims=thai_claims,
     notes=thai_notes,
+    findings=thai_findings,
     tables=TABLES,
     headline=TABLES[0],
+    sensitivity=SENSITIVITY,
     pictures=PICTURES,
     stated=STATED,
 )

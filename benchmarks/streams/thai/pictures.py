@@ -18,7 +18,7 @@ from ...paper_pictures import (
     rows_of,
 )
 from ...paper_result import ComparisonRow
-from .runs import KNOWN, UNKNOWN
+from .settings import KNOWN, UNKNOWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

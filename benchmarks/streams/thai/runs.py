@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,20 +11,22 @@ from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, quotient
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream import Stream
-from ....instances.streams.stream_files import library_stream
+from ....replay.policies import Given
 from ....replay.streams.engine import StreamReplay
 from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
-from ....replay.streams.policies.unknown import Sampling, Unknown
+from ....replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
+from ....replay.streams.policy import StreamPolicy
 from ....replay.streams.runs import replay_stream
-from ...paper import OnRuns, PaperOptions
+from ...paper import OnRuns
 from ...paper_result import NOTHING
 from ...sample import Sample
 from .printed import Quantity, RatioUnit, thai_figures
+from .settings import KNOWN, UNKNOWN, ThaiOptions, fixed_setting, thai_stream, without_type
 
-STREAM = "thai/table2"
-KNOWN, UNKNOWN = "known", "unknown"
-SAMPLING_FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-"""Lengths of the sampling phase whose effect the paper wants to investigate "later" (section 4.1)."""
+XLARGE = "m3.xlarge"
+"""The VM type that ``known`` does without, and on which ``unknown`` must sample."""
+
+WITHOUT_XLARGE = f"{UNKNOWN} without {XLARGE}"
 
 VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
 """What the paper can be read as, too, and our own variation of it."""
@@ -100,25 +102,27 @@ class ThaiRuns:
         By the length of the sampling phase.
     variants : dict of str to Approach
         `VARIANTS` by name.
+    without_xlarge : Approach
+        ``unknown`` where no m3.xlarge can be rented.
     """
 
     stream: Stream
     approaches: dict[str, Approach]
     sweep: dict[float, SampledRuns]
     variants: dict[str, Approach]
+    without_xlarge: Approach
 
     def less(self, policy: str, other: str, metric: Callable[[StreamOutcome], float]) -> Estimate:
         """Mean of a policy less that of another, run by run."""
         return self.approaches[policy].less(self.approaches[other], metric)
 
-    def difference(self, policy: str, against: str, quantity: Quantity, times: int = 1) -> Estimate:
-        """Mean of a policy less so many times that of another."""
-        mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
-        if mine is None or other is None:
-            return NOTHING
-        for _ in range(times):
-            mine -= other
-        return mine.estimate
+    def difference(self, policy: str, against: str, quantity: Quantity, times: float = 1.0) -> Estimate:
+        """Mean of a policy less so many times that of another; also where that is 0, and there is no ratio."""
+        return _difference(self.approaches[policy], self.approaches[against], quantity, times)
+
+    def difference_without_xlarge(self, quantity: Quantity) -> Estimate:
+        """Mean of ``unknown`` less that where no m3.xlarge can be rented."""
+        return _difference(self.approaches[UNKNOWN], self.without_xlarge, quantity)
 
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
         """How many times the mean of another is that of a policy, or by how many percent it is above."""
@@ -128,6 +132,13 @@ class ThaiRuns:
         factor, base = (1.0, 0.0) if unit == "times" else (100.0, 100.0)
         found = quotient(mine, other, factor)
         return NOTHING if found is None else Statistic(found.value - base, found.influence).estimate
+
+
+def _difference(one: Approach, other: Approach, quantity: Quantity, times: float = 1.0) -> Estimate:
+    mine, its = one.number(quantity), other.number(quantity)
+    if mine is None or its is None:
+        return NOTHING
+    return (mine - Statistic(times * its.value, tuple(times * each for each in its.influence))).estimate
 
 
 def cost_usd(run: StreamOutcome) -> float:
@@ -140,12 +151,22 @@ def late_tasks(run: StreamOutcome) -> float:
     return run.late_tasks + run.unfinished_tasks
 
 
-def n_thai_runs(options: PaperOptions) -> int:
-    """How many draws `thai_runs` replays: once under all approaches, and once for each length of the samples."""
-    return options.runs * (1 + len(SAMPLING_FRACTIONS))
+def idle_s(run: StreamOutcome) -> float:
+    """Idle seconds of all VMs of a run."""
+    return run.idle_s
 
 
-def thai_runs(options: PaperOptions, on_runs: OnRuns) -> ThaiRuns:
+def late_s(run: StreamOutcome) -> float:
+    """Seconds by which the tasks of a run were late."""
+    return run.late_s
+
+
+def n_thai_runs(options: ThaiOptions) -> int:
+    """How many draws `thai_runs` replays: under all approaches, without m3.xlarge, for each length of the samples."""
+    return options.runs * (2 + len(options.sampling_fractions))
+
+
+def thai_runs(options: ThaiOptions, on_runs: OnRuns) -> ThaiRuns:
     """Replay the stream of the paper.
 
     Raises
@@ -154,23 +175,39 @@ def thai_runs(options: PaperOptions, on_runs: OnRuns) -> ThaiRuns:
         If it is asked to stop: means of fewer runs than asked for would not be comparable.
     """
     figures = thai_figures()
-    stream = library_stream(STREAM)
+    stream = thai_stream(options)
+    adaptive = {policy: f"{policy}-paid-blocks" if options.paid_blocks else policy for policy in (KNOWN, UNKNOWN)}
+    fixed = {policy: fixed_setting(stream, policy, options.fixed_vms_end) for policy in figures.fixed}
+    given = {**adaptive, **fixed, **{policy: policy for policy in VARIANTS}}
+    every = _approaches(stream, given, options, on_runs, "all approaches")
+    [without_xlarge] = _approaches(
+        without_type(stream, XLARGE), {WITHOUT_XLARGE: adaptive[UNKNOWN]}, options, on_runs, f"without {XLARGE}"
+    ).values()
+    return ThaiRuns(
+        stream,
+        {policy: every[policy] for policy in figures.policies},
+        {fraction: _sampled(stream, fraction, options, on_runs) for fraction in options.sampling_fractions},
+        {policy: every[policy] for policy in VARIANTS},
+        without_xlarge,
+    )
+
+
+def _approaches(
+    stream: Stream, given: Mapping[str, Given[StreamPolicy]], options: ThaiOptions, on_runs: OnRuns, label: str
+) -> dict[str, Approach]:
+    """Replay a stream under policies, each by the name of its approach."""
     found = replay_stream(
         stream,
-        (*figures.policies, *VARIANTS),
+        list(given.values()),
         options.runs,
         seed=options.seed,
         workers=options.workers,
-        on_run=lambda done: on_runs(done, "all approaches"),
+        sampling=Sampling(options.sampling_fraction),
+        on_run=lambda done: on_runs(done, label),
     )
     if found.interrupted:
         raise LimitReached
-    pairs = zip(found.policies, found.outcomes, strict=True)
-    every = {policy: Approach(outcomes, policy) for policy, outcomes in pairs}
-    approaches = {policy: every[policy] for policy in figures.policies}
-    variants = {policy: every[policy] for policy in VARIANTS}
-    sweep = {fraction: _sampled(stream, fraction, options, on_runs) for fraction in SAMPLING_FRACTIONS}
-    return ThaiRuns(stream, approaches, sweep, variants)
+    return {policy: Approach(runs, policy) for policy, runs in zip(given, found.outcomes, strict=True)}
 
 
 def sampling_name(fraction: float) -> str:
@@ -178,10 +215,10 @@ def sampling_name(fraction: float) -> str:
     return f"sampling {100 * fraction:g} %"
 
 
-def _sampled(stream: Stream, fraction: float, options: PaperOptions, on_runs: OnRuns) -> SampledRuns:
+def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnRuns) -> SampledRuns:
     last = options.seed + options.runs
     batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
-    work = partial(_batch, stream, fraction)
+    work = partial(_batch, stream, UnknownPaidBlocks if options.paid_blocks else Unknown, fraction)
     done: list[tuple[StreamOutcome, int, float | None]] = []
     for rows in each(work, batches, options.workers):
         done += rows
@@ -190,10 +227,12 @@ def _sampled(stream: Stream, fraction: float, options: PaperOptions, on_runs: On
     return SampledRuns(Approach(outcomes, UNKNOWN), excluded, errors)
 
 
-def _batch(stream: Stream, fraction: float, seeds: Sequence[int]) -> list[tuple[StreamOutcome, int, float | None]]:
+def _batch(
+    stream: Stream, kind: type[Unknown], fraction: float, seeds: Sequence[int]
+) -> list[tuple[StreamOutcome, int, float | None]]:
     rows = []
     for seed in seeds:
-        policy = Unknown(Sampling(fraction))
+        policy = kind(Sampling(fraction))
         outcome = StreamReplay(draw_jobs(stream, seed), policy).run()
         rows.append((outcome, *_learnt(stream, policy)))
     return rows

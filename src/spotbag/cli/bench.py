@@ -126,10 +126,10 @@ def thai_command(
     as_json: JsonOption = False,
 ) -> None:
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
-    from ..benchmarks.paper import PaperOptions
     from ..benchmarks.streams.thai.paper import THAI
+    from ..benchmarks.streams.thai.settings import ThaiOptions
 
-    _report(THAI, PaperOptions(runs, seed, workers), Output(out, full, as_json, plots))
+    _report(THAI, ThaiOptions(runs, seed, workers), Output(out, full, as_json, plots))
 
 
 @app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
