@@ -14,6 +14,7 @@ from ..state import StreamState
 from ..vm import StreamVm
 
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
+Rounding: TypeAlias = Literal["up", "nearest"]
 
 TICK: Final = -1
 """Datum of the wakes of Fig. 7."""
@@ -43,6 +44,12 @@ class A2haSettings:
         the number of tasks, which is what the text says. ``new``: if those created after the initial ones would be.
         ``untaken``: if those would be more than half of the tasks that the initial hosts leave, and one.
         ``off``: never.
+    host_processing_time_s : int, optional
+        Seconds of work that a prediction expects of a new host (*hostProcessingTime*, line 11 of Fig. 3): a paid unit
+        less the time to boot if not given (section 4); section 3.1 has the whole unit. The budget factor divides it.
+    rounding : {"up", "nearest"}
+        How the number of hosts to create is rounded: ``up`` in line 14 of Fig. 5, ``nearest`` (halves up) in the text
+        of section 3.3, where 23 hosts at a ratio of 0.4 are 9.
 
     Notes
     -----
@@ -65,6 +72,8 @@ class A2haSettings:
     budget_factor: float = 1.0
     period_s: int = 300
     long_tasks: LongTasks = "untaken"
+    host_processing_time_s: int | None = None
+    rounding: Rounding = "up"
 
     def __post_init__(self) -> None:
         issues = [
@@ -74,14 +83,24 @@ class A2haSettings:
         ]
         issues += [
             Issue("", "must be 1 or more", name, value)
-            for name, value in (("initial_hosts", self.initial_hosts), ("period_s", self.period_s))
-            if value < 1
+            for name, value in (
+                ("initial_hosts", self.initial_hosts),
+                ("period_s", self.period_s),
+                ("host_processing_time_s", self.host_processing_time_s),
+            )
+            if value is not None and value < 1
         ]
         if not 1 <= self.budget_factor < math.inf:
             rule = "must be 1 or more: less than the least payment is not enough"
             issues.append(Issue("", rule, "budget_factor", self.budget_factor))
-        if self.long_tasks not in get_args(LongTasks):
-            issues.append(Issue("", f"must be one of {', '.join(get_args(LongTasks))}", "long_tasks", self.long_tasks))
+        issues += [
+            Issue("", f"must be one of {', '.join(known)}", name, value)
+            for name, value, known in (
+                ("long_tasks", self.long_tasks, get_args(LongTasks)),
+                ("rounding", self.rounding, get_args(Rounding)),
+            )
+            if value not in known
+        ]
         if issues:
             raise InputError("a2ha", issues)
 
@@ -108,7 +127,7 @@ class A2ha(StreamPolicy):
     - Lines 11 and 12 of Fig. 7 add two averages and divide by a number of tasks; what is meant is the average over the
       finished tasks and those that run. It counts for the decision of that moment only. Before any task has finished,
       it is the average of those that run.
-    - Line 14 of Fig. 5 rounds up (23 hosts at a ratio of 0.4 are 10), the text says 9.
+    - Line 14 of Fig. 5 rounds up (23 hosts at a ratio of 0.4 are 10), the text says 9: see ``rounding``.
     - A host counts on as many average tasks as fit from now to the end of what it is paid for, as if the one that it
       runs had just begun; one that boots, from when it is ready.
     - With a budget factor of 2, a host counts on work in the first half of what it is paid for ("processing tasks only
@@ -152,6 +171,7 @@ class A2ha(StreamPolicy):
         stream = replay.stream
         self._first_unit_s = (stream.creation_overhead_s // stream.block_s + 1) * stream.block_s
         self._usable_s = self._first_unit_s - stream.creation_overhead_s
+        self._expected_s = self.settings.host_processing_time_s or self._usable_s
 
     def counts(self, replay: StreamState) -> dict[str, int]:
         """Hosts in all, those that never ran a task, and what Table 1 counts."""
@@ -225,11 +245,14 @@ class A2ha(StreamPolicy):
             if left_s > 0:
                 possible += left_s * count // total_s
         missing = self._n_tasks - self._finished - possible
-        necessary = math.floor(missing * total_s * settings.budget_factor / (count * self._usable_s) + 0.5)
+        necessary = math.floor(missing * total_s * settings.budget_factor / (count * self._expected_s) + 0.5)
         self._refused = False
         if necessary < 0:  # line 12
             return
-        create = necessary if self._ratio == 1.0 else math.ceil(necessary * self._ratio - _NOISE)
+        create = necessary
+        if self._ratio != 1.0:
+            share = necessary * self._ratio
+            create = math.ceil(share - _NOISE) if settings.rounding == "up" else math.floor(share + 0.5)
         self._ratio += (1.0 - self._ratio) * settings.increase_ratio  # line 16
         # Hosts whose unit ends soon count for nothing above, though they end what they run: no more than tasks wait.
         create = min(create, self._n_tasks - self._finished - len(self._hosts))

@@ -138,6 +138,23 @@ def test_the_creation_ratio_rounds_up_and_grows() -> None:
     assert {time: count for time, count in launched(lines).items() if time <= 100} == {0: 1, 55: 10, 100: 13}
 
 
+def test_the_creation_ratio_can_round_to_the_nearest_number() -> None:
+    # As above, but 9.2 are 9 hosts, as the text of section 3.3 has it. At 100: 46 remain, one can be done on each of
+    # 9: 37 * 45 / 90 = 18.5, which is 19 (line 10 of Fig. 3); times 0.7 is 13.3: 13 hosts.
+    _, lines = replayed(bag([45] * 48), settings(0.4, 0.5, rounding="nearest"))
+    assert {time: count for time, count in launched(lines).items() if time <= 100} == {0: 1, 55: 9, 100: 13}
+
+
+def test_more_work_expected_of_a_host_makes_fewer_hosts() -> None:
+    # At 25 a task of 15 s is done, 5 fit to 100. Of 17, 16 - 5 = 11 are too many: 11 * 15 / 90 = 1.8 is 2 hosts; by
+    # units of 100 s, 1.65 is 2 as well; by units of 120 s, 1.375 is one.
+    hosts = {}
+    for expected_s in (None, 90, 100, 120):
+        _, lines = replayed(bag([15] * 17), settings(host_processing_time_s=expected_s))
+        hosts[expected_s] = launched(lines).get(25)
+    assert hosts == {None: 2, 90: 2, 100: 2, 120: 1}
+
+
 def test_a_negative_prediction_creates_nothing_and_leaves_the_ratio() -> None:
     # At 15: 20 remain, 3 * 17 fit: -31 * 5 / 90 = -1.7. At 70: the average is 65 / 2, 19 remain, none fits in the 30 s
     # to 100: 19 * 32.5 / 90 = 6.9, and half of 7 is 4. Only now the ratio becomes 1: at 72 the average is 127 / 3, 18
@@ -392,6 +409,8 @@ def test_streams_that_it_cannot_run_are_refused() -> None:
         ("budget_factor", 0.9, "must be 1 or more"),
         ("budget_factor", float("nan"), "must be 1 or more"),
         ("long_tasks", "text", "must be one of untaken, new, total, off"),
+        ("host_processing_time_s", 0, "must be 1 or more"),
+        ("rounding", "down", "must be one of up, nearest"),
     ],
 )
 def test_settings_out_of_range_are_refused(name: str, value: Any, rule: str) -> None:
