@@ -18,7 +18,7 @@ from ...replay.bags.outcome import Outcome
 from ...replay.bags.runs import replay_days, trace_day
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
-from ...traces.bags.lateness import CAUSES, missed_because
+from ...traces.bags.lateness import CAUSES, cause_of_day
 from ..claims import Verdict
 from ..paper import OnRuns, PaperOptions
 from ..paper_result import PlanUsed, PublishedComparisonResult
@@ -207,7 +207,8 @@ class Misses:
     late_s : tuple of int
         By how much each late day missed it.
     causes : tuple of (str, int)
-        Why tasks were late, in the order of `spotbag.traces.bags.lateness.CAUSES`, and on how many days.
+        Why the task was late that ended last, in the order of `spotbag.traces.bags.lateness.CAUSES`, and on how many
+        days.
     """
 
     days: int
@@ -231,19 +232,21 @@ class Misses:
         )
 
     def why(self) -> str:
-        """Say why tasks were late, a day may count for several causes; or why nothing is decided."""
+        """Say why the tasks were late that ended last, one of each late day; or why nothing is decided."""
         if self.verdict == "not decided":
             return f"{_ENOUGH_DAYS} days without a miss would show that at most one in a hundred misses"
         return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)
 
 
 def miss_causes(cell: Cell, schedule: Schedule, days_from: Scenario, seed: int) -> Counter[str]:
-    """Replay the late days of a cell once more, with a record; count the days on which a task was late for a cause."""
+    """Replay the late days of a cell once more, with a record; count them by the cause for the task that ended last."""
     causes: Counter[str] = Counter()
     for number, outcome in enumerate(cell.runs):
         if not outcome.meets_deadline:
             timeline = days_from.day(schedule.instance, seed, number)
-            causes.update(set(missed_because(trace_day(schedule, cell.policy, timeline, day=number)[1])))
+            cause = cause_of_day(trace_day(schedule, cell.policy, timeline, day=number)[1])
+            assert cause is not None
+            causes[cause] += 1
     return causes
 
 

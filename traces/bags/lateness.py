@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,11 +66,6 @@ def late_tasks(trace: Trace) -> dict[str, str]:
         else:
             causes[task] = at_once.get(task, RESCUE_GONE) if move.get("late") else HELD_UP_AFTERWARDS
     return causes
-
-
-def missed_because(trace: Trace) -> Counter[str]:
-    """Count the late tasks of a day by cause."""
-    return Counter(late_tasks(trace).values())
 
 
 def cause_of_day(trace: Trace) -> str | None:
