@@ -19,7 +19,7 @@ from typing import Any
 
 from spotbag.benchmarks.bags.comparison import make_cases, run_cases
 from spotbag.benchmarks.bags.hads.paper import HADS
-from spotbag.benchmarks.bags.paper_days import DayOptions
+from spotbag.benchmarks.bags.hads.runs import HadsOptions
 from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_tables import print_table
 from spotbag.core.limits import LimitReached, Stop
@@ -131,7 +131,7 @@ def _comparison(stop: Stop) -> bool:
 
 def _bench(stop: Stop) -> bool:
     try:
-        compare(HADS, DayOptions(runs=10_000), stop=stop)
+        compare(HADS, HadsOptions(runs=10_000), stop=stop)
     except LimitReached:
         return True
     return False

@@ -81,6 +81,17 @@ class PublishedShare(Record):
     percent: float
 
 
+class PublishedSteal(Record):
+    """A spot VM of a run of ED200 in sc2 (HADS, Fig. 13): the tasks of its plan, and those that it stole.
+
+    The text says which numbers are those of which VM; the captions of the figure have it the other way round.
+    """
+
+    type: str
+    planned: Annotated[int, Field(gt=0)]
+    stolen: Annotated[int, Field(gt=0)]
+
+
 class HadsFigures(Record):
     """What the HADS paper prints.
 
@@ -88,7 +99,7 @@ class HadsFigures(Record):
     ----------
     source : str
         The paper.
-    jobs, baselines, results, checkpoints, shares
+    jobs, baselines, results, checkpoints, shares, steals
         See the records.
     hibernation_duration_s : dict of str to float
         Mean duration of a hibernation in each scenario (Fig. 8).
@@ -105,6 +116,7 @@ class HadsFigures(Record):
     hibernation_duration_s: dict[str, float]
     steal_success_percent: dict[str, float]
     shares: Annotated[tuple[PublishedShare, ...], Field(strict=False)]
+    steals: Annotated[tuple[PublishedSteal, ...], Field(strict=False)]
 
 
 class PublishedQuietDay(Record):

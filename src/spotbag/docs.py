@@ -7,7 +7,7 @@ from .benchmarks.bags.burst_hads.paper import BURST_HADS
 from .benchmarks.bags.burst_hads.runs import BurstHadsOptions
 from .benchmarks.bags.hads.facts import hads_facts
 from .benchmarks.bags.hads.paper import HADS
-from .benchmarks.bags.paper_days import DayOptions
+from .benchmarks.bags.hads.runs import HadsOptions
 from .benchmarks.page import Page
 from .benchmarks.platforms.caron.facts import caron_facts
 from .benchmarks.platforms.caron.paper import CARON
@@ -24,7 +24,7 @@ _WORKERS = 2
 PAGES = {
     page.name: page
     for page in (
-        Page("hads", "bags.hads", HADS, DayOptions(workers=_WORKERS), hads_facts),
+        Page("hads", "bags.hads", HADS, HadsOptions(workers=_WORKERS), hads_facts),
         Page("burst-hads", "bags.burst_hads", BURST_HADS, BurstHadsOptions(workers=_WORKERS), burst_hads_facts),
         Page("thai", "streams.thai", THAI, ThaiOptions(workers=_WORKERS), thai_facts),
         Page("a2ha", "streams.a2ha", A2HA, A2haOptions(workers=_WORKERS), a2ha_facts),

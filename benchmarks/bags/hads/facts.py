@@ -1,52 +1,51 @@
-"""What the section of the docs says in its prose, computed from the results."""
+"""What the page says in its prose, computed from the results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ....instances.library import library_instance
 from ...paper_result import PublishedComparisonResult
-from ..paper_days import n_late_days
+from ..paper_days import FROM_PRINTED_MAKESPAN, n_late_days
 from ..printed import hads_figures
-from .notes import price_factors
-from .runs import BIG_JOB, POLICY, SCENARIOS
+from .rows import ALL, MEANS
+from .runs import BIG_JOB, FAMILY, POLICY, on_demand_rate_usd, spot_offers
+from .sensitivity import AS_READ, BY_ALGORITHM_1, base_of, could_be, n_days
 
 
 def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
     """Return what the template needs."""
-    result, estimated, half_rates = (
-        next(iter(results.values())),
-        results["D_spot: by Algorithm 1"],
-        results["rates of the scenarios: half"],
-    )
-    jobs = [printed.job for printed in hads_figures().baselines]
-    factors = price_factors({job: result.mean("Table 9", "cost_usd", job, "", "on-demand") for job in jobs})
-    ours = [factor for _, factor in factors.values()]
-    *first, last = (f"{factor:.2f}" for factor, _ in factors.values())
-    orders = ("sc2 is the dearest", "sc3 is the cheapest", "the saving is larger in sc4 than in sc2")
-    steals = {
-        scenario: result.row("Fig. 12", "steal_success_percent", BIG_JOB, scenario, POLICY).ours.mean or 0.0
-        for scenario in ("sc2", "sc5")
-    }
-    hibernations = result.row("Table 10", "hibernations", "J60", "sc4", POLICY)
+    result, as_read, estimated = next(iter(results.values())), results[AS_READ], results[BY_ALGORITHM_1]
+    as_printed = base_of(results, as_read)
+    fitted = [plan.job for plan in result.plans if plan.d_spot_source == FROM_PRINTED_MAKESPAN]
+    ratios = []
+    for printed in hads_figures().baselines:
+        instance = library_instance(f"{FAMILY}/{printed.job}")
+        rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
+        ratios.append(f"{100 * printed.on_demand_usd / (rate * printed.makespan_s):.0f}")
+
+    def mean(of: PublishedComparisonResult, quantity: str) -> float:
+        return of.mean(MEANS, quantity, ALL, ALL, POLICY)
+
+    [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
-        "jobs": ", ".join(jobs),
-        "printed_factors": f"{', '.join(first)} and {last}",
-        "our_factors": f"{min(ours):.2f} to {max(ours):.2f}",
-        "our_hibernations": f"{hibernations.ours.mean:.1f}",
-        "printed_hibernations": f"{hibernations.printed:.2f}",
-        "estimated_d_spot_s": next(plan.d_spot_s for plan in estimated.plans if plan.job == BIG_JOB),
-        "late_days": n_late_days(result, "Table 10"),
-        "late_days_of_ed200": n_late_days(result, "Table 10", job=BIG_JOB),
-        "late_days_estimated": n_late_days(estimated, "Table 10"),
-        "orders_hold": all(result.verdict(order) == "holds" for order in orders),
-        "ed200_above_on_demand": -result.mean("Table 10", "saving_percent", BIG_JOB, "sc2", POLICY),
-        "half_rates_cheaper": half_rates.verdict("HADS is cheaper than on-demand VMs") == "holds"
-        and half_rates.verdict(f"{BIG_JOB}, k_h = 7, k_r = 0: dearer") == "does not hold",
-        "steals_sc2": steals["sc2"],
-        "steals_sc5": steals["sc5"],
-        "estimated_on_demand": all(
-            name.endswith("on demand") for plan in estimated.plans if plan.job == BIG_JOB for name in plan.vms
-        ),
-        "days": f"{len(jobs) * len(SCENARIOS) * estimated.about['runs']:,}",
+        "jobs": ", ".join(printed.job for printed in hads_figures().baselines),
+        "fitted_jobs": " and ".join(fitted),
+        "printed_over_rates": f"{', '.join(ratios[:-1])} and {ratios[-1]}",
+        "estimated_d_spot_s": big_estimated.d_spot_s,
+        "estimated_on_demand": all(name.endswith("on demand") for name in big_estimated.vms),
+        "dearer_as_printed": f"{100 * (mean(as_printed, 'cost_usd') / mean(as_read, 'cost_usd') - 1):.0f}",
+        "started_as_printed": f"{mean(as_printed, 'on_demand_started'):.1f}",
+        "started_as_read": f"{mean(as_read, 'on_demand_started'):.1f}",
+        "started_printed": f"{result.row(MEANS, 'on_demand_started', ALL, ALL, POLICY).printed:.1f}",
+        "on_demand_as_printed": could_be(as_printed, "new on-demand VMs"),
+        "on_demand_as_read": could_be(as_read, "new on-demand VMs"),
+        "cost_as_printed": could_be(as_printed, "cost"),
+        "cost_as_read": could_be(as_read, "cost"),
+        "late_as_printed": f"{n_late_days(as_printed, 'Table 10'):,}",
+        "late_as_read": f"{n_late_days(as_read, 'Table 10'):,} of {n_days(as_read):,}",
+        "late_days": f"{n_late_days(result, 'Table 10'):,}",
+        "late_of_ed200": f"{n_late_days(result, 'Table 10', job=BIG_JOB):,}",
+        "late_by_algorithm_1": f"{n_late_days(estimated, 'Table 10'):,} of {n_days(estimated):,} days are late",
     }

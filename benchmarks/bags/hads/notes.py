@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ....instances.bags.scenarios import SCENARIOS
 from ....instances.library import library_instance
 from ...paper import read_notes
 from ..paper_days import FROM_ALGORITHM_1
@@ -26,6 +27,8 @@ def hads_notes(days: HadsDays) -> Iterator[str]:
         "factors": ", ".join(f"{job} {theirs:.2f} ({ours:.2f})" for job, (theirs, ours) in factors.items()),
         "printed_d_spot": ", ".join(f"{plan.job} {plan.d_spot_s} s" for plan in given) or None,
         "fewer_in_sc4": ", ".join(fewer),
+        "printed_durations": " and ".join(f"{figures.hibernation_duration_s[name]:.0f}" for name in ("sc3", "sc4")),
+        "resume_s": f"{_mean_sleep_s('sc4'):.0f}",
     }
     return read_notes(__package__, values)
 
@@ -41,6 +44,13 @@ def price_factors(on_demand_usd: Mapping[str, float]) -> dict[str, tuple[float, 
         least_usd = work_s[printed.job] * rate
         factors[printed.job] = (printed.on_demand_usd / least_usd, on_demand_usd[printed.job] / least_usd)
     return factors
+
+
+def _mean_sleep_s(scenario: str) -> float:
+    """Mean duration of a hibernation by the rates of a scenario."""
+    rate = SCENARIOS[f"{FAMILY}/{scenario}"].k_r
+    assert rate
+    return library_instance(f"{FAMILY}/J60").deadline_s / rate
 
 
 def _printed_hibernations(figures: HadsFigures, job: str, scenario: str) -> float:

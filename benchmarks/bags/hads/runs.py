@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from ....core.statistics import Statistic, ratio_of
-from ....instances.bags.scenarios import find_scenario
+from ....core.statistics import Statistic, average, mean_of, ratio_of
+from ....heuristics.bags.d_spot import estimate_d_spot
+from ....instances.bags.scenarios import Scenario, find_scenario
+from ....instances.entries import RentalOffer
+from ....instances.instance import Instance
 from ....replay.bags.outcome import Outcome
-from ....replay.bags.runs import replay_day
+from ....replay.bags.runs import replay_day, trace_day
 from ....schedules.schedule import Schedule
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (
+    BASELINE_POLICY,
+    BaselineBilling,
     Cell,
     DayOptions,
     Misses,
@@ -20,23 +27,49 @@ from ..paper_days import (
     library_job,
     make_plan,
     miss_causes,
+    on_demand_market,
     paper_scenario,
     plan_used,
     replay_cell,
 )
 from ..printed import Share, hads_figures
+from .first_cycle import FirstCycle, first_cycle
 
 FAMILY = "hads"
 POLICY = "hads"
 SCENARIOS = ("sc1", "sc2", "sc3", "sc4", "sc5", "sc6", "sc7")
 BIG_JOB = "ED200"
-"""Job of Table 11 and of Figs 11 and 12."""
+"""Job of Table 11 and of Figs 11 to 13."""
 
 SWEEP_K_H = (1, 2, 3, 4, 5, 6, 7)
 SWEEP_K_R = (0, 3, 7)
 """Rates of Fig. 11."""
 
 SHARES: tuple[Share, ...] = ("new", "idle", "busy", "resumed")
+
+BaselinePlan: TypeAlias = Literal["own", "same"]
+
+
+def baseline_name(plan: BaselinePlan, billing: BaselineBilling) -> str:
+    """What an on-demand baseline is called in tables."""
+    return BASELINE_POLICY[billing] + (", same plan" if plan == "same" else "")
+
+
+@dataclass(frozen=True, slots=True)
+class HadsOptions(DayOptions):
+    """What days are replayed.
+
+    Attributes
+    ----------
+    baseline_plan : {"own", "same"}
+        What the on-demand baseline carries out: the greedy's plan for on-demand VMs only, or the plan of HADS, each
+        spot VM replaced by one on demand.
+    policy : str
+        The scheduler: ``hads``, with other rules than the paper's after a plus, such as ``hads+spare-time-spot``.
+    """
+
+    baseline_plan: BaselinePlan = field(default="own", kw_only=True)
+    policy: str = field(default=POLICY, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +78,25 @@ class HadsBaseline:
 
     Attributes
     ----------
-    schedule : Schedule
-        The plan.
+    schedule, on_demand_schedule : Schedule
+        The plan, and that for on-demand VMs only.
     plan : PlanUsed
         The plan, described.
-    static, hads, on_demand : Outcome
+    algorithm_1_s : int
+        D_spot as Algorithm 1 estimates it.
+    static, hads : Outcome
         A quiet day under each policy.
+    on_demand : dict of (str, str) to Outcome
+        The on-demand baseline, by its plan and its billing.
     """
 
     schedule: Schedule
+    on_demand_schedule: Schedule
     plan: PlanUsed
+    algorithm_1_s: int
     static: Outcome
     hads: Outcome
-    on_demand: Outcome
+    on_demand: dict[tuple[BaselinePlan, BaselineBilling], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +105,8 @@ class HadsDays:
 
     Attributes
     ----------
+    options : HadsOptions
+        What was replayed.
     baselines : dict
         By job.
     cells : dict
@@ -74,34 +115,46 @@ class HadsDays:
         Of `BIG_JOB`, by k_h and k_r.
     misses : Misses
         Days of the cells that missed the deadline.
+    first_cycles : list of FirstCycle
+        What spot VMs of `BIG_JOB` did in their first allocation cycle on each day of sc2.
+    first_hibernation_s : list of float
+        When the VM types of `BIG_JOB` hibernated for the first time on each day of the largest k_h of the sweep, on
+        average; only days on which one did.
     """
 
+    options: HadsOptions
     baselines: dict[str, HadsBaseline]
     cells: dict[tuple[str, str], Cell]
     sweep: dict[tuple[int, int], Cell]
     misses: Misses
+    first_cycles: list[FirstCycle]
+    first_hibernation_s: list[float]
 
     @property
     def jobs(self) -> list[str]:
         """The jobs, in the order of the paper."""
         return list(self.baselines)
 
-    def on_demand_usd(self, job: str) -> float:
-        """Cost of the plan of a job on on-demand VMs."""
-        return self.baselines[job].on_demand.cost_usd
+    def on_demand_usd(self, job: str, billing: BaselineBilling | None = None) -> float:
+        """Cost of a job on on-demand VMs; billed as the options say if nothing else is said."""
+        return self.baselines[job].on_demand[self.options.baseline_plan, billing or self.options.baseline].cost_usd
 
-    def saving_percent(self, job: str, scenario: str) -> Statistic:
+    def saving_percent(self, job: str, scenario: str, billing: BaselineBilling | None = None) -> Statistic:
         """Saving against on-demand VMs."""
-        price = self.on_demand_usd(job)
+        price = self.on_demand_usd(job, billing)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
+    def mean_saving_percent(self, billing: BaselineBilling | None = None) -> Statistic:
+        """Mean of the savings of all cells."""
+        return average([self.saving_percent(*key, billing) for key in self.cells])
 
-def n_hads_days(options: DayOptions) -> int:
+
+def n_hads_days(options: HadsOptions) -> int:
     """How many days `hads_days` replays."""
     return options.runs * (len(hads_figures().baselines) * len(SCENARIOS) + len(SWEEP_K_H) * len(SWEEP_K_R))
 
 
-def hads_days(options: DayOptions, on_days: OnRuns) -> HadsDays:
+def hads_days(options: HadsOptions, on_days: OnRuns) -> HadsDays:
     """Replay all days of the paper."""
     figures = hads_figures()
     baselines = {printed.job: _baseline(printed.job, printed.makespan_s, options) for printed in figures.baselines}
@@ -110,16 +163,26 @@ def hads_days(options: DayOptions, on_days: OnRuns) -> HadsDays:
     for job, baseline in baselines.items():
         for scenario in SCENARIOS:
             days_from = paper_scenario(FAMILY, scenario, options)
-            [cell] = replay_cell(job, scenario, days_from, baseline.schedule, [POLICY], options, on_days)
+            [cell] = replay_cell(job, scenario, days_from, baseline.schedule, [options.policy], options, on_days)
             cells[job, scenario] = cell
             causes += miss_causes(cell, baseline.schedule, days_from, options.seed)
+    plan = baselines[BIG_JOB].schedule
     sweep: dict[tuple[int, int], Cell] = {}
     for k_r in SWEEP_K_R:
         for k_h in SWEEP_K_H:
-            days_from = find_scenario("poisson", k_h=k_h, k_r=k_r, rate_scale=options.rate_scale)
-            plan = baselines[BIG_JOB].schedule
-            [sweep[k_h, k_r]] = replay_cell(BIG_JOB, sweep_name(k_h, k_r), days_from, plan, [POLICY], options, on_days)
-    return HadsDays(baselines, cells, sweep, collect_misses(list(cells.values()), causes))
+            days_from = _sweep_scenario(k_h, k_r, options)
+            [sweep[k_h, k_r]] = replay_cell(
+                BIG_JOB, sweep_name(k_h, k_r), days_from, plan, [options.policy], options, on_days
+            )
+    return HadsDays(
+        options,
+        baselines,
+        cells,
+        sweep,
+        collect_misses(list(cells.values()), causes),
+        _first_cycles(plan, options),
+        _first_hibernations_s(plan, options),
+    )
 
 
 def sweep_name(k_h: int, k_r: int) -> str:
@@ -127,11 +190,52 @@ def sweep_name(k_h: int, k_r: int) -> str:
     return f"k_h={k_h}, k_r={k_r}"
 
 
-def _baseline(job: str, printed_makespan_s: int, options: DayOptions) -> HadsBaseline:
+def _sweep_scenario(k_h: int, k_r: int, options: HadsOptions) -> Scenario:
+    return find_scenario("poisson", k_h=k_h, k_r=k_r, rate_scale=options.rate_scale)
+
+
+def _baseline(job: str, printed_makespan_s: int, options: HadsOptions) -> HadsBaseline:
     instance, source = library_job(FAMILY, job, printed_makespan_s, options.d_spot)
     schedule = make_plan(instance, "greedy")
-    static, hads, on_demand = (replay_day(schedule, policy) for policy in ("static", POLICY, "on-demand"))
-    return HadsBaseline(schedule, plan_used(job, "greedy", schedule, source), static, hads, on_demand)
+    plans: dict[BaselinePlan, Schedule] = {"own": make_plan(on_demand_market(instance), "greedy"), "same": schedule}
+    return HadsBaseline(
+        schedule,
+        plans["own"],
+        plan_used(job, "greedy", schedule, source),
+        estimate_d_spot(instance),
+        replay_day(schedule, "static"),
+        replay_day(schedule, options.policy),
+        {
+            (plan, billing): replay_day(plans[plan], policy)
+            for plan in plans
+            for billing, policy in BASELINE_POLICY.items()
+        },
+    )
+
+
+def _first_cycles(plan: Schedule, options: HadsOptions) -> list[FirstCycle]:
+    """What spot VMs do in their first allocation cycle, on each day of sc2."""
+    days_from = paper_scenario(FAMILY, "sc2", options)
+    found = []
+    for number in range(options.runs):
+        timeline = days_from.day(plan.instance, options.seed, number)
+        trace = trace_day(plan, options.policy, timeline, day=number)[1]
+        found.append(first_cycle(trace, plan.instance.allocation_cycle_s))
+    return found
+
+
+def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
+    """When VM types hibernate for the first time at the largest k_h, on average over the types, on each day."""
+    days_from = _sweep_scenario(SWEEP_K_H[-1], 0, options)
+    found = []
+    for number in range(options.runs):
+        first: dict[str, int] = {}
+        for event in days_from.day(plan.instance, options.seed, number).events:
+            if event.kind == "hibernate":
+                first.setdefault(event.vm_type, event.time_s)
+        if first:
+            found.append(sum(first.values()) / len(first))
+    return found
 
 
 def share_percent(cell: Cell, share: Share) -> Statistic | None:
@@ -147,6 +251,17 @@ def share_percent(cell: Cell, share: Share) -> Statistic | None:
     return cell.share_percent(counted, lambda day: day.busy_hibernations)
 
 
+def hibernated_vms_percent(cell: Cell) -> Statistic | None:
+    """Share of the spot VMs that hibernated at least once; None if there are none."""
+
+    def spot_vms(hibernated: bool) -> Callable[[Outcome], float]:
+        return lambda day: sum(
+            bill.market == "spot" and (bill.hibernated_s > 0 or not hibernated) for bill in day.bills
+        )
+
+    return cell.share_percent(spot_vms(hibernated=True), spot_vms(hibernated=False))
+
+
 def steal_success_percent(cell: Cell) -> Statistic | None:
     """Share of the attempts to steal that took a task; None if there was none."""
     return cell.share_percent(lambda day: day.steals, lambda day: day.steal_attempts)
@@ -158,3 +273,47 @@ def hibernation_duration_s(days: HadsDays, scenario: str) -> Statistic | None:
     slept = [cell.values(lambda day: sum(bill.hibernated_s for bill in day.bills)) for cell in cells]
     counts = [cell.values(lambda day: day.hibernations) for cell in cells]
     return ratio_of([sum(day) for day in zip(*slept, strict=True)], [sum(day) for day in zip(*counts, strict=True)])
+
+
+def spot_offers(instance: Instance, vms: Mapping[str, int]) -> list[RentalOffer]:
+    """Offers of spot VMs, by how many of each type."""
+    by_name = {offer.vm_type.name: offer for offer in instance.offers if offer.market == "spot"}
+    return [by_name[name] for name, number in vms.items() for _ in range(number)]
+
+
+def planned_offers(schedule: Schedule) -> list[RentalOffer]:
+    """Offers of the VMs of a plan."""
+    return [schedule.instance.offers[index] for index in schedule.vm_offer.tolist()]
+
+
+def on_demand_rate_usd(instance: Instance, rented: Sequence[RentalOffer]) -> float:
+    """What VMs of the types of some others cost on demand, by the second."""
+    prices = {offer.type_index: offer.price_usd_per_s for offer in instance.offers if offer.market == "on-demand"}
+    return sum(prices[offer.type_index] for offer in rented)
+
+
+def price_difference_percent(instance: Instance, rented: Sequence[RentalOffer]) -> float:
+    """By how much VMs are cheaper than they would be on demand."""
+    return 100 * (1 - sum(offer.price_usd_per_s for offer in rented) / on_demand_rate_usd(instance, rented))
+
+
+def planned_tasks(days: HadsDays, vm_type: str) -> list[int]:
+    """Tasks of each VM of a type in the plan of `BIG_JOB`."""
+    plan = days.baselines[BIG_JOB].schedule
+    counts = Counter(plan.task_vm.tolist())
+    return [counts[vm] for vm, offer in enumerate(planned_offers(plan)) if offer.vm_type.name == vm_type]
+
+
+def stolen_tasks(days: HadsDays, vm_type: str) -> Statistic | None:
+    """Mean number of tasks that a spot VM of a type stole in sc2 with `BIG_JOB`; None if there is no such VM."""
+    return ratio_of([day.stolen[vm_type] for day in days.first_cycles], [day.vms[vm_type] for day in days.first_cycles])
+
+
+def migrations(day: Outcome) -> float:
+    """Tasks migrated on a day."""
+    return sum(day.migrations.values())
+
+
+def mean_over_k_h(days: HadsDays, k_r: int, metric: Callable[[Outcome], float]) -> Statistic:
+    """Mean of a number over all k_h of the sweep."""
+    return average([mean_of(days.sweep[k_h, k_r].values(metric)) for k_h in SWEEP_K_H])

@@ -81,11 +81,11 @@ def hads_command(
     full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tables 9 to 11 and Figs 8 to 12 of HADS, and what the paper says of them."""
+    """Tables 9 to 11 and Figs 8 to 13 of HADS, and what the paper says of them."""
     from ..benchmarks.bags.hads.paper import HADS
-    from ..benchmarks.bags.paper_days import DayOptions
+    from ..benchmarks.bags.hads.runs import HadsOptions
 
-    _report(HADS, DayOptions(runs, seed, workers, rate_scale, d_spot.value), Output(out, full, as_json))
+    _report(HADS, HadsOptions(runs, seed, workers, rate_scale, d_spot.value), Output(out, full, as_json))
 
 
 @app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")

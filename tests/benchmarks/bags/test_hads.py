@@ -1,0 +1,187 @@
+"""The HADS paper: what its on-demand baseline is, what VMs do in their first cycle, what is fitted, what is assumed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from paper_results import demand_judged_claims
+from tiny_days import bag, day, plan, vm_type
+
+from spotbag.benchmarks.bags.hads.findings import range_of_three
+from spotbag.benchmarks.bags.hads.first_cycle import FirstCycle, first_cycle
+from spotbag.benchmarks.bags.hads.paper import HADS
+from spotbag.benchmarks.bags.hads.runs import (
+    HadsDays,
+    HadsOptions,
+    on_demand_rate_usd,
+    price_difference_percent,
+    spot_offers,
+)
+from spotbag.benchmarks.bags.hads.sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY
+from spotbag.benchmarks.bags.paper_days import cost_usd, library_job, make_plan, on_demand_market
+from spotbag.benchmarks.bags.printed import hads_figures
+from spotbag.benchmarks.claims import count_verdicts
+from spotbag.benchmarks.paper import compare
+from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.policies import named_policy
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.schedules.schedule import Schedule
+
+pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
+
+
+@pytest.fixture(scope="module")
+def days() -> HadsDays:
+    return HADS.replay(HadsOptions(runs=2), lambda done, label: None)
+
+
+@pytest.fixture(scope="module")
+def result(days: HadsDays) -> PublishedComparisonResult:
+    return compare(replace(HADS, replay=lambda options, on_runs: days), days.options)
+
+
+# ---------------------------------------------------------------------------- the on-demand baseline
+
+
+def test_on_demand_vms_have_a_plan_of_their_own_and_are_paid_to_the_ends_of_their_cycles(days: HadsDays) -> None:
+    """It was the plan for spot VMs, moved, and paid to the last tasks."""
+    instance, _ = library_job("hads", "J60", 1208, "printed")
+    own = make_plan(on_demand_market(instance), "greedy")
+    assert {instance.offers[index].market for index in own.vm_offer.tolist()} == {"on-demand"}
+    assert days.on_demand_usd("J60") == replay_day(own, "on-demand").cost_usd
+    assert days.on_demand_usd("J60", "last-task") == replay_day(own, "on-demand+last-task").cost_usd
+    assert days.on_demand_usd("J60", "last-task") == pytest.approx(own.cost_usd)  # a VM ends with its last task
+    assert days.on_demand_usd("J60") > days.on_demand_usd("J60", "last-task")
+
+
+def test_the_plan_of_on_demand_vms_does_not_depend_on_d_spot() -> None:
+    instance = library_instance("hads/J80")
+    early, late = (
+        make_plan(on_demand_market(instance.replace(d_spot_s=d_spot_s)), "greedy") for d_spot_s in (300, 2000)
+    )
+    assert early.task_vm.tolist() == late.task_vm.tolist()
+    assert early.cost_usd == late.cost_usd
+
+
+def test_savings_are_against_the_baseline_that_was_chosen(days: HadsDays) -> None:
+    schedule = make_plan(library_job("hads", "J60", 1208, "printed")[0], "greedy")
+    chosen = [
+        days.options,
+        replace(days.options, baseline="last-task"),
+        replace(days.options, baseline_plan="same"),
+    ]
+    prices = [replace(days, options=options).on_demand_usd("J60") for options in chosen]
+    assert prices[2] == replay_day(schedule, "on-demand").cost_usd
+    assert len(set(prices)) == 3
+    cost = sum(days.cells["J60", "sc1"].values(cost_usd)) / 2
+    for options, price in zip(chosen, prices, strict=True):
+        judged = replace(days, options=options)
+        assert judged.saving_percent("J60", "sc1").value == pytest.approx(100 * (1 - cost / price))
+        by_hand = [judged.saving_percent(*key).value for key in judged.cells]
+        assert judged.mean_saving_percent().value == pytest.approx(sum(by_hand) / 28)
+
+
+def test_the_printed_baseline_of_j80_is_that_of_all_vms_to_the_end() -> None:
+    """Six of the eight VMs are paid by the same second: 2 c3.large, 1 c3.xlarge, 3 c4.large, 2 c4.xlarge."""
+    [printed] = [row for row in hads_figures().baselines if row.job == "J80"]
+    instance = library_instance("hads/J80")
+    rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
+    assert 3600 * rate == pytest.approx(2 * 0.105 + 0.21 + 3 * 0.1 + 2 * 0.199)
+    assert rate * printed.makespan_s == pytest.approx(printed.on_demand_usd, abs=0.005)
+    assert price_difference_percent(instance, spot_offers(instance, {"c3.large": 1})) == pytest.approx(
+        100 * (1 - 0.0294 / 0.105)
+    )
+
+
+# ---------------------------------------------------------------------------- Fig. 13
+
+
+def two_vms(**fields: object) -> Schedule:
+    """One task on a, four in turn on b; a cycle of 150 s ends after the first of b and within the second."""
+    tasks = {name: {"a": 100, "b": 100} for name in ("t", "u", "v", "w", "x")}
+    instance = bag(tasks, [vm_type("a"), vm_type("b")], deadline_s=1000, **fields)
+    places = {"t": (0, 0, 0), "u": (1, 0, 0), "v": (1, 0, 100), "w": (1, 0, 200), "x": (1, 0, 300)}
+    return plan(instance, ["a spot", "b spot"], places)
+
+
+def test_a_vm_that_is_done_in_its_first_cycle_steals() -> None:
+    """a is done at 100 s and steals w and x, to start at 200 and 300 s; b is done at 200 s, after its first cycle."""
+    trace = trace_day(two_vms(allocation_cycle_s=150), "hads")[1]
+    assert first_cycle(trace, 150) == FirstCycle(
+        thieves=1,
+        once_at_first=1,
+        done=1,
+        done_thieves=1,
+        stolen=Counter({"a": 2, "b": 0}),
+        vms=Counter({"a": 1, "b": 1}),
+    )
+
+
+def test_the_first_cycle_stands_still_while_a_vm_hibernates() -> None:
+    """a hibernates from 20 to 90 s: done at 170 s, after 100 s of uptime; x may be stolen then."""
+    schedule = two_vms(allocation_cycle_s=150)
+    found = first_cycle(trace_day(schedule, "hads", day(a=[20, 90]))[1], 150)
+    assert (found.done, found.done_thieves, found.thieves) == (1, 1, 1)
+    without = first_cycle(trace_day(schedule, "hads", day(a=[20, 90]))[1], 90)
+    assert (without.done, without.once_at_first, without.thieves) == (0, 0, 1)
+
+
+def test_a_vm_whose_tasks_were_migrated_has_not_done_them() -> None:
+    """It resumes long after that, and idle: an attempt to steal, but its planned task ended elsewhere."""
+    schedule = two_vms(allocation_cycle_s=150, d_spot_s=900)
+    trace = trace_day(schedule, "hads", day(a=[20, 990]))[1]
+    assert any(event["event"] == "migrate" and event["from"] == "a-spot-1" for event in trace.events)
+    assert first_cycle(trace, 150).done == 0
+
+
+# ---------------------------------------------------------------------------- verdicts
+
+
+def test_every_claim_and_finding_has_short_numbers(result: PublishedComparisonResult) -> None:
+    demand_judged_claims(result, 55)
+    for claim in (*result.claims, *result.findings):
+        assert len(claim.ours) <= 45, claim.ours
+        assert len(claim.printed) <= 45, claim.printed
+    assert all(claim.source for claim in result.claims)
+    assert not any(claim.source for claim in result.findings)
+
+
+def test_makespans_that_d_spot_was_fitted_to_are_no_test(result: PublishedComparisonResult) -> None:
+    [fitted] = [claim for claim in result.claims if claim.fitted]
+    assert fitted.statement.startswith("without hibernation, J100 and ED200 end when printed")
+    assert count_verdicts(result.claims).total() == len(result.claims) - 1
+
+
+def test_all_assumptions_judge_the_same_statements(result: PublishedComparisonResult) -> None:
+    """The table of sensitivity compares verdicts one by one."""
+    few = HadsOptions(1)
+    names = [setting.name for setting in SENSITIVITY.settings(few)]
+    assert {AS_READ, BY_ALGORITHM_1} <= set(names)
+    for setting in SENSITIVITY.settings(few):
+        named_policy(setting.options.policy)
+        if setting.name in (AS_READ, BY_ALGORITHM_1):
+            other = compare(HADS, setting.options)
+            assert [claim.statement for claim in other.claims] == [claim.statement for claim in result.claims]
+            assert {column: text(other) for column, text in SENSITIVITY.columns.items()}.keys()
+            assert any(claim.fitted for claim in other.claims) == (setting.name == AS_READ)
+
+
+def test_another_rule_of_the_scheduler_is_replayed(days: HadsDays) -> None:
+    read = HADS.replay(HadsOptions(1, policy="hads+spare-time-spot"), lambda done, label: None)
+    costs = [found.cells["ED200", "sc2"].values(cost_usd) for found in (days, read)]
+    assert costs[0][0] != costs[1][0]
+    assert {row.policy for row in HADS.rows(read) if row.table == "Table 10"} == {"hads"}
+
+
+# ---------------------------------------------------------------------------- findings
+
+
+def test_where_the_mean_of_three_runs_is_to_be_expected() -> None:
+    """Of 0 and 2: mean 1, deviation 1.414, t of one degree of freedom 12.706; 1.414 * 12.706 * sqrt(1/3 + 1/2)."""
+    assert range_of_three([0.0, 2.0]) == pytest.approx((1 - 16.403, 1 + 16.403), abs=0.001)
+    assert range_of_three([5.0, 5.0, 5.0]) == (5.0, 5.0)
+    assert range_of_three([3.0]) == (-math.inf, math.inf)
