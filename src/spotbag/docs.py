@@ -14,7 +14,7 @@ from .benchmarks.platforms.caron.paper import CARON
 from .benchmarks.platforms.caron.settings import CaronOptions
 from .benchmarks.streams.a2ha.facts import a2ha_facts
 from .benchmarks.streams.a2ha.paper import A2HA
-from .benchmarks.streams.a2ha.runs import A2haOptions
+from .benchmarks.streams.a2ha.settings import A2haOptions
 from .benchmarks.streams.thai.facts import thai_facts
 from .benchmarks.streams.thai.paper import THAI
 from .benchmarks.streams.thai.settings import ThaiOptions

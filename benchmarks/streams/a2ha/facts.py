@@ -1,4 +1,4 @@
-"""What the section of the docs says in its prose, computed from the rows of the tables."""
+"""What the page of the docs says in its prose, computed from the rows of the tables."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...paper_result import PublishedComparisonResult
+from .comparisons import span
 from .printed import LONG_QUANTITIES, a2ha_figures
-from .rows import AT_ONCE, BUDGET, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
-from .runs import AT_THE_START, LONG_JOB, RATIOS, SHORT_JOBS, STYLES, TWICE, sweep_ratios
+from .rows import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
+from .runs import AT_THE_START
+from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, sweep_ratios
 
 _MANY = 1.5
 """From how many times the optimal number of hosts on the docs speak of many."""
@@ -24,38 +26,27 @@ _KIND = {
 
 def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
     """Return what the template needs."""
-    [result] = results.values()
+    result = next(iter(results.values()))
     return {
         "ratios": {sweep_name((ratio, ratio)) for ratio in RATIOS if ratio},
         "n_settings": len(list(sweep_ratios())),
         "first_orderings": next(row.ours.n for row in result.rows if row.table == NOT_KNOWING),
-        **_waiting(result),
+        "few_orderings": min(other.about["runs"] for other in results.values()),
+        **_start(result),
         **_sweeps(result),
         **_many_hosts(result),
-        **_twice(result),
         **_not_knowing(result),
     }
 
 
-def _waiting(result: PublishedComparisonResult) -> dict[str, Any]:
-    """What waiting for predictions costs against the same hosts from the start on, and how far these are off."""
-    waits = {}
+def _start(result: PublishedComparisonResult) -> dict[str, Any]:
+    """How far the printed hosts from the start on are off what is printed of the heuristic."""
     off = []
     for case in a2ha_figures().heuristic_cases:
-        start = f"{AT_THE_START}, {AT_ONCE}"
-        at_start = result.mean("Table 2", "wall_h", LONG_JOB, start, case.case)
-        for style in STYLES:
-            wall_h = result.mean("Table 2", "wall_h", LONG_JOB, f"{style}, {AT_ONCE}", case.case)
-            waits[f"{case.initial_hosts}, {style}"] = wall_h - at_start
         for quantity in LONG_QUANTITIES:
-            row = result.row("Table 2", f"{quantity}_off_sd", LONG_JOB, start, case.case)
+            row = result.row("Table 2", f"{quantity}_off_sd", LONG_JOB, f"{AT_THE_START}, {AT_ONCE}", case.case)
             off.append(abs(row.ours.mean or 0.0))
-    shortest, longest = (choose(waits, key=waits.__getitem__) for choose in (min, max))
-    return {
-        "shortest_wait": f"{waits[shortest]:.1f} h ({shortest})",
-        "longest_wait": f"{waits[longest]:.1f} h ({longest})",
-        "start_off_sd": f"{max(off):.1f}",
-    }
+    return {"start_off_sd": f"{max(off):.1f}"}
 
 
 def _sweeps(result: PublishedComparisonResult) -> dict[str, Any]:
@@ -72,9 +63,9 @@ def _sweeps(result: PublishedComparisonResult) -> dict[str, Any]:
         "image_time_percent": f"{100 * (1 - change('wall_h')):.0f}",
         "image_hosts_percent": f"{100 * (change('hosts') - 1):.0f}",
         "image_sd_times": f"{change('hosts_sd'):.1f}",
-        "synthetic_hosts": _range(hosts["synthetic"], 1),
-        "suite_hosts": _range(hosts["test-suite"], 0),
-        "suite_sd": _range(sds, 0),
+        "synthetic_hosts": span(hosts["synthetic"], 1),
+        "suite_hosts": span(hosts["test-suite"], 0),
+        "suite_sd": span(sds, 0),
     }
 
 
@@ -95,22 +86,6 @@ def _weighted(pairs: list[tuple[float, float]]) -> str:
     return f"{sum(share * value for share, value in pairs) / weight:.0f}" if weight else "-"
 
 
-def _twice(result: PublishedComparisonResult) -> dict[str, Any]:
-    """What a user gets who pays twice the least: numbers of each job, of those that pay the least."""
-
-    def times(quantity: str) -> list[float]:
-        factors = f"{1.0:g}", f"{TWICE:g}"
-        pairs = [[result.mean(BUDGET, quantity, job, factor) for factor in factors] for job in SHORT_JOBS]
-        return [twice / once for once, twice in pairs]
-
-    earlier = [100 * (1 - ratio) for ratio in times("wall_h")]
-    return {
-        "twice_hosts": _range(times("hosts"), 1),
-        "twice_payment": _range(times("payment_h"), 1),
-        "twice_earlier_percent": _range(earlier, 0),
-    }
-
-
 def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
     """Where not knowing the run times costs least and most, and how far styles differ from each other, and jobs."""
     found: dict[str, Any] = {}
@@ -125,9 +100,3 @@ def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
         found[f"{name}_styles"] = f"{max(max(values) - min(values) for values in above.values()):.0f}"
         found[f"{name}_jobs"] = f"{average[most] - average[least]:.0f}"
     return found
-
-
-def _range(values: list[float], digits: int) -> str:
-    """The least and the largest of some numbers, as ``1.0 to 2.0``."""
-    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"

@@ -9,7 +9,8 @@ from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream_files import library_stream
 from ...paper import read_notes
 from .printed import A2haFigures, a2ha_figures
-from .runs import AT_THE_START, LONG_JOB, METRICS, SECONDS_PER_HOUR, SHORT_JOBS, A2haCell, A2haRuns, run_times_s
+from .runs import AT_THE_START, METRICS, SECONDS_PER_HOUR, A2haCell, A2haRuns, run_times_s
+from .settings import LONG_JOB, SHORT_JOBS
 
 _QUARTER_S = 900
 

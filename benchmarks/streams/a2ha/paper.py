@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
-from ...paper import Paper
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...paper import Paper, Sensitivity, Setting
+from ...paper_result import PublishedComparisonResult
 from .claims import a2ha_claims
+from .findings import a2ha_findings
 from .notes import a2ha_notes
 from .pictures import PICTURES
 from .printed import a2ha_figures
-from .rows import a2ha_rows
-from .runs import A2haOptions, A2haRuns, a2ha_runs, n_a2ha_runs
+from .rows import BOOTING, OPTIMAL_HOSTS, a2ha_rows
+from .runs import A2haRuns, a2ha_runs, n_a2ha_runs
+from .settings import LONG_JOB, A2haOptions
 from .tables import TABLES
+
+_RUNS = 40
+"""Orderings for each setting of the table of sensitivity, which are nine."""
+
+_Number = Callable[[PublishedComparisonResult], str]
+
+
+def _short(table: str, quantity: str, job: str) -> _Number:
+    return lambda result: f"{result.mean(table, quantity, job, '', result.about['style']):.1f}"
+
+
+def _long(initial: int, quantity: str, digits: int) -> _Number:
+    def number(result: PublishedComparisonResult) -> str:
+        scenario = f"{result.about['style']}, {BOOTING}"
+        return f"{result.mean('Table 2', quantity, LONG_JOB, scenario, f'{initial} initial'):.{digits}f}"
+
+    return number
+
+
+def _settings(options: A2haOptions) -> Sequence[Setting[A2haOptions]]:
+    few = replace(options, runs=min(_RUNS, options.runs), optimum_runs=2)
+    return [
+        Setting("time to boot", "none", replace(few, boot_s=0)),
+        Setting("work expected of a new host", "60 min", replace(few, host_processing_time_s=3600)),
+        Setting("rounding of hosts to create", "to the nearest", replace(few, rounding="nearest")),
+        Setting("rule for long tasks", "`new`", replace(few, long_tasks="new")),
+        Setting("rule for long tasks", "`total`", replace(few, long_tasks="total")),
+        Setting("ratios where none are printed", "0.75 and 0.75", replace(few, style="aggressive")),
+        Setting("run times of image", "gamma distribution", replace(few, image_shape="gamma")),
+        Setting("mean of the test suite", "63.5 s", replace(few, suite_mean_s=63.5)),
+        Setting("orderings", "others", replace(few, seed=options.seed + options.runs)),
+    ]
+
 
 A2HA: Paper[A2haOptions, A2haRuns] = Paper(
     name="A2HA",
@@ -21,5 +60,18 @@ A2HA: Paper[A2haOptions, A2haRuns] = Paper(
     notes=a2ha_notes,
     tables=TABLES,
     headline=TABLES[0],
+    findings=a2ha_findings,
+    sensitivity=Sensitivity(
+        {
+            "image: hosts": _short(OPTIMAL_HOSTS, "hosts", "image"),
+            "image: paid (h)": _short("Table 1", "charged_h", "image"),
+            "test suite: hosts": _short(OPTIMAL_HOSTS, "hosts", "test-suite"),
+            "long, 100 initial: hosts": _long(100, "hosts", 0),
+            "time (h)": _long(100, "wall_h", 2),
+            "paid (h)": _long(100, "payment_h", 0),
+            "long, 1 initial: time (h)": _long(1, "wall_h", 2),
+        },
+        _settings,
+    ),
     pictures=PICTURES,
 )

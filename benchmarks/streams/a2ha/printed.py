@@ -13,6 +13,9 @@ from ...paper import read_figures
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
 
+_USABLE_S = 3300
+"""Of a paid hour, as the paper's formula has it."""
+
 _Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
 _Positive: TypeAlias = Annotated[float, Field(gt=0)]
 _Spread: TypeAlias = Annotated[float, Field(ge=0)]
@@ -34,6 +37,36 @@ class PublishedA2haJob(Record):
     def formula_hosts(self) -> int:
         """Optimal number of hosts by the paper's formula from its own numbers."""
         return hosts_by_formula(self.n_tasks, self.mean_s)
+
+    @property
+    def means_of_optimal_s(self) -> tuple[float, float]:
+        """Mean run times of which the formula makes the printed number: more than the one, up to the other."""
+        return (self.optimal_hosts - 1) * _USABLE_S / self.n_tasks, self.optimal_hosts * _USABLE_S / self.n_tasks
+
+
+class PublishedPrediction(Record):
+    """Figs 4 and 6, as far as the text says: of one ordering of the image job.
+
+    Attributes
+    ----------
+    tasks : int
+        After so many tasks, average and prediction are near their final values.
+    first_hosts, final_hosts : int
+        Predicted at first and in the end.
+    creation_ratio : float
+        Of Fig. 6b.
+    created_hosts : int
+        Hosts that are created at first with it.
+    full_ratio_tasks : int
+        After so many tasks it is 1, and the number of hosts near the final one.
+    """
+
+    tasks: _Count
+    first_hosts: _Count
+    final_hosts: _Count
+    creation_ratio: Annotated[float, Field(ge=0, le=1)]
+    created_hosts: _Count
+    full_ratio_tasks: _Count
 
 
 class PublishedLongCase(Record):
@@ -70,6 +103,8 @@ class A2haFigures(Record):
         The paper.
     orderings : int
         Of which it shows means.
+    prediction : PublishedPrediction
+        Figs 4 and 6.
     jobs : tuple of PublishedA2haJob
         The jobs of short tasks.
     long : tuple of PublishedLongCase
@@ -79,6 +114,7 @@ class A2haFigures(Record):
     format: Literal["spotbag.published-figures/1"]
     source: str
     orderings: _Count
+    prediction: PublishedPrediction
     jobs: Annotated[tuple[PublishedA2haJob, ...], Field(strict=False)]
     long: Annotated[tuple[PublishedLongCase, ...], Field(strict=False)]
 

@@ -8,22 +8,18 @@ from ....core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
-    LONG_JOB,
     METRICS,
     SECONDS_PER_HOUR,
     SECONDS_PER_MINUTE,
-    SHORT_JOBS,
-    STYLES,
-    TWICE,
     A2haCell,
     A2haRun,
     A2haRuns,
     LongLines,
     NotKnowing,
-    Ratios,
     line_values,
     optimal_by_paper,
 )
+from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"
 OPTIMAL_HOSTS, SWEEP, NOT_KNOWING = "optimal hosts", "Figs 9-11", "not knowing"
@@ -101,17 +97,17 @@ def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
     """Each line as the paper has it, where hosts are ready at once, and with 5 minutes to boot."""
     yield from _line(figures.case("serial"), AT_ONCE, runs, lambda of: line_values(of.serial_at_once))
     yield from _line(figures.case("serial"), BOOTING, runs, lambda of: line_values(of.serial))
-    yield from _line(figures.case("optimal"), AT_ONCE, runs, optimal_by_paper)
+    yield from _line(figures.case("optimal"), AT_ONCE, runs, lambda of: optimal_by_paper(of.alone_at_once))
     for style in STYLES:
         yield from _true_optimum(style, runs)
     yield from _line(figures.case("1 per task"), AT_ONCE, runs, lambda of: line_values(of.alone_at_once))
     yield from _line(figures.case("1 per task"), BOOTING, runs, lambda of: line_values(of.alone))
     for case in figures.heuristic_cases:
         for cells, boot in ((runs.long, BOOTING), (runs.long_at_once, AT_ONCE)):
-            for (style, initial), cell in cells.items():
+            for (name, initial), cell in cells.items():
                 if initial == case.initial_hosts:
                     values = {quantity: cell.values(METRICS[quantity]) for quantity in LONG_QUANTITIES}
-                    yield from _measured(case, f"{style}, {boot}", values)
+                    yield from _measured(case, f"{name}, {boot}", values)
 
 
 def _line(
@@ -136,7 +132,7 @@ def _measured(
         yield ComparisonRow("Table 2", LONG_JOB, scenario, case.case, f"{quantity}_off_sd", None, off)
 
 
-def _true_optimum(style: str, runs: A2haRuns) -> Iterator[ComparisonRow]:
+def _true_optimum(style: Style, runs: A2haRuns) -> Iterator[ComparisonRow]:
     """The least wall time for the payment of the heuristic with one initial host."""
     pairs = runs.not_knowing[LONG_JOB, style]
     values = {

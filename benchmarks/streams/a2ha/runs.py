@@ -3,77 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
 
 from ....core.processes import each
 from ....core.statistics import Statistic, sd_of
 from ....instances.streams.draws import SampledJobs, draws
 from ....instances.streams.stream import Stream
-from ....instances.streams.stream_files import library_stream
 from ....models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from ....replay.streams.engine import StreamReplay
-from ....replay.streams.policies.a2ha import A2ha, A2haSettings, LongTasks
-from ....replay.streams.policies.fixed_fleet import FixedFleet
+from ....replay.streams.policies.a2ha import A2haSettings, LongTasks
 from ....replay.streams.policy import StreamPolicy
-from ....replay.streams.state import StreamState
-from ....replay.streams.vm import StreamVm
 from ....solvers.streams.paid_units import least_makespan_within, least_units_by
-from ...paper import OnRuns, PaperOptions
+from ...paper import OnRuns
 from ...sample import Sample
-
-SHORT_JOBS = ("image", "synthetic", "test-suite")
-LONG_JOB = "long"
-RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""creationRatio and increaseRatio in the sweeps; the paper does not say which it took."""
+from .settings import (
+    CONSERVATIVE,
+    LONG_JOB,
+    READINGS,
+    SHORT_JOBS,
+    STYLES,
+    TWICE,
+    A2haOptions,
+    Ratios,
+    Style,
+    sweep_ratios,
+)
+from .watched import AtTheStart, WatchedA2ha
 
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
 
-_OPTIMUM_RUNS = 10
-"""Orderings for which the least wall time is sought."""
-
 _SEEDS_A_BATCH = 10
-
-Ratios: TypeAlias = tuple[float, float]
-CONSERVATIVE: Ratios = (0.5, 0.5)
-AGGRESSIVE: Ratios = (0.75, 0.75)
-STYLES: dict[str, Ratios] = {"conservative": CONSERVATIVE, "aggressive": AGGRESSIVE}
-"""creationRatio and increaseRatio of section 4.2."""
-
-READINGS: tuple[LongTasks, ...] = ("new", "total")
-"""Rules for long tasks that Table 2 is also replayed with, in the conservative style."""
-
-TWICE = 2.0
-"""The budget factor of the user of section 3.1."""
 
 AT_THE_START = "all at the start"
 """What Table 2 shows if no host has to be found necessary: the printed number of hosts from the start on."""
 
+_NEVER_S = 10**6
 
-@dataclass(frozen=True, slots=True)
-class A2haOptions(PaperOptions):
-    """What is replayed.
-
-    Attributes
-    ----------
-    optimum_s : float
-        Seconds for the least wall time of one ordering, at most.
-    """
-
-    optimum_s: float = 20.0
-
-    @property
-    def seeds(self) -> range:
-        """One for each ordering."""
-        return range(self.seed, self.seed + self.runs)
-
-    @property
-    def optimum_seeds(self) -> range:
-        """Those for which the least wall time is sought."""
-        return self.seeds[:_OPTIMUM_RUNS]
+FIG_4_TASKS = 25
+"""After so many tasks the average run time is said to be near the final one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +67,14 @@ class A2haRun:
         What Table 1 counts: tasks that lost their host, the time that they had run, hosts of more than a unit.
     unused_hosts : int
         Hosts that never ran a task: it was gone when they were ready.
+    first_task_s : int
+        Run time of the task that was selected first.
+    first_created_s : int or None
+        When the first prediction created hosts; None if none did.
+    first_hosts, early_hosts : int
+        Hosts in all after that, and once `EARLY_TASKS` tasks had finished.
+    later_paid_s, later_busy_s : int
+        Paid seconds of all hosts after their first units, and those of them in which tasks ran.
     """
 
     hosts: int
@@ -104,6 +85,12 @@ class A2haRun:
     wasted_s: int
     continued_hosts: int
     unused_hosts: int = 0
+    first_task_s: int = 0
+    first_created_s: int | None = None
+    first_hosts: int = 1
+    early_hosts: int = 1
+    later_paid_s: int = 0
+    later_busy_s: int = 0
 
     @property
     def wall_h(self) -> float:
@@ -177,6 +164,22 @@ class LongLines:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """The run times of a job in the order in which tasks are selected, as in Fig. 4: how well the first ones predict.
+
+    Attributes
+    ----------
+    off_percent : float
+        How far the average of the first tasks is off that of all, in either direction; as many tasks as Fig. 4 has.
+    most_off_percent : float
+        The same of the worst prediction from there on.
+    """
+
+    off_percent: float
+    most_off_percent: float
+
+
+@dataclass(frozen=True, slots=True)
 class NotKnowing:
     """An ordering under the heuristic, and the best that those who know the run times make of the same payment.
 
@@ -226,6 +229,15 @@ class A2haRuns:
         The same lines of the jobs of short tasks.
     twice : dict of str to A2haCell
         Jobs of short tasks in the conservative style for a user who pays `TWICE` the least.
+    orders : tuple of Order
+        Of the image job, one for each ordering.
+    fastest : tuple of (int, int)
+        Of the first orderings of the long job: the least payment that was found for plans that end with the longest
+        task, and one that no such plan is below.
+    ends_only : A2haCell or None
+        The long job with one initial host without section 3.4: predictions at the end of tasks only.
+    style : str
+        With which ratios statements are judged where the paper does not say which it took.
     """
 
     sweep: dict[str, dict[Ratios, A2haCell]]
@@ -235,8 +247,12 @@ class A2haRuns:
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = field(default_factory=dict)
     short_lines: dict[str, tuple[LongLines, ...]] = field(default_factory=dict)
     twice: dict[str, A2haCell] = field(default_factory=dict)
+    orders: tuple[Order, ...] = ()
+    fastest: tuple[tuple[int, int], ...] = ()
+    ends_only: A2haCell | None = None
+    style: Style = "conservative"
 
-    def short(self, job: str, style: str) -> A2haCell:
+    def short(self, job: str, style: Style) -> A2haCell:
         """A job of short tasks in one of the styles."""
         return self.sweep[job][STYLES[style]]
 
@@ -246,16 +262,9 @@ def reading(rule: LongTasks) -> str:
     return f'conservative, rule "{rule}"'
 
 
-def sweep_ratios() -> Iterator[Ratios]:
-    """Both ratios of the sweeps, creationRatio first; at a creationRatio of 1 there is nothing to increase."""
-    for creation in RATIOS:
-        for increase in RATIOS if creation < 1 else RATIOS[-1:]:
-            yield creation, increase
-
-
 def n_a2ha_runs(options: A2haOptions) -> int:
     """How many orderings `a2ha_runs` works on: once for each job and way to look at it."""
-    return (2 * len(SHORT_JOBS) + 2) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
+    return (2 * len(SHORT_JOBS) + 3) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
 def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRuns) -> A2haRuns:
@@ -280,51 +289,60 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     LimitReached
         If it is asked to stop: means of fewer runs than asked for would not be comparable.
     """
-    streams = {job: library_stream(f"a2ha/{job}") for job in (*SHORT_JOBS, LONG_JOB)}
-    swept: dict[Ratios, _Maker] = {ratios: partial(A2ha, A2haSettings(*ratios)) for ratios in sweep_ratios()}
+    streams = {job: options.stream(job) for job in (*SHORT_JOBS, LONG_JOB)}
+    heuristic = options.heuristic
+
+    def watched(settings: A2haSettings) -> _Maker:
+        return partial(WatchedA2ha, settings)
+
+    swept = {ratios: watched(heuristic(ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
-    generous: dict[float, _Maker] = {TWICE: partial(A2ha, A2haSettings(*CONSERVATIVE, budget_factor=TWICE))}
+    generous = {TWICE: watched(heuristic(CONSERVATIVE, budget_factor=TWICE))}
     twice = {
         job: _replayed(streams[job], generous, options, partial(_tell, on_runs, f"{job}, twice the budget"))[TWICE]
         for job in SHORT_JOBS
     }
     cases: dict[tuple[str, int], _Maker] = {
-        (style, initial): partial(A2ha, A2haSettings(*ratios, initial_hosts=initial))
+        (style, initial): watched(heuristic(ratios, initial_hosts=initial))
         for initial in long_cases
         for style, ratios in STYLES.items()
     }
-    readings: dict[tuple[str, int], _Maker] = {
-        (reading(rule), initial): partial(A2ha, A2haSettings(*CONSERVATIVE, initial_hosts=initial, long_tasks=rule))
+    others: dict[tuple[str, int], _Maker] = {
+        (reading(rule), initial): watched(heuristic(CONSERVATIVE, initial_hosts=initial, long_tasks=rule))
         for initial in long_cases
         for rule in READINGS
     }
+    ends_only = {_NEVER_S: watched(heuristic(STYLES[options.style], period_s=_NEVER_S))}
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
-    long = _replayed(streams[LONG_JOB], cases | readings, options, partial(_tell, on_runs, LONG_JOB))
+    long = _replayed(streams[LONG_JOB], cases | others, options, partial(_tell, on_runs, LONG_JOB))
     start = {
-        (AT_THE_START, initial): partial(_AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
+        (AT_THE_START, initial): partial(AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
     long_at_once = _replayed(at_once, cases | start, options, partial(_tell, on_runs, "long, hosts ready at once"))
     lines = {job: tuple(_lines(sampled) for sampled in draws(stream, options.seeds)) for job, stream in streams.items()}
-    short_lines = {job: lines[job] for job in SHORT_JOBS}
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
     for job, stream in streams.items():
         cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
         found = _not_knowing(stream, list(cells.values()), options, partial(_tell, on_runs, f"{job}, least wall time"))
         not_knowing |= {(job, style): pairs for style, pairs in zip(cells, found, strict=True)}
-    return A2haRuns(sweep, long, long_at_once, lines[LONG_JOB], not_knowing, short_lines, twice)
+    return A2haRuns(
+        sweep,
+        long,
+        long_at_once,
+        lines[LONG_JOB],
+        not_knowing,
+        {job: lines[job] for job in SHORT_JOBS},
+        twice,
+        tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
+        tuple(_fastest(sampled) for sampled in draws(streams[LONG_JOB], options.optimum_seeds)),
+        _replayed(streams[LONG_JOB], ends_only, options, partial(_tell, on_runs, "long, without ticks"))[_NEVER_S],
+        options.style,
+    )
 
 
 def _tell(on_runs: OnRuns, label: str, done: int) -> None:
     on_runs(done, label)
-
-
-class _AtTheStart(FixedFleet):
-    """Hosts that are all created at the start, and stop with their unit once there are no tasks for them."""
-
-    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
-        """Stop the host."""
-        replay.terminate(vm)
 
 
 def _replayed(
@@ -346,9 +364,21 @@ def _batch(stream: Stream, makers: Sequence[_Maker], seeds: Sequence[int]) -> li
 
 
 def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
-    outcome = StreamReplay(sampled, policy).run()
+    replay = StreamReplay(sampled, policy)
+    outcome = replay.run()
     assert outcome.makespan_s is not None, "the last host never stops while there are tasks"
     counts = outcome.policy_counts
+    seen: dict[str, Any] = {}
+    if isinstance(policy, WatchedA2ha):
+        paid_s, busy_s = policy.later_units(replay)
+        seen = {
+            "first_task_s": run_times_s(sampled)[policy.order[0]],
+            "first_created_s": policy.first_created_s,
+            "first_hosts": policy.first_hosts,
+            "early_hosts": policy.early_hosts,
+            "later_paid_s": paid_s,
+            "later_busy_s": busy_s,
+        }
     return A2haRun(
         hosts=len(outcome.bills),
         wall_s=outcome.makespan_s,
@@ -358,7 +388,18 @@ def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
         wasted_s=counts.get("wasted_s", 0),
         continued_hosts=counts.get("continued_hosts", 0),
         unused_hosts=counts.get("unused_hosts", 0),
+        **seen,
     )
+
+
+def order_of(sampled: SampledJobs) -> Order:
+    """See what the first tasks of an ordering say of all."""
+    policy = WatchedA2ha(A2haSettings())
+    StreamReplay(sampled, policy).step()  # the job is submitted
+    seconds = np.array(run_times_s(sampled))[list(policy.order)]
+    averages = np.cumsum(seconds) / np.arange(1, len(seconds) + 1)
+    off_percent = 100 * np.abs(averages[FIG_4_TASKS - 1 :] / averages[-1] - 1)
+    return Order(float(off_percent[0]), float(off_percent.max()))
 
 
 def run_times_s(sampled: SampledJobs) -> list[int]:
@@ -377,6 +418,13 @@ def _lines(sampled: SampledJobs) -> LongLines:
         serial_line(seconds, unit_s, 0),
         one_host_per_task_line(seconds, unit_s, 0),
     )
+
+
+def _fastest(sampled: SampledJobs) -> tuple[int, int]:
+    """The least payment of plans that end with the longest task, and one that no such plan is below."""
+    seconds, stream = run_times_s(sampled), sampled.stream
+    alone = one_host_per_task_line(seconds, stream.block_s, stream.creation_overhead_s)
+    return least_units_by(seconds, stream.block_s, stream.creation_overhead_s, alone.wall_s, alone.paid_units)
 
 
 def _not_knowing(
@@ -411,15 +459,13 @@ def _best_plans(stream: Stream, time_limit_s: float, case: tuple[int, Sequence[A
     return found
 
 
-def optimal_by_paper(lines: LongLines) -> dict[str, float]:
+def optimal_by_paper(alone: HostLine) -> dict[str, float]:
     """The row "optimal" of Table 2: as if tasks could be cut to fill as many hosts as end with the longest of them."""
-    serial_s = lines.serial_at_once.serial_s
-    speedup = serial_s / lines.longest_s
     return {
-        "hosts": math.ceil(speedup),
-        "wall_h": lines.longest_s / SECONDS_PER_HOUR,
-        "speedup": speedup,
-        "payment_h": serial_s / SECONDS_PER_HOUR,
+        "hosts": math.ceil(alone.speedup),
+        "wall_h": alone.wall_s / SECONDS_PER_HOUR,
+        "speedup": alone.speedup,
+        "payment_h": alone.serial_s / SECONDS_PER_HOUR,
     }
 
 

@@ -142,7 +142,7 @@ def a2ha_command(
         typer.Option(
             "--optimum-time", metavar="S", min=0.1, help="Seconds for the least wall time of an ordering, at most."
         ),
-    ] = 20.0,
+    ] = 60.0,
     plots: Annotated[str | None, _plots("Draw Figs 9 to 12, Table 2 and more there.")] = None,
     out: OutOption = None,
     full: FullOption = False,
@@ -150,7 +150,7 @@ def a2ha_command(
 ) -> None:
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
     from ..benchmarks.streams.a2ha.paper import A2HA
-    from ..benchmarks.streams.a2ha.runs import A2haOptions
+    from ..benchmarks.streams.a2ha.settings import A2haOptions
 
     _report(A2HA, A2haOptions(runs, seed, workers, optimum_time), Output(out, full, as_json, plots))
 

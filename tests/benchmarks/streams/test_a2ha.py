@@ -14,39 +14,49 @@ from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
+from tiny_streams import stream
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_pictures import PRINTED, prepare_pictures, write_pictures
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims, same_hosts_difference
+from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims
+from spotbag.benchmarks.streams.a2ha.comparisons import same_hosts_difference, speedup_elasticity
 from spotbag.benchmarks.streams.a2ha.paper import A2HA
 from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
 from spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
 from spotbag.benchmarks.streams.a2ha.rows import _true_optimum
 from spotbag.benchmarks.streams.a2ha.runs import (
     AT_THE_START,
-    LONG_JOB,
-    SHORT_JOBS,
-    STYLES,
+    FIG_4_TASKS,
     A2haCell,
-    A2haOptions,
     A2haRun,
     A2haRuns,
     LongLines,
     NotKnowing,
-    Ratios,
+    Order,
     a2ha_runs,
     line_values,
     n_a2ha_runs,
     optimal_by_paper,
+    order_of,
+    run_times_s,
+)
+from spotbag.benchmarks.streams.a2ha.settings import (
+    LONG_JOB,
+    SHORT_JOBS,
+    STYLES,
+    A2haOptions,
+    Ratios,
     sweep_ratios,
 )
+from spotbag.benchmarks.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
 from spotbag.cli.bench import app
-from spotbag.instances.streams.draws import draws
+from spotbag.instances.streams.draws import draw_jobs, draws
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line
+from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line
+from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.solvers.streams.paid_units import least_makespan_within
@@ -55,6 +65,7 @@ pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result
 
 FEW = A2haOptions(runs=2, seed=3, optimum_s=1.5)
 FIGURES = a2ha_figures()
+N_CLAIMS = 59
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +104,11 @@ def test_one_host_per_task_pays_512_hours_if_hosts_are_ready_at_once() -> None:
     assert (alone.payment_h, alone.payment_h_sd) == (512, 5.8)
     booting = 256 * sum(above(hours - 5 / 60) for hours in range(1, 6)) + 256
     assert booting == pytest.approx(529, abs=0.5)
+
+
+def test_what_is_watched_is_what_figs_4_and_6_show() -> None:
+    assert FIGURES.prediction.tasks == FIG_4_TASKS
+    assert FIGURES.prediction.full_ratio_tasks == EARLY_TASKS
 
 
 def test_the_printed_hosts_are_those_of_the_bound() -> None:
@@ -141,69 +157,182 @@ def test_speedups_are_compared_at_the_same_number_of_hosts() -> None:
 def test_reference_lines_by_hand() -> None:
     at_once = HostLine(1, 7200, 2, 7200), HostLine(3, 3000, 3, 7200)
     lines = LongLines(HostLine(1, 7500, 3, 7200), HostLine(3, 3300, 3, 7200), *at_once)
-    assert optimal_by_paper(lines) == {"hosts": 3, "wall_h": 3000 / 3600, "speedup": 2.4, "payment_h": 2.0}
+    assert optimal_by_paper(lines.alone_at_once) == {
+        "hosts": 3,
+        "wall_h": 3000 / 3600,
+        "speedup": 2.4,
+        "payment_h": 2.0,
+    }
     assert line_values(lines.alone) == {"hosts": 3, "wall_h": 3300 / 3600, "speedup": 7200 / 3300, "payment_h": 3}
+
+
+def test_what_is_watched_by_hand() -> None:
+    """20 tasks of 10 s, units of 100 s, 10 s to boot: see the first test of the policy itself."""
+    jobs = stream([("j", "a", 0, 10**6, 20)], {"a": {"small": 10}})
+    policy = WatchedA2ha(A2haSettings(1.0, 0.0, period_s=10**6, long_tasks="off"))
+    replay = StreamReplay(draw_jobs(jobs, 0), policy)
+    replay.run()
+    # The second host is created at 20, stays after 120 for what is left, and ends that at 140.
+    assert (policy.first_created_s, policy.first_hosts, policy.early_hosts) == (20, 2, 2)
+    assert policy.later_units(replay) == (100, 20)
+    assert sorted(policy.order) == list(range(20))
+
+
+def test_an_order_says_how_far_the_first_tasks_are_off() -> None:
+    [sampled] = draws(library_stream("a2ha/image"), [7])
+    policy = WatchedA2ha(A2haSettings())
+    starts: list[int] = []
+    replay = StreamReplay(sampled, policy)
+    while replay.step():
+        if replay.vms[0].task is not None and replay.vms[0].task not in starts:
+            starts.append(replay.vms[0].task)
+    seconds = run_times_s(sampled)
+    assert starts[0] == policy.order[0]
+    averages = [np.mean([seconds[task] for task in policy.order[:count]]) for count in range(25, 257)]
+    off = [100 * abs(average / np.mean(seconds) - 1) for average in averages]
+    found = order_of(sampled)
+    assert (found.off_percent, found.most_off_percent) == (pytest.approx(off[0]), pytest.approx(max(off)))
+
+
+def test_other_run_times_have_what_is_printed_of_them() -> None:
+    seconds = {
+        shape: run_times_s(draw_jobs(A2haOptions(image_shape=shape).stream("image"), 0)) for shape in ("beta", "gamma")
+    }
+    for found in seconds.values():
+        assert np.mean(found) == pytest.approx(220, abs=2)
+        assert np.std(found) == pytest.approx(125, abs=3)
+    assert max(seconds["gamma"]) > 1.2 * max(seconds["beta"])
+    order = [np.argsort(found, kind="stable").tolist() for found in seconds.values()]
+    assert order[0] == order[1]
+    suite = run_times_s(draw_jobs(A2haOptions(suite_mean_s=63.5).stream("test-suite"), 0))
+    assert hosts_by_formula(len(suite), float(np.mean(suite))) == 29
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "boot_s"),
+    [
+        ({"boot_s": 0}, {}, 0),
+        ({"host_processing_time_s": 3600}, {"host_processing_time_s": 3600}, 300),
+        ({"rounding": "nearest"}, {"rounding": "nearest"}, 300),
+        ({"long_tasks": "total"}, {"long_tasks": "total"}, 300),
+    ],
+)
+def test_assumptions_reach_the_replays(changes: dict[str, Any], settings: dict[str, Any], boot_s: int) -> None:
+    options = A2haOptions(1, 5, optimum_s=0.1, optimum_runs=1, **changes)
+    found = a2ha_runs({50: 154}, options, lambda done, label: None)
+    for job, ratios, initial in (("image", (0.25, 0.5), 1), (LONG_JOB, (0.5, 0.5), 50)):
+        jobs = library_stream(f"a2ha/{job}").model_copy(update={"creation_overhead_s": boot_s})
+        [[outcome]] = replay_stream(jobs, ["a2ha"], 1, seed=5, a2ha=A2haSettings(*ratios, initial, **settings)).outcomes
+        [one] = (found.sweep[job][ratios] if job == "image" else found.long["conservative", 50]).runs
+        assert (one.wall_s, one.hosts) == (outcome.makespan_s, len(outcome.bills))
 
 
 # ---------------------------------------------------------------------------- claims
 
 
 def spread(value: float, sd: float) -> list[float]:
-    """Four numbers with that mean, and nearly that standard deviation."""
-    return [value - sd, value + sd, value - sd, value + sd]
+    """Numbers with that mean, and nearly that standard deviation."""
+    return [value - sd, value + sd] * 20
 
 
-def made(hosts: float, hosts_sd: float, wall_h: float, wall_sd: float, speedup: float, **changes: Any) -> A2haCell:
+def made(hosts: float, hosts_sd: float, wall_h: float, wall_sd: float, paid: float, **changes: Any) -> A2haCell:
+    """A cell whose orderings have half as many hosts again as speedup, and pay so much for each host."""
     pairs = zip(spread(hosts, hosts_sd), spread(wall_h, wall_sd), strict=True)
     return cell(
-        [run(number, 3600 * hours, serial_s=round(speedup * 3600 * hours), **changes) for number, hours in pairs]
+        [
+            run(number, 3600 * hours, serial_s=round(number / 1.53 * 3600 * hours), paid_units=paid * number, **changes)
+            for number, hours in pairs
+        ]
     )
 
 
 def as_the_paper_says() -> A2haRuns:
-    """Runs that are what the text and Table 2 say, where it does not contradict itself."""
+    """Runs that are what the text and both tables say, where it does not contradict itself."""
     sweep: dict[str, dict[Ratios, A2haCell]] = {}
     for job in SHORT_JOBS:
         printed = FIGURES.job(job)
         sweep[job] = {}
-        shares = {"paid_units": 20, "continued_hosts": 3 if job == "image" else 4}
+        wide = job == "test-suite"
+        least = 32 if wide else printed.optimal_hosts
+        counted = {
+            "interrupted_tasks": printed.interrupted_tasks,
+            "wasted_s": round(60 * printed.wasted_min),
+            "continued_hosts": printed.continued_hosts,
+            "first_task_s": 300,
+            "later_paid_s": 10,
+            "later_busy_s": 1,
+        }
         for creation, increase in sweep_ratios():
-            more = 2 * increase + (creation == 1) * 2
-            hosts, wall = (32, 1.0) if job == "test-suite" else (printed.optimal_hosts + more, 1.5 - increase / 10)
-            sds = (0.1 * (1 + more), 0.001 * (1 + more))
-            sweep[job][creation, increase] = made(hosts, sds[0], wall, sds[1], 0.55 * hosts, **shares)
+            more = increase * (2 - creation) + 2 * (creation == 1)
+            hosts = least + more * (0.5 if wide else 1)
+            wall_h = 1.5 - increase * (1 - creation / 2) / 10 - creation / 20
+            sd = (1 + more) * (0.5 if wide else 0.1)
+            wall_sd = (1 + more) * (0.1 if wide else 0.001)
+            first = {"first_hosts": 23 if creation == 1 else 9, "early_hosts": round(hosts)}
+            paid = printed.charged_h / (least + 0.75 * (0.5 if wide else 1))
+            sweep[job][creation, increase] = made(hosts, sd, wall_h, wall_sd, paid, **counted, **first)
     long = {}
     for case in FIGURES.heuristic_cases:
         assert case.initial_hosts is not None
+        assert case.speedup is not None
+        one = run(
+            case.hosts,
+            3600 * case.wall_h,
+            serial_s=round(case.speedup * 3600 * case.wall_h),
+            paid_units=int(case.payment_h),
+            first_created_s=600,
+        )
         for style in STYLES:
-            payment = {"paid_units": int(case.payment_h)}
-            assert case.speedup is not None
-            long[style, case.initial_hosts] = made(case.hosts, 0, case.wall_h, 0.001, case.speedup, **payment)
+            long[style, case.initial_hosts] = cell([one] * 4)
     line = HostLine(256, 8748, 512, 384 * 3600)
     serial = HostLine(1, 384 * 3600, 384, 384 * 3600)
-    lines = LongLines(serial, dataclasses.replace(line, paid_units=529), serial, line)
-    return A2haRuns(sweep, long, {}, (lines,) * 4)
+    return A2haRuns(
+        sweep,
+        long,
+        long,
+        (LongLines(serial, line, serial, line),) * 4,
+        twice={job: sweep[job][0.5, 0.5] for job in SHORT_JOBS},
+        orders=(Order(5.0, 8.0),) * 4,
+        fastest=((384, 384),) * 4,
+        ends_only=cell([run(129, 14_000, first_created_s=7200)] * 4),
+    )
 
 
 def judge(runs: A2haRuns) -> dict[str, Claim]:
-    return {claim.statement: claim for claim in a2ha_claims(runs)}
+    claims = list(a2ha_claims(runs))
+    found = {claim.statement: claim for claim in claims}
+    assert len(found) == len(claims)
+    return found
 
 
 CONTRADICTED = (
-    "the optimal numbers of hosts are 18, 12 and 29",  # the formula gives 27
-    "13 hosts give a speedup from 9 to 10",  # 69 % and more, not 61
+    "of 23 predicted hosts",  # Fig. 5 rounds up
+    "... and those of the test suite",  # the formula gives 27
+    "13 hosts offer a speedup",  # 43 % more hosts than speedup, not 46
+    "... which is an efficiency of about 70 %",
     "for the same number of hosts",  # one number for all here
-    "the conservative style's number of hosts",
-    "in some orderings the aggressive style has close to twice",
+    "in some cases the aggressive style has close to twice",
     "the least number of hosts is the same",
+    "the payment is below the predefined budget",  # Table 1 pays more
 )
 
 
 def test_runs_as_the_paper_says_bear_out_its_statements() -> None:
     claims = judge(as_the_paper_says())
-    assert len(claims) == 28
-    against = [text for text, claim in claims.items() if claim.verdict != "holds" and not text.startswith(CONTRADICTED)]
-    assert against == [], [claims[text] for text in against]
+    assert len(claims) == N_CLAIMS
+    against = [text for text, claim in claims.items() if claim.verdict != "holds"]
+    assert [text for text in against if not text.startswith(CONTRADICTED)] == [], [claims[text] for text in against]
+    assert len(against) == len(CONTRADICTED)
+
+
+def test_statements_have_a_place_in_the_paper_and_cells_are_short() -> None:
+    for claim in a2ha_claims(as_the_paper_says()):
+        assert claim.source, claim.statement
+        assert len(claim.ours) <= 60, claim.ours
+        assert len(claim.printed) <= 40, claim.printed
+    assert [claim.statement for claim in a2ha_claims(as_the_paper_says()) if claim.fitted] == [
+        "Table 2, hosts of the three lines of the heuristic"
+    ]
 
 
 def changed(runs: A2haRuns, job: str, ratios: Ratios, **changes: Any) -> A2haRuns:
@@ -215,22 +344,49 @@ def changed(runs: A2haRuns, job: str, ratios: Ratios, **changes: Any) -> A2haRun
 @pytest.mark.parametrize(
     ("job", "ratios", "changes", "against"),
     [
-        ("image", (1.0, 1.0), {"wall_s": 3600}, "with a creationRatio of 1 the standard deviations"),
+        ("image", (1.0, 1.0), {"first_hosts": 9}, "if the first tasks are longer"),
+        ("synthetic", (0.5, 0.75), {"hosts": 9}, "from a creationRatio of 0.5, the higher the increaseRatio, the more"),
+        (
+            "test-suite",
+            (0.5, 1.0),
+            {"wall_s": 9000},
+            "from a creationRatio of 0.5, the higher the increaseRatio, the sh",
+        ),
+        ("image", (0.5, 0.5), {"early_hosts": 9}, "from about 10 tasks on the number of hosts is close to the final"),
+        ("image", (0.5, 0.5), {"early_hosts": 30}, "from about 10 tasks on the number of hosts is close to the opti"),
+        ("synthetic", (0.5, 0.5), {"first_hosts": 13}, "a creationRatio below 1 guarantees"),
+        ("synthetic", (0.5, 0.5), {"hosts": 11, "wall_s": 3600}, "the optimal numbers of hosts are lower bounds"),
+        ("image", (1.0, 1.0), {"wall_s": 3601}, "with a creationRatio of 1 the standard deviation of the time"),
+        ("image", (1.0, 1.0), {"hosts": 21}, "with a creationRatio of 1 the standard deviation of the number"),
+        ("image", (1.0, 1.0), {"paid_units": 18}, "with a creationRatio of 1 the payment"),
+        ("image", (0.0, 0.25), {"wall_s": 4000}, "with too low a creationRatio"),
         (
             "image",
             (0.0, 0.75),
             {"wall_s": 9000},
-            "with a creationRatio of 0, the higher the increaseRatio, the shorter",
+            "from a creationRatio of 0, the higher the increaseRatio, the shorter",
         ),
-        ("image", (0.0, 0.75), {"hosts": 9}, "with a creationRatio of 0, the higher the increaseRatio, the more hosts"),
-        ("synthetic", (0.0, 1.0), {"wall_s": 3600}, "... and the larger the standard deviations"),
-        ("synthetic", (0.75, 0.75), {"serial_s": 90_000}, "speedup by hosts is from 46 to 61 %"),
-        ("synthetic", (0.75, 0.75), {"serial_s": 3600}, "speedup by hosts is always more than 50 %"),
-        ("test-suite", (1.0, 1.0), {"hosts": 36}, "of the test suite, combinations of ratios"),
-        ("image", (0.75, 0.5), {"hosts": 30}, "with ratios from 0.5 to 0.75, hosts are within 20 %"),
+        ("image", (0.0, 0.75), {"hosts": 9}, "from a creationRatio of 0, the higher the increaseRatio, the more hosts"),
+        ("synthetic", (0.0, 1.0), {"wall_s": 3601}, "... and the larger the standard deviation of the time"),
+        ("synthetic", (0.0, 1.0), {"hosts": 14}, "... and the larger the standard deviation of the number"),
+        ("synthetic", (0.75, 1.0), {"hosts": 12}, "with a higher creationRatio that is less evident"),
+        ("synthetic", (0.75, 1.0), {"hosts": 30}, "with a higher creationRatio that is less evident"),
+        ("test-suite", (1.0, 1.0), {"hosts": 60}, "of the test suite, combinations of both ratios"),
+        ("synthetic", (0.75, 0.75), {"serial_s": 60_000}, "hosts and speedup are close"),
+        ("synthetic", (0.75, 0.75), {"serial_s": 3600}, "with ratios from 0.5 to 0.75 the efficiency is always"),
+        ("synthetic", (0.5, 0.75), {"serial_s": 3600}, "with ratios from 0.5 to 0.75 the efficiency is always"),
+        ("image", (0.75, 0.75), {"hosts": 18}, "the aggressive style creates more hosts"),
+        ("image", (0.75, 0.75), {"hosts": 19}, "the conservative style's number of hosts lies in a narrower"),
+        ("image", (0.75, 0.75), {"serial_s": 30_000}, "... and so is the least speedup"),
+        ("image", (0.75, 0.75), {"serial_s": 30_000, "wall_s": 4000}, "in all cases more hosts"),
+        ("image", (0.75, 0.75), {"paid_units": 15}, "the conservative style pays less"),
+        ("image", (0.75, 0.75), {"paid_units": 30}, "... with an increase in cost in proportion"),
+        ("image", (0.5, 0.5), {"wasted_s": 390}, "Table 1, image"),
+        ("synthetic", (0.5, 0.5), {"paid_units": 15}, "Table 1, synthetic"),
         ("image", (0.5, 0.5), {"continued_hosts": 9}, "continued hosts are 15 %"),
         ("test-suite", (0.5, 0.5), {"continued_hosts": 0}, "continued hosts are 20 %"),
-        ("image", (0.75, 0.75), {"hosts": 18}, "the aggressive style creates more hosts"),
+        ("synthetic", (0.5, 0.5), {"continued_hosts": 4}, "continued hosts are many in the image job"),
+        ("image", (0.5, 0.5), {"later_busy_s": 6}, "the second hour of continued hosts is mostly wasted"),
     ],
 )
 def test_a_statement_does_not_hold_where_numbers_are_against_it(
@@ -241,39 +397,87 @@ def test_a_statement_does_not_hold_where_numbers_are_against_it(
         [claim.verdict for text, claim in judge(runs).items() if text.startswith(against)]
         for runs in (fine, changed(fine, job, ratios, **changes))
     ]
-    assert verdicts == [["holds"], ["does not hold"]]
+    assert verdicts[0] == ["holds"]
+    assert verdicts[1] != ["holds"]
 
 
 @pytest.mark.parametrize(
     ("changes", "against"),
     [
-        ({"wall_s": 16_000}, ["all means within", "more initial hosts mean", "less than 1.5 h above"]),
-        ({"paid_units": 540}, ["all means within", "payment is below that of one host per task"]),
-        ({"hosts": 185}, ["all means within"]),
+        ({"orders": (Order(25.0, 30.0),) * 4}, ["after 25 random tasks", "from about 25 tasks on"]),
+        ({"orders": (Order(5.0, 30.0),) * 4}, ["from about 25 tasks on"]),
+        ({"fastest": ((500, 395),) * 4}, ["the optimal line has the least time"]),
+        ({"ends_only": cell([run(129, 14_000, first_created_s=700)] * 4)}, ["with predictions at the end of tasks"]),
+        ({"ends_only": cell([run(1, 1300)] * 4)}, ["with predictions at the end of tasks"]),
+    ],
+)
+def test_statements_of_other_runs(changes: dict[str, Any], against: list[str]) -> None:
+    fine = as_the_paper_says()
+    assert new_failures(dataclasses.replace(fine, **changes), fine, against)
+
+
+def new_failures(runs: A2haRuns, fine: A2haRuns, against: list[str]) -> bool:
+    """Whether the statements that begin so, and no others, do not hold as they did."""
+    before, after = ({text for text, claim in judge(one).items() if claim.verdict != "holds"} for one in (fine, runs))
+    failed = sorted(after - before)
+    assert len(failed) == len(against), failed
+    return all(sum(text.startswith(part) for text in failed) == 1 for part in against)
+
+
+@pytest.mark.parametrize(
+    ("changes", "against"),
+    [
+        ({"wall_s": 16_000}, ["Table 2, 100 initial", "with 100 initial hosts"]),
+        ({"paid_units": 540}, ["Table 2, 100 initial", "one host per task has", "for long tasks the payment"]),
+        ({"hosts": 185}, ["Table 2, hosts of the three lines"]),
     ],
 )
 def test_long_tasks_against_table_2(changes: dict[str, Any], against: list[str]) -> None:
     fine = as_the_paper_says()
-    old = fine.long["aggressive", 100]
+    old = fine.long["conservative", 100]
     new = cell([dataclasses.replace(one, **changes) for one in old.runs])
-    claims = judge(dataclasses.replace(fine, long={**fine.long, ("aggressive", 100): new}))
-    failed = {text for text, claim in claims.items() if claim.verdict != "holds"} - {
-        text for text, claim in judge(fine).items() if claim.verdict != "holds"
-    }
-    assert len(failed) == len(against)
-    for part in against:
-        assert sum(part in text for text in failed) == 1
+    assert new_failures(dataclasses.replace(fine, long={**fine.long, ("conservative", 100): new}), fine, against)
 
 
-def test_hosts_that_are_too_many_by_the_printed_share_are_against_it() -> None:
+def test_the_lines_of_table_2_are_judged_with_boot_time_and_what_they_are_without_stands_beside() -> None:
+    fine = as_the_paper_says()
+    booting = HostLine(256, 9048, 529, 384 * 3600)
+    lines = tuple(dataclasses.replace(one, alone=booting) for one in fine.lines)
+    claims = judge(dataclasses.replace(fine, lines=lines))
+    [alone] = [claim for text, claim in claims.items() if text.startswith("Table 2, 1 per task")]
+    assert alone.verdict == "does not hold"
+    assert alone.ours == "256.0; 2.51; 529.0; no boot 256.0; 2.43; 512.0"
+    assert alone.reason.endswith("of hosts that are ready at once it holds")
+
+
+def test_statements_are_judged_with_the_ratios_that_are_asked_for() -> None:
+    """Where the paper does not say which it took."""
+    fine = as_the_paper_says()
+    runs = changed(fine, "image", (0.75, 0.75), wasted_s=390)
+    text = "Table 1, image: charged time, interrupted tasks, wasted time, continued hosts"
+    assert judge(runs)[text].verdict == "holds"
+    assert judge(dataclasses.replace(runs, style="aggressive"))[text].verdict == "does not hold"
+
+
+def test_the_suitable_ratios_are_the_best_ones() -> None:
     fine = as_the_paper_says()
     for job, limit in (("image", 20), ("test-suite", 35)):
         runs = fine
-        for ratios in ((0.5, 0.5), (0.5, 0.75), (0.75, 0.5), (0.75, 0.75)):
+        for ratios in [ratios for ratios in sweep_ratios() if max(ratios) > 0]:
+            text = f"with suitable ratios the number of hosts is within {limit} %"
+            [claim] = [claim for statement, claim in judge(runs).items() if statement.startswith(text)]
+            assert claim.verdict == "holds"  # as long as some are near
             runs = changed(runs, job, ratios, hosts=2 * FIGURES.job(job).optimal_hosts)
-        [claim] = [claim for text, claim in judge(runs).items() if f"within {limit} %" in text]
-        assert claim.verdict == "does not hold"
-        assert "100.0" in claim.ours
+        [claim] = [claim for statement, claim in judge(runs).items() if statement.startswith(text)]
+        assert (claim.verdict, claim.ours) == ("does not hold", "100.0 ± 0.0 %")
+
+
+def test_the_elasticity_of_the_speedup() -> None:
+    hosts = [10, 20, 40]
+    found = speedup_elasticity(cell([run(number, 36_000 / number**0.5) for number in hosts]), lambda one: one.hosts)
+    assert found.mean == pytest.approx(0.5, abs=1e-3)
+    assert found.half_width == pytest.approx(0, abs=1e-3)
+    assert speedup_elasticity(cell([run(10)] * 4), lambda one: one.hosts).mean is None
 
 
 # ---------------------------------------------------------------------------- results
@@ -401,7 +605,7 @@ def test_the_true_optimum_says_how_far_it_is_proved() -> None:
 
 def test_the_default_time_for_the_optimum_is_that_of_the_docs() -> None:
     options = {option.name: option.default for option in get_command(app).commands["a2ha"].params}  # type: ignore[attr-defined]
-    assert options["optimum_time"] == A2haOptions().optimum_s == 20
+    assert options["optimum_time"] == A2haOptions().optimum_s == 60
 
 
 def test_no_plan_beats_the_bound_and_no_heuristic_the_plan(result: PublishedComparisonResult) -> None:
@@ -429,7 +633,7 @@ def test_with_both_ratios_0_the_first_host_does_all(result: PublishedComparisonR
 
 
 def test_every_claim_is_judged_and_one_that_fails_has_a_reason(result: PublishedComparisonResult) -> None:
-    demand_judged_claims(result, 28)
+    demand_judged_claims(result, N_CLAIMS)
 
 
 def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> None:
