@@ -30,7 +30,8 @@ def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, word
 
 def test_the_tables_of_hads(shell: Shell) -> None:
     out = shell.run("bench", "hads", "--runs", "1", "--full", "--out", "rows.csv")
-    for title in ("Plans", "Table 9", "Table 10", "Table 11", "Fig. 8", "Figs 9 and 10", "Fig. 11", "Fig. 12", "Fig. 13"):
+    titles = ("Plans", "Table 9", "Table 10", "Table 11", "Fig. 8", "Figs 9 and 10", "Fig. 11", "Fig. 12", "Fig. 13")
+    for title in titles:
         assert f"\n{title}" in out
     assert "What the paper says" in out
     assert "[1] Run times are generated" in out
