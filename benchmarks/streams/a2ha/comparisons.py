@@ -25,9 +25,13 @@ TWO_JOBS = ("image", "synthetic")
 def judged_with(
     statement: str, found: Sequence[Found], ours: str, why: str, *, against: str = "", **where: Any
 ) -> Claim:
-    """As `judged`, with what is to be known whatever the verdict, and what is to be known if it does not hold."""
-    claim = judged(statement, found, ours, against, **where)
-    return replace(claim, reason="; ".join(filter(None, (claim.reason, why))))
+    """As `judged`, with what is to be known whatever the verdict, and what is to be known if it does not hold.
+
+    A single comparison is not named: it is what stands in ``ours``.
+    """
+    claim = judged(statement, found, ours, **where)
+    reasons = [claim.reason if len(found) > 1 else "", against if claim.verdict != "holds" else "", why]
+    return replace(claim, reason="; ".join(filter(None, reasons)))
 
 
 def name_of(ratios: Ratios) -> str:

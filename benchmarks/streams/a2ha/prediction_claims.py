@@ -204,8 +204,8 @@ def _late_without_ticks(runs: A2haRuns) -> Claim:
     return judged_with(
         "with predictions at the end of tasks only, it takes long until hosts are created for long tasks",
         [(f"{show(more, 1)} h later", is_above(more, 1.0))],
-        f"{show(estimate(without), 0)} h; with ticks {estimate(with_).mean:.1f} h",
+        f"{show(estimate(without), 0)} h; else {estimate(with_).mean:.1f} h",
         source="section 3.4",
-        why="long is an hour and more; when the first tasks end, section 3.6 refuses so many hosts at once, and does "
-        "until few tasks are left",
+        why="long is an hour and more; when the first task ends, section 3.6 refuses so many hosts at once, and does "
+        "until half of the tasks are left",
     )

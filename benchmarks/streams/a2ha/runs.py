@@ -336,7 +336,9 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
         twice,
         tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
         tuple(_fastest(sampled) for sampled in draws(streams[LONG_JOB], options.optimum_seeds)),
-        _replayed(streams[LONG_JOB], ends_only, options, partial(_tell, on_runs, "long, without ticks"))[_NEVER_S],
+        _replayed(streams[LONG_JOB], ends_only, options, partial(_tell, on_runs, "long, running tasks not looked at"))[
+            _NEVER_S
+        ],
         options.style,
     )
 

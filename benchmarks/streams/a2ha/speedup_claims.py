@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....core.statistics import Estimate, mean_of, quotient
+from ....core.wording import counted
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from ...paper_result import NOTHING
 from .comparisons import (
@@ -112,7 +113,7 @@ def _thirteen_efficiency(runs: A2haRuns) -> Claim:
     low, high = 70 - ABOUT_POINTS, 70 + ABOUT_POINTS
     found = [(f"{style} {show(mean, 1)} %", is_within(mean, low, high)) for style, mean in percents.items()]
     return judged_with(
-        "... which is an efficiency of about 70 %",
+        "the efficiency with 13 hosts is about 70 %",
         found,
         " and ".join(show(mean, 1) for mean in percents.values()) + " %",
         f"about is within {ABOUT_POINTS:g} points; the paper takes a speedup of 9, the least that it says",
@@ -192,7 +193,7 @@ def _fewest_alike(runs: A2haRuns) -> Claim:
         limit = max(fewest.values())
         below = sum(run.hosts < limit for style in STYLES for run in runs.short(job, style).runs)
         verdict: Verdict = "holds" if not below else "not decided" if below <= _FEW else "does not hold"
-        text = f"{job} {fewest['conservative']} and {fewest['aggressive']}, {below} orderings have fewer than {limit}"
+        text = f"{job} {fewest['conservative']} and {fewest['aggressive']}, {counted(below, 'ordering')} below {limit}"
         found.append((text, verdict))
         ours.append(f"{fewest['conservative']} and {fewest['aggressive']}")
     return judged(
@@ -214,7 +215,7 @@ def _least_speedup_alike(runs: A2haRuns) -> Claim:
         found.append((f"{job} {off:.1f} % apart", is_below(Estimate(1, off, None), ABOUT_POINTS)))
         ours.append(f"{least[0]:.2f} and {least[1]:.2f}")
     return judged_with(
-        "... and so is the least speedup",
+        "the least speedup is the same in both styles",
         found,
         "; ".join(ours),
         f"the same is less than {ABOUT_POINTS:g} % apart",
@@ -297,7 +298,7 @@ def _proportional(runs: A2haRuns) -> Claim:
         found.append((f"{job} {show(change, 1)} %", is_within(change, -ABOUT_POINTS, ABOUT_POINTS)))
         ours.append(f"{show(change, 1)}")
     return judged_with(
-        "... with an increase in cost in proportion",
+        "the aggressive style costs more in proportion to its speedup",
         found,
         "; ".join(ours) + " %",
         f"change of the paid hours per speedup, aggressive against conservative; in proportion is within "
