@@ -28,6 +28,9 @@ def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
     def mean(of: PublishedComparisonResult, quantity: str) -> float:
         return of.mean(MEANS, quantity, ALL, ALL, POLICY)
 
+    def resumed(of: PublishedComparisonResult) -> str:
+        return f"{of.mean('Figs 9-10', 'share_resumed_percent', BIG_JOB, 'sc3', POLICY):.0f}"
+
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
         "jobs": ", ".join(printed.job for printed in hads_figures().baselines),
@@ -43,9 +46,16 @@ def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
         "on_demand_as_read": could_be(as_read, "new on-demand VMs"),
         "cost_as_printed": could_be(as_printed, "cost"),
         "cost_as_read": could_be(as_read, "cost"),
-        "late_as_printed": f"{n_late_days(as_printed, 'Table 10'):,}",
-        "late_as_read": f"{n_late_days(as_read, 'Table 10'):,} of {n_days(as_read):,}",
+        "late_as_printed": f"{n_late_days(as_printed, 'Table 10'):,} of {n_days(as_printed):,}",
+        "late_as_read": f"{n_late_days(as_read, 'Table 10'):,}",
+        "hold_as_read": ", ".join(
+            str(number)
+            for number, (printed, read) in enumerate(zip(as_printed.claims, as_read.claims, strict=True), start=1)
+            if read.verdict == "holds" != printed.verdict
+        ),
+        "resumed_as_printed": resumed(as_printed),
+        "resumed_as_read": resumed(as_read),
         "late_days": f"{n_late_days(result, 'Table 10'):,}",
         "late_of_ed200": f"{n_late_days(result, 'Table 10', job=BIG_JOB):,}",
-        "late_by_algorithm_1": f"{n_late_days(estimated, 'Table 10'):,} of {n_days(estimated):,} days are late",
+        "late_by_algorithm_1": f"{n_late_days(estimated, 'Table 10'):,} of {n_days(estimated):,}",
     }

@@ -38,6 +38,11 @@ def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
         Setting(*_D_SPOT, replace(few, d_spot="estimated")),
         Setting("rates of the scenarios", "half", replace(few, rate_scale=0.5)),
         *(Setting(*words, replace(few, policy=f"{POLICY}+{rule}")) for rule, words in other_rules.items()),
+        Setting(
+            "rates, spare time, plan of on-demand VMs",
+            "half, of spot VMs only, that of HADS",
+            replace(few, rate_scale=0.5, policy=f"{POLICY}+spare-time-spot", baseline_plan="same"),
+        ),
     ]
 
 
