@@ -79,6 +79,9 @@ class Statistic:
         spread = estimate(self.influence)
         return Estimate(len(self.influence), self.value, spread.half_width)
 
+    def __neg__(self) -> Statistic:
+        return Statistic(-self.value, tuple(-each for each in self.influence))
+
     def __sub__(self, other: Statistic) -> Statistic:
         pairs = zip(self.influence, other.influence, strict=True)
         return Statistic(self.value - other.value, tuple(mine - its for mine, its in pairs))

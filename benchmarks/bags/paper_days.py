@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached
+from ...core.statistics import Statistic, reduction_percent
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import Scenario, find_scenario
@@ -69,6 +70,10 @@ class Cell(Sample[Outcome]):
     job: str
     scenario: str
     policy: str
+
+    def reduction_percent(self, other: Cell, metric: Callable[[Outcome], float]) -> Statistic:
+        """By how many percent the mean of a number is below that of another cell, day by day."""
+        return reduction_percent(self.values(metric), other.values(metric))
 
     @property
     def late_days(self) -> list[Outcome]:

@@ -153,9 +153,23 @@ class PublishedComparison(Record):
 
 
 class PublishedAverage(Record):
-    """A mean over the cells of Table VI: what the text says, and what the printed costs and makespans give."""
+    """A number of section IV: what the text says, and what the printed costs and makespans give.
+
+    Attributes
+    ----------
+    quantity : str
+        Name with its unit.
+    of : str
+        Of which job, or job and scenario; a mean over all if empty.
+    relation : {"=", ">", "<"}
+        How the paper's value is to the number of the text.
+    printed, recomputed : float
+        The number of the text, and that of the tables.
+    """
 
     quantity: str
+    of: str = ""
+    relation: Relation = "="
     printed: float
     recomputed: float
 

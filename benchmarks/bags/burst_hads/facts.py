@@ -1,61 +1,45 @@
-"""What the section of the docs says in its prose, computed from the results, and from days of one plan."""
+"""What the page says in its prose, computed from the results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ....instances.library import library_instance
-from ....schedules.schedule import Schedule
-from ...claims import show
 from ...paper_result import PublishedComparisonResult
-from ..paper_days import DayOptions, cost_usd, make_plan, n_late_days, paper_scenario, replay_cell
-from .runs import BOTH, FAMILY
-
-_JOB = "J60"
+from .claims import POINTS, SMALL_JOB
+from .runs import ALL
+from .sensitivity import DECOMPOSITION, cheaper_cells, mean_of_all
 
 
 def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
     """Return what the template needs."""
     result = next(iter(results.values()))
-    search = [plan.vms for plan in result.plans if plan.method == "ils"]
-    greedy = [plan for plan in result.plans if plan.method == "greedy"]
-    [d_spot_s] = [plan.d_spot_s for plan in greedy if plan.job == _JOB]
-    averages = {
-        quantity: f"{result.mean('averages, text', quantity, 'all', '', BOTH):.0f}"
-        for quantity in ("makespan_reduction_percent", "cost_increase_percent")
-    }
-    quiet = {name: result.row("Table IV", "cost_usd", _JOB, "", name) for name in ("burst-hads", "hads")}
+
+    def quiet(quantity: str) -> str:
+        return f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):.3f}"
+
     return {
-        "makespan_reduction": averages["makespan_reduction_percent"],
-        "cost_increase": averages["cost_increase_percent"],
-        "late_days": n_late_days(result, "Table VI", policy="burst-hads") or "none",
-        "search_vms": _range(sum(vms.values()) for vms in search),
-        "greedy_vms": _range(sum(plan.vms.values()) for plan in greedy),
-        "burstable_vms": _range(sum(n for name, n in vms.items() if name.startswith("t3.")) for vms in search),
-        "quiet_burst": f"{quiet['burst-hads'].ours.mean:.3f}",
-        "quiet_hads": f"{quiet['hads'].ours.mean:.3f}",
-        "printed_burst": f"{quiet['burst-hads'].printed:.3f}",
-        "printed_hads": f"{quiet['hads'].printed:.3f}",
-        "d_spot_s": d_spot_s,
-        "same_plan": _same_plan(d_spot_s, result.about["runs"]),
+        "least_plan": quiet("cost_usd_least"),
+        "most_plan": quiet("cost_usd_most"),
+        "both": sum(_is_cheap_and_fast(other) for other in results.values()) or "none",
+        "without": {
+            key: {
+                "dearer": mean_of_all("cost_increase_percent")(results[name]),
+                "cheaper_by": mean_of_all("cost_increase_percent", -1)(results[name]),
+                "shorter": mean_of_all("makespan_reduction_percent")(results[name]),
+                "cheaper": cheaper_cells(results[name]),
+            }
+            for key, name in DECOMPOSITION.items()
+        },
     }
 
 
-def _same_plan(d_spot_s: int | None, runs: int) -> dict[str, str]:
-    """By how much Burst-HADS is dearer than HADS from the same greedy plan, by scenario."""
-    plan: Schedule = make_plan(library_instance(f"{FAMILY}/{_JOB}").replace(d_spot_s=d_spot_s), "greedy")
-    options = DayOptions(runs)
-    found = {}
-    for scenario in ("sc2", "sc5"):
-        days_from = paper_scenario(FAMILY, scenario, options)
-        policies = ["burst-hads", "hads"]
-        burst, hads = replay_cell(_JOB, scenario, days_from, plan, policies, options, lambda days, label: None)
-        found[scenario] = show(burst.less(hads, cost_usd), 4)
-    return found
-
-
-def _range(numbers: Iterable[int]) -> str:
-    """The least and the largest of some numbers, as ``1 to 2``."""
-    low, *others = sorted(set(numbers))
-    return f"{low} to {others[-1]}" if others else f"{low}"
+def _is_cheap_and_fast(result: PublishedComparisonResult) -> bool:
+    """Whether Burst-HADS is hardly dearer than HADS, and as much faster as printed, give or take some points."""
+    dearer, shorter = (
+        result.row("text", quantity, "all", "", ALL)
+        for quantity in ("cost_increase_percent", "makespan_reduction_percent")
+    )
+    assert dearer.printed is not None
+    assert shorter.printed is not None
+    return (dearer.ours.mean or 0.0) < dearer.printed + POINTS and (shorter.ours.mean or 0.0) > shorter.printed - POINTS

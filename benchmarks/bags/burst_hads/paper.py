@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
-from ...paper import Paper, Sensitivity, Setting
-from .claims import burst_hads_claims
+from ...paper import Paper
+from .claims import burst_hads_claims, burst_hads_findings
 from .notes import burst_hads_notes
 from .rows import burst_hads_rows
 from .runs import BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
-from .tables import STATED, TABLES
-
-
-def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
-    return [
-        Setting("rates of the scenarios", "half", replace(options, rate_scale=0.5)),
-        Setting("D_spot", "by Algorithm 1", replace(options, d_spot="estimated")),
-        Setting("scales of the search", "of the instance", replace(options, scales="instance")),
-    ]
-
+from .sensitivity import SENSITIVITY
+from .tables import HEADLINE, STATED, TABLES
 
 BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     name="Burst-HADS",
@@ -28,10 +17,11 @@ BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     replay=burst_hads_days,
     rows=burst_hads_rows,
     claims=burst_hads_claims,
+    findings=burst_hads_findings,
     notes=burst_hads_notes,
     tables=TABLES,
-    sensitivity=Sensitivity({}, _settings),
-    headline=TABLES[0],
+    headline=HEADLINE,
+    sensitivity=SENSITIVITY,
     plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
     stated=STATED,
 )

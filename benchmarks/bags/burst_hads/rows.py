@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....core.statistics import Estimate
-from ....replay.bags.outcome import Outcome
 from ...paper_result import ComparisonRow, exactly
-from ..paper_days import Cell, cost_usd, makespan_s
+from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
 from ..printed import BurstHadsFigures, burst_hads_figures
-from .runs import BOTH, BurstHadsDays
+from .runs import ALL, BOTH, BurstHadsDays
 
 
 def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
-    """Tables IV and VI, and the averages of the text.
+    """Tables IV and VI, savings against on-demand VMs, and the numbers of the text.
 
     Each scheduler has the plan of its own paper: the iterated local search with a weight of 0.5, and the greedy. Both
     meet the same days.
@@ -21,22 +20,33 @@ def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
     figures = burst_hads_figures()
     yield from _table_4(figures, days)
     yield from _table_6(figures, days)
-    yield from _averages(figures, days)
+    yield from _savings(figures, days)
+    yield from _stated(figures, days)
 
 
 def _table_4(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
-    """Jobs without hibernation."""
+    """Jobs without hibernation: means over the plans of the search, and the least and the most of them."""
     for printed in figures.quiet:
         rivals = days.rivals[printed.job]
-        columns: list[tuple[str, Outcome, float, float]] = [
-            ("burst-hads", rivals.burst, printed.burst_hads_cost_usd, printed.burst_hads_makespan_s),
-            ("hads", rivals.hads, printed.hads_cost_usd, printed.hads_makespan_s),
-            ("on-demand", rivals.on_demand, printed.on_demand_cost_usd, printed.on_demand_makespan_s),
-        ]
-        for policy, outcome, cost, makespan in columns:
-            yield ComparisonRow("Table IV", printed.job, "", policy, "cost_usd", cost, exactly(outcome.cost_usd))
-            ours = exactly(makespan_s(outcome))
-            yield ComparisonRow("Table IV", printed.job, "", policy, "makespan_s", makespan, ours)
+
+        def row(
+            policy: str, quantity: str, shown: float | None, ours: Estimate, job: str = printed.job
+        ) -> ComparisonRow:
+            return ComparisonRow("Table IV", job, "", policy, quantity, shown, ours)
+
+        yield row("burst-hads", "cost_usd", printed.burst_hads_cost_usd, rivals.burst.mean(cost_usd))
+        yield row("burst-hads", "makespan_s", printed.burst_hads_makespan_s, rivals.burst.mean(makespan_s))
+        yield row("hads", "cost_usd", printed.hads_cost_usd, exactly(cost_usd(rivals.hads.runs[0])))
+        yield row("hads", "makespan_s", printed.hads_makespan_s, exactly(makespan_s(rivals.hads.runs[0])))
+        on_demand = rivals.on_demand["cycles"]
+        policy = BASELINE_POLICY["cycles"]
+        yield row(policy, "cost_usd", printed.on_demand_cost_usd, on_demand.mean(cost_usd))
+        yield row(policy, "makespan_s", printed.on_demand_makespan_s, on_demand.mean(makespan_s))
+        yield row(BASELINE_POLICY["last-task"], "cost_usd", None, rivals.on_demand["last-task"].mean(cost_usd))
+        for quantity, metric in (("cost_usd", cost_usd), ("makespan_s", makespan_s)):
+            values = rivals.burst.values(metric)
+            yield row("burst-hads", f"{quantity}_least", None, exactly(min(values)))
+            yield row("burst-hads", f"{quantity}_most", None, exactly(max(values)))
 
 
 def _table_6(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
@@ -44,7 +54,9 @@ def _table_6(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compari
     for printed in figures.results:
         pair = days.pairs[printed.job, printed.scenario]
 
-        def row(policy: str, quantity: str, shown: float, ours: Estimate, cell: Cell = pair.burst) -> ComparisonRow:
+        def row(
+            policy: str, quantity: str, shown: float | None, ours: Estimate, cell: Cell = pair.burst
+        ) -> ComparisonRow:
             return ComparisonRow("Table VI", cell.job, cell.scenario, policy, quantity, shown, ours)
 
         columns: list[tuple[Cell, float, float, int]] = [
@@ -67,12 +79,40 @@ def _table_6(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compari
         yield row(BOTH, "cost_reduction_percent", printed.cost_reduction_percent, pair.cost_reduction.estimate)
         shorter = pair.makespan_reduction.estimate
         yield row(BOTH, "makespan_reduction_percent", printed.makespan_reduction_percent, shorter)
+        yield row("burst-hads", "steals", None, pair.burst.mean(lambda day: day.steals))
+        yield row("burst-hads", "tasks_at_full_speed", None, pair.at_full_speed.estimate)
 
 
-def _averages(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
-    """Means over the cells of Table VI: as the text says, and as the printed costs and makespans give."""
-    ours = days.averages()
+def _savings(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+    """Savings against on-demand VMs, under both billings of these; the printed ones follow from the printed costs."""
+    price = {printed.job: printed.on_demand_cost_usd for printed in figures.quiet}
+    for printed in figures.results:
+        pair = days.pairs[printed.job, printed.scenario]
+        for cell, cost in ((pair.burst, printed.burst_hads_cost_usd), (pair.hads, printed.hads_cost_usd)):
+            printed_saving = 100 * (1 - cost / price[cell.job])
+            for billing, policy in BASELINE_POLICY.items():
+                shown = printed_saving if billing == "cycles" else None
+                ours = days.saving(cell, billing).estimate
+                quantity = f"saving_percent {policy}"
+                yield ComparisonRow("savings", cell.job, cell.scenario, cell.policy, quantity, shown, ours)
+    for name in ("burst_hads", "hads"):
+        [printed_mean] = [
+            entry.recomputed
+            for entry in figures.averages
+            if (entry.quantity, entry.of) == (f"{name}_saving_percent", "")
+        ]
+        policy = name.replace("_", "-")
+        for billing, baseline in BASELINE_POLICY.items():
+            shown = printed_mean if billing == "cycles" else None
+            ours = days.mean_saving(policy, billing).estimate
+            yield ComparisonRow("savings", "all", "mean", policy, f"saving_percent {baseline}", shown, ours)
+
+
+def _stated(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+    """Numbers of the text: as it says them, and as the printed costs and makespans give them."""
+    ours = days.stated()
     for entry in figures.averages:
-        estimate = ours[entry.quantity].estimate
-        yield ComparisonRow("averages, text", "all", "", BOTH, entry.quantity, entry.printed, estimate)
-        yield ComparisonRow("averages, Table VI", "all", "", BOTH, entry.quantity, entry.recomputed, estimate)
+        estimate = ours[entry.quantity, entry.of].estimate
+        about = "all", "", entry.of or ALL, entry.quantity
+        yield ComparisonRow("text", *about, entry.printed, estimate, entry.relation)
+        yield ComparisonRow("tables", *about, entry.recomputed, estimate)

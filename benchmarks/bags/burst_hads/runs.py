@@ -1,31 +1,47 @@
-"""The days of the Burst-HADS paper: each scheduler with the plan of its own paper, on the same days."""
+"""The days of the Burst-HADS paper: each scheduler with the plan of its own paper, on the same days.
+
+The iterated local search draws random numbers, so its plan is one of many: day n has the plan of seed n. A day and its
+plan are drawn together, independently of all other days, so that an interval over days is one over plans as well.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Literal, NamedTuple, TypeAlias
 
-from ....core.statistics import Statistic, average, mean_of, reduction_percent
+from ....core.limits import LimitReached
+from ....core.statistics import Statistic, average, mean_of
+from ....heuristics.bags.burst_allocation import burst_allocation
+from ....heuristics.bags.iterated_local_search import IlsOptions
+from ....instances.entries import Burstable
 from ....instances.instance import Instance
+from ....instances.library import library_instance
 from ....replay.bags.outcome import Outcome
-from ....replay.bags.runs import replay_day
+from ....replay.bags.runs import replay_day, trace_day
+from ....replay.runs import replay_batches
+from ....schedules.queues import queues_of_schedule, schedule_of_queues
 from ....schedules.schedule import Schedule
+from ....traces.bags.lateness import cause_of_day
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (
+    BASELINE_POLICY,
+    BaselineBilling,
     Cell,
     DayOptions,
+    DSpotRule,
     Misses,
     collect_misses,
     cost_usd,
     library_job,
     make_plan,
     makespan_s,
-    miss_causes,
+    on_demand_market,
     paper_scenario,
     plan_used,
-    replay_cell,
 )
 from ..printed import burst_hads_figures
 
@@ -37,59 +53,124 @@ Scales: TypeAlias = Literal["paper", "instance"]
 BOTH = "burst-hads against hads"
 """Policy of rows that compare the two."""
 
+ALL = "all cells"
+"""What numbers of the text are of that are of no single job."""
 
-@dataclass(frozen=True, slots=True)
+WORST = ("ED200", "sc2")
+"""Job and worst scenario whose savings the text states."""
+
+_DAYS_A_BATCH = 5
+_SEEDS_APART = 1_000_000
+"""Between the plans of two seeds of the days: more than there are days."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BurstHadsOptions(DayOptions):
     """What days are replayed.
 
     Attributes
     ----------
     scales : {"paper", "instance"}
-        By what the iterated local search divides cost and makespan: the cost of its initial plan and D_spot, as the
-        paper says, or what objectives are measured by elsewhere here.
+        By what the iterated local search divides cost and makespan, which the paper only calls normalized: the cost of
+        its initial plan and D_spot, or what objectives are measured by elsewhere here.
+    plan : {"searched", "initial", "greedy"}
+        Plan of Burst-HADS: that of its iterated local search, the initial solution of this with burstable VMs, or that
+        of HADS.
+    plan_seed : int, optional
+        Of one plan for all days; if absent, day n has the plan of seed n.
+    spare_time : {"all", "spot"}
+        Of which VMs Algorithm 7 of HADS asks spare time: of all, as printed, or of spot VMs only.
+    ended_early : {"none", "burst-hads", "both"}
+        Which schedulers end an idle VM that is not burstable after a minute, not at the end of its allocation cycle.
+    t3_baseline_percent : {20, 30}
+        What a burstable VM does without credits, of a core: as printed, or as its provider has it; it earns credits at
+        that rate.
+    boot_s : int
+        Seconds from the request of a VM until it is ready.
     """
 
     scales: Scales = "paper"
+    plan: Literal["searched", "initial", "greedy"] = "searched"
+    plan_seed: int | None = None
+    spare_time: Literal["all", "spot"] = "all"
+    ended_early: Literal["none", "burst-hads", "both"] = "none"
+    t3_baseline_percent: Literal[20, 30] = 20
+    boot_s: int = 0
+
+    @property
+    def policies(self) -> tuple[str, str]:
+        """Names of the policies of Burst-HADS and of HADS."""
+        spare = "+spare-time-spot" if self.spare_time == "spot" else ""
+        burst, hads = ("+idle-60" if self.ended_early in ended else "" for ended in (("burst-hads", "both"), ("both",)))
+        return f"burst-hads{burst}", f"hads{spare}{hads}"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The plan of the iterated local search, or of its initial solution, on a day.
+
+    Attributes
+    ----------
+    vms, burstable_vms : int
+        How many it rents.
+    makespan_s, regular_makespan_s : int
+        When its last task ends, and the last one that is on no burstable VM.
+    """
+
+    vms: int
+    burstable_vms: int
+    makespan_s: int
+    regular_makespan_s: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """A job without hibernation, under both schedulers and on on-demand VMs.
+    """A job under both schedulers and on on-demand VMs, on quiet days.
 
     Attributes
     ----------
-    burst_plan, hads_plan : Schedule
-        By the iterated local search, and by the greedy.
-    burst, hads, on_demand : Outcome
-        A quiet day; ``on_demand`` is the search's plan without burstable VMs, on on-demand VMs.
+    burst, hads : Cell
+        Quiet days under the schedulers.
+    on_demand : dict of str to Cell
+        Quiet days of the search's plan of on-demand VMs, by the billing of idle ones.
+    searches : tuple of Search
+        The plans of Burst-HADS, by day.
     plans : tuple of PlanUsed
-        The plans, described.
+        Those of the first day, described.
     """
 
-    burst_plan: Schedule
-    hads_plan: Schedule
-    burst: Outcome
-    hads: Outcome
-    on_demand: Outcome
+    burst: Cell
+    hads: Cell
+    on_demand: dict[str, Cell]
+    searches: tuple[Search, ...]
     plans: tuple[PlanUsed, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same days of a job in a scenario under both schedulers."""
+    """The same days of a job in a scenario under both schedulers.
+
+    Attributes
+    ----------
+    burst, hads : Cell
+        The days.
+    at_full_speed : Statistic
+        Tasks of a day that Burst-HADS migrated to burstable VMs at full speed.
+    """
 
     burst: Cell
     hads: Cell
+    at_full_speed: Statistic
 
     @property
     def cost_reduction(self) -> Statistic:
         """By how many percent Burst-HADS is cheaper."""
-        return reduction_percent(self.burst.values(cost_usd), self.hads.values(cost_usd))
+        return self.burst.reduction_percent(self.hads, cost_usd)
 
     @property
     def makespan_reduction(self) -> Statistic:
         """By how many percent Burst-HADS is shorter."""
-        return reduction_percent(self.burst.values(makespan_s), self.hads.values(makespan_s))
+        return self.burst.reduction_percent(self.hads, makespan_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +179,8 @@ class BurstHadsDays:
 
     Attributes
     ----------
+    baseline : {"cycles", "last-task"}
+        How the plan on on-demand VMs is billed that savings are judged by.
     rivals : dict
         By job.
     pairs : dict
@@ -106,6 +189,7 @@ class BurstHadsDays:
         By policy, the days that missed the deadline.
     """
 
+    baseline: BaselineBilling
     rivals: dict[str, Rivals]
     pairs: dict[tuple[str, str], Pair]
     misses: dict[str, Misses]
@@ -115,60 +199,226 @@ class BurstHadsDays:
         """The jobs, in the order of the paper."""
         return list(self.rivals)
 
-    def averages(self) -> dict[str, Statistic]:
-        """Means over all cells, by the quantity of the printed averages."""
-        saving: dict[str, list[Statistic]] = {"burst": [], "hads": []}
-        for (job, _), pair in self.pairs.items():
-            price = self.rivals[job].on_demand.cost_usd
-            for name, cell in (("burst", pair.burst), ("hads", pair.hads)):
-                saving[name].append(mean_of([100 * (1 - cost / price) for cost in cell.values(cost_usd)]))
-        cheaper = average([pair.cost_reduction for pair in self.pairs.values()])
-        return {
-            "makespan_reduction_percent": average([pair.makespan_reduction for pair in self.pairs.values()]),
-            "cost_increase_percent": Statistic(-cheaper.value, tuple(-day for day in cheaper.influence)),
-            "burst_hads_saving_percent": average(saving["burst"]),
-            "hads_saving_percent": average(saving["hads"]),
+    @staticmethod
+    def n_tasks(job: str) -> int:
+        """Tasks of a job."""
+        return library_instance(f"{FAMILY}/{job}").n_tasks
+
+    def pairs_of(self, job: str = "", scenarios: Collection[str] = SCENARIOS) -> list[Pair]:
+        """The pairs of a job, or of all, in some scenarios."""
+        return [pair for (of, scenario), pair in self.pairs.items() if job in ("", of) and scenario in scenarios]
+
+    def on_demand(self, job: str) -> Cell:
+        """Quiet days of a job on on-demand VMs, with the billing that savings are judged by."""
+        return self.rivals[job].on_demand[self.baseline]
+
+    def saving(self, cell: Cell, billing: BaselineBilling | None = None) -> Statistic:
+        """By how many percent the days of a cell are cheaper than the job on on-demand VMs."""
+        return cell.reduction_percent(self.rivals[cell.job].on_demand[billing or self.baseline], cost_usd)
+
+    def mean_saving(self, policy: str, billing: BaselineBilling) -> Statistic:
+        """Mean saving of a scheduler over all cells."""
+        cells = [pair.burst if policy == "burst-hads" else pair.hads for pair in self.pairs.values()]
+        return average([self.saving(cell, billing) for cell in cells])
+
+    def shorter(self, job: str = "") -> Statistic:
+        """Mean reduction of the makespan over the scenarios of a job, or over all cells."""
+        return average([pair.makespan_reduction for pair in self.pairs_of(job)])
+
+    def dearer(self) -> Statistic:
+        """Mean increase of the cost over all cells."""
+        return -average([pair.cost_reduction for pair in self.pairs.values()])
+
+    def stated(self) -> dict[tuple[str, str], Statistic]:
+        """Ours of the numbers that the text states, by quantity and what they are of."""
+        found = {
+            ("makespan_reduction_percent", ""): self.shorter(),
+            ("cost_increase_percent", ""): self.dearer(),
+            ("burst_hads_saving_percent", ""): self.mean_saving("burst-hads", self.baseline),
+            ("hads_saving_percent", ""): self.mean_saving("hads", self.baseline),
         }
+        quiet_saving, quiet_longer = [], []
+        for job, rivals in self.rivals.items():
+            on_demand = self.on_demand(job)
+            found["makespan_reduction_percent", job] = self.shorter(job)
+            found["quiet_makespan_reduction_percent", job] = rivals.burst.reduction_percent(rivals.hads, makespan_s)
+            found["quiet_cost_increase_percent", job] = -rivals.burst.reduction_percent(rivals.hads, cost_usd)
+            quiet_saving.append(rivals.burst.reduction_percent(on_demand, cost_usd))
+            quiet_longer.append(-rivals.burst.reduction_percent(on_demand, makespan_s))
+        found["quiet_saving_percent", ""] = average(quiet_saving)
+        found["quiet_makespan_increase_percent", ""] = average(quiet_longer)
+        worst = self.pairs[WORST]
+        found["burst_hads_saving_percent", " ".join(WORST)] = self.saving(worst.burst)
+        found["hads_saving_percent", " ".join(WORST)] = self.saving(worst.hads)
+        return found
+
+
+class _Meeting(NamedTuple):
+    """A day of a scenario: both schedulers, tasks migrated at full speed, and why each was late, if it was."""
+
+    burst: Outcome
+    hads: Outcome
+    at_full_speed: int
+    causes: tuple[str | None, str | None]
+
+
+class _Day(NamedTuple):
+    """A day of a job: the plan of Burst-HADS, quiet days (by role), and each scenario."""
+
+    search: Search
+    quiet: dict[str, Outcome]
+    meetings: dict[str, _Meeting]
 
 
 def n_burst_hads_days(options: BurstHadsOptions) -> int:
     """How many days `burst_hads_days` replays."""
-    return options.runs * len(burst_hads_figures().quiet) * len(SCENARIOS) * 2
+    return options.runs * len(burst_hads_figures().quiet)
 
 
 def burst_hads_days(options: BurstHadsOptions, on_days: OnRuns) -> BurstHadsDays:
     """Replay all days of the paper."""
-    figures = burst_hads_figures()
     rivals: dict[str, Rivals] = {}
     pairs: dict[tuple[str, str], Pair] = {}
-    cells: dict[str, list[Cell]] = {"burst-hads": [], "hads": []}
-    causes: dict[str, Counter[str]] = {policy: Counter() for policy in cells}
-    for printed in figures.quiet:
-        job = printed.job
-        instance, source = library_job(FAMILY, job, printed.hads_makespan_s, options.d_spot)
-        rivals[job] = _rivals(job, instance, source, options)
-        plans = {"burst-hads": rivals[job].burst_plan, "hads": rivals[job].hads_plan}
+    causes: dict[str, Counter[str]] = {"burst-hads": Counter(), "hads": Counter()}
+    for job in (printed.job for printed in burst_hads_figures().quiet):
+        found, interrupted = replay_batches(
+            partial(_days, job, options),
+            range(options.runs),
+            workers=options.workers,
+            per_batch=_DAYS_A_BATCH,
+            on_run=lambda done, job=job: on_days(done, job),  # type: ignore[misc]
+        )
+        if interrupted:
+            raise LimitReached
+        rivals[job] = _rivals(job, options, found)
         for scenario in SCENARIOS:
-            days_from = paper_scenario(FAMILY, scenario, options)
-            for policy, plan in plans.items():
-                cells[policy] += replay_cell(job, scenario, days_from, plan, [policy], options, on_days)
-                causes[policy] += miss_causes(cells[policy][-1], plan, days_from, options.seed)
-            pairs[job, scenario] = Pair(cells["burst-hads"][-1], cells["hads"][-1])
+            days = [day.meetings[scenario] for day in found]
+            burst = Cell(tuple(day.burst for day in days), job, scenario, "burst-hads")
+            hads = Cell(tuple(day.hads for day in days), job, scenario, "hads")
+            pairs[job, scenario] = Pair(burst, hads, mean_of([day.at_full_speed for day in days]))
+            for policy, found_causes in zip(causes, zip(*(day.causes for day in days), strict=True), strict=True):
+                causes[policy].update(cause for cause in found_causes if cause is not None)
     return BurstHadsDays(
-        rivals, pairs, {policy: collect_misses(found, causes[policy]) for policy, found in cells.items()}
+        options.baseline,
+        rivals,
+        pairs,
+        {
+            "burst-hads": collect_misses([pair.burst for pair in pairs.values()], causes["burst-hads"]),
+            "hads": collect_misses([pair.hads for pair in pairs.values()], causes["hads"]),
+        },
     )
 
 
-def _rivals(job: str, instance: Instance, source: str, options: BurstHadsOptions) -> Rivals:
-    """Plan a job for both schedulers."""
-    burst = make_plan(instance, "ils", options.seed, {"scales": options.scales})
-    regular = make_plan(instance, "ils", options.seed, {"scales": options.scales, "burst_rate": 0.0})
-    hads = make_plan(instance, "greedy")
+def _rivals(job: str, options: BurstHadsOptions, days: list[_Day]) -> Rivals:
+    def quiet(name: str, policy: str) -> Cell:
+        return Cell(tuple(day.quiet[name] for day in days), job, "", policy)
+
+    plans = _plans(job, options, 0)
+    source = _instance(job, options.d_spot, options.t3_baseline_percent, options.boot_s)[1]
     return Rivals(
-        burst,
-        hads,
-        replay_day(burst, "burst-hads"),
-        replay_day(hads, "hads"),
-        replay_day(regular, "on-demand"),
-        (plan_used(job, "ils", burst, source), plan_used(job, "greedy", hads, source)),
+        quiet("burst-hads", "burst-hads"),
+        quiet("hads", "hads"),
+        {billing: quiet(policy, "on-demand") for billing, policy in BASELINE_POLICY.items()},
+        tuple(day.search for day in days),
+        tuple(
+            plan_used(job, method, plan, source)
+            for method, plan in zip(("ils", "greedy", "ils on demand"), plans, strict=True)
+        ),
     )
+
+
+def _days(job: str, options: BurstHadsOptions, numbers: range) -> Iterator[_Day]:
+    """Plan and replay some days of a job."""
+    scenarios = {name: paper_scenario(FAMILY, name, options) for name in SCENARIOS}
+    burst_policy, hads_policy = options.policies
+    for number in numbers:
+        searched, greedy, regular = _plans(job, options, number)
+        quiet = {
+            "burst-hads": replay_day(searched, burst_policy),
+            "hads": replay_day(greedy, hads_policy),
+            **{policy: replay_day(regular, policy) for policy in BASELINE_POLICY.values()},
+        }
+        meetings = {}
+        for name, scenario in scenarios.items():
+            timeline = scenario.day(greedy.instance, options.seed, number)
+            burst, trace = trace_day(searched, burst_policy, timeline, day=number)
+            hads = replay_day(greedy, hads_policy, timeline)
+            at_full_speed = sum(event["event"] == "migrate" and event.get("mode") == "burst" for event in trace.events)
+            cause = None if hads.meets_deadline else cause_of_day(trace_day(greedy, hads_policy, timeline)[1])
+            meetings[name] = _Meeting(_brief(burst), _brief(hads), at_full_speed, (cause_of_day(trace), cause))
+        yield _Day(_search(searched), {name: _brief(day) for name, day in quiet.items()}, meetings)
+
+
+def _brief(outcome: Outcome) -> Outcome:
+    """Leave out the bills of the VMs: there are too many to pass them on."""
+    return replace(outcome, bills=())
+
+
+def _search(plan: Schedule) -> Search:
+    burstable = plan.instance.offer_is_burstable[plan.vm_offer]
+    regular = plan.task_end_s[~burstable[plan.task_vm]]
+    return Search(len(burstable), int(burstable.sum()), plan.makespan_s, int(regular.max(initial=0)))
+
+
+def _plans(job: str, options: BurstHadsOptions, number: int) -> tuple[Schedule, Schedule, Schedule]:
+    """Plans of a day: of Burst-HADS, of HADS, and of the search on on-demand VMs."""
+    about = job, options.d_spot, options.t3_baseline_percent, options.boot_s
+    seed = options.seed * _SEEDS_APART + number if options.plan_seed is None else options.plan_seed
+    greedy = _greedy_plan(*about)
+    if options.plan == "searched":
+        planned = _search_plan(*about, options.scales, seed)
+    else:
+        planned = greedy if options.plan == "greedy" else _initial_plan(*about)
+    return planned, greedy, _on_demand_plan(*about, options.scales, seed)
+
+
+@cache
+def _instance(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> tuple[Instance, str]:
+    """A job, and where its D_spot comes from."""
+    [printed] = [entry for entry in burst_hads_figures().quiet if entry.job == job]
+    instance, source = library_job(FAMILY, job, printed.hads_makespan_s, d_spot)
+    vm_types = [
+        vm_type
+        if vm_type.burstable is None
+        else vm_type.model_copy(update={"burstable": _burstable(t3_baseline_percent, vm_type.vcpus)})
+        for vm_type in instance.vm_types
+    ]
+    return instance.replace(vm_types=vm_types, boot_overhead_s=boot_s), source
+
+
+def _burstable(baseline_percent: int, vcpus: int) -> Burstable:
+    """CPU credits of a type: it earns what all its cores spend at the baseline, a credit for a minute at full speed."""
+    return Burstable(baseline_fraction=baseline_percent / 100, credits_per_hour=baseline_percent / 100 * 60 * vcpus)
+
+
+@cache
+def _search_plan(
+    job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int, scales: Scales, seed: int
+) -> Schedule:
+    """Plan of the iterated local search of a seed."""
+    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
+    return make_plan(instance, "ils", seed, {"scales": scales})
+
+
+@cache
+def _initial_plan(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> Schedule:
+    """Initial solution of the iterated local search, with burstable VMs (Algorithm 1, lines 3 and 25-27)."""
+    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
+    initial = replace(make_plan(instance.replace(markets=["spot"]), "greedy"), instance=instance)
+    queues = burst_allocation(instance, queues_of_schedule(initial), IlsOptions().burst_rate)
+    return initial if queues is None else schedule_of_queues(instance, queues)
+
+
+@cache
+def _greedy_plan(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> Schedule:
+    """Plan of HADS."""
+    return make_plan(_instance(job, d_spot, t3_baseline_percent, boot_s)[0], "greedy")
+
+
+@cache
+def _on_demand_plan(
+    job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int, scales: Scales, seed: int
+) -> Schedule:
+    """Plan of the iterated local search of a seed that has regular on-demand VMs only."""
+    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
+    return make_plan(on_demand_market(instance), "ils", seed, {"scales": scales, "burst_rate": 0.0})

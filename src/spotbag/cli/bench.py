@@ -111,7 +111,7 @@ def burst_hads_command(
     from ..benchmarks.bags.burst_hads.paper import BURST_HADS
     from ..benchmarks.bags.burst_hads.runs import BurstHadsOptions
 
-    options = BurstHadsOptions(runs, seed, workers, rate_scale, d_spot.value, scales.value)
+    options = BurstHadsOptions(runs, seed, workers, rate_scale, d_spot.value, scales=scales.value)
     _report(BURST_HADS, options, Output(out, full, as_json))
 
 
