@@ -193,15 +193,17 @@ def is_stale(page: Page, docs: Path) -> bool:
 
 def index_text(docs: Path, pages: Iterable[Page]) -> str:
     """Return the page that leads to all others, with the verdicts that stand in them."""
-    rows = []
+    rows: list[list[str]] = []
+    counts: list[list[int]] = []
     for page in pages:
         path = docs / page.file
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         title = re.search(r"^# (.*)$", text, re.MULTILINE)
         verdicts = Counter(_VERDICT.findall(text.partition("\n## Verdicts\n")[2].partition("\n### ")[0]))
         fitted = sum(number for verdict, number in verdicts.items() if verdict.startswith(FITTED))
-        counts = [*(verdicts[word] for word in WORDS), fitted]
-        rows.append([f"[{title[1] if title else page.paper.name}]({page.name}.md)", *map(str, counts)])
+        counts.append([*(verdicts[word] for word in WORDS), fitted])
+        rows.append([f"[{title[1] if title else page.paper.name}]({page.name}.md)", *map(str, counts[-1])])
+    rows.append(["all", *map(str, map(sum, zip(*counts, strict=True)))])
     columns = [Column("paper"), *(Column(word, True) for word in (*WORDS, "fitted"))]
     return _INDEX + markdown_table(Table(columns, rows)) + "\n"
 

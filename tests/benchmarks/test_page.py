@@ -126,10 +126,11 @@ def test_the_index_counts_the_verdicts_that_stand_in_the_pages(docs: Path) -> No
     page = fake_page([])
     write_page(page, docs)
     other = dataclasses.replace(page, name="other")
-    assert index_text(docs, [page, other]).splitlines()[-3:] == [
+    assert index_text(docs, [page, other]).splitlines()[-4:] == [
         "|---|---:|---:|---:|---:|",
         "| [A paper](fake.md) | 0 | 1 | 0 | 1 |",
         "| [fake](other.md) | 0 | 0 | 0 | 0 |",
+        "| all | 0 | 1 | 0 | 1 |",
     ]
 
 
@@ -140,7 +141,7 @@ def test_papers_are_checked_or_written_where_they_are_asked_for(
     (docs.parent / "pyproject.toml").touch()
     (docs.parent / "instances").mkdir()
     monkeypatch.chdir(docs.parent)
-    monkeypatch.setattr(generated, "generated", lambda root: ())
+    monkeypatch.setattr(generated, "generated", lambda root, measured=(): ())
     monkeypatch.setattr("spotbag.docs.PAGES", {"fake": fake_page(seeds)})
     assert generated.main(["--check"]) == 0
     assert seeds == []
