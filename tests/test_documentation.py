@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,14 @@ def test_links_lead_to_a_file_and_to_a_heading(page: Path) -> None:
             file = page.parent / target if target else page
             assert file.exists(), target
             assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+def test_modules_that_pages_run_exist() -> None:
+    texts = [page.read_text() for page in PAGES if page.name != "CHANGELOG.md"]  # which names old ones as well
+    modules = {module for text in texts for module in re.findall(r"python\s+-m\s+(spotbag(?:\.\w+)+)", text)}
+    assert len(modules) > 8
+    for module in modules:
+        assert find_spec(module) is not None, module
 
 
 def test_the_limits_of_the_numbers_of_a_platform_are_those_of_the_model() -> None:
