@@ -72,7 +72,7 @@ class Row:
             total += len(missed)
             late = [days[number].makespan_s for number in missed]
             known = [end_s - days[0].deadline_s for end_s in late if end_s is not None]
-            latest = "never" if len(known) < len(late) else f"{max(known, default=0)} s"
+            latest = "never" if len(known) < len(late) else f"{max(known, default=0):,} s"
             cells.append(f"{len(missed)} ({latest})" if missed else "0")
         return [*cells, f"{total:,} of {len(self.days):,}"]
 
@@ -134,16 +134,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             yield from ((row.plan, row.policy, *row.cells()) for row in of_plan)
 
     title = f"days of {n_days:,} that miss the deadline (the latest end after it)"
-    print_table(title, ("plan", "policy", *names, "all"), lines())
-    table = [
+    print_table(title, ("plan", "policy", *names, "all"), lines(), words=2)
+    causes = [
         (cause, *(f"{sum(row.causes[cause] for row in rows if row.policy == policy):,}" for policy in _POLICIES))
         for cause in CAUSES
     ]
-    print_table("days that miss it, by what decided about the task that ended last", ("cause", *_POLICIES), table)
+    title = "days that miss it, by what decided about the task that ended last"
+    print_table(title, ("days by cause", *_POLICIES), causes, words=1)
     by_name = {(row.plan, row.policy): row for row in rows}
     pairs = [(by_name[plan, AS_PRINTED], by_name[plan, AS_READ]) for plan in dict.fromkeys(row.plan for row in rows)]
     prices = [(printed.plan, *price_cells(printed, read)) for printed, read in pairs]
-    print_table(f"cost of {AS_PRINTED} above that of {AS_READ} (%), the same days", ("plan", *names), prices)
+    title = f"cost of {AS_PRINTED} above that of {AS_READ} (%), the same days"
+    print_table(title, ("extra cost (%)", *names), prices, words=1)
 
 
 if __name__ == "__main__":
