@@ -49,6 +49,8 @@ class Replay(ReplayState, EventLoop[Outcome]):
         self.policy = policy
         self._day_events = sorted(timeline.events, key=lambda event: (event.time_s, event.kind == "hibernate"))
         self._next_of_timeline = 0
+        limit_s = policy.idle_limit_s
+        self._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         self._wants_finished = type(policy).finished is not Policy.finished
         self._await_timeline()
 

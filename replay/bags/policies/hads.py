@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
+from ....core.errors import InputError, Issue
 from ...policy_names import Rule, Rules
 from ..policy import IDLE_60, Policy
 from ..state import ReplayState
@@ -58,8 +59,16 @@ class Hads(Policy):
     idle_limit_s: int | None = None
 
     def __post_init__(self) -> None:
-        """Have the name say which options are not the paper's."""
+        """Have the name say which options are not the paper's; refuse those that there are not."""
         self.name = self.name_with_options()
+        chosen = (("spare_time", self.spare_time, SpareTime), ("thieves", self.thieves, Thieves))
+        issues = [
+            Issue("", f"must be {' or '.join(map(repr, get_args(known)))}", option, value)
+            for option, value, known in chosen
+            if value not in get_args(known)
+        ]
+        if issues:
+            raise InputError(type(self).name, issues)
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work (Algorithm 5, lines 2-5); first, tasks that had no place anywhere may find one here."""

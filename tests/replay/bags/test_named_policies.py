@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from spotbag.core.errors import InputError
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import POLICIES, BurstHads, Hads, OnDemand, find_policy
 from spotbag.replay.bags.policy import Policy
-from spotbag.replay.bags.runs import replay_days
+from spotbag.replay.bags.runs import replay_day, replay_days
 from spotbag.solvers.bags.solve import solve
 
 
@@ -67,6 +67,17 @@ def test_names_that_are_none_are_refused_with_a_way_out(name: str, said: str) ->
     with pytest.raises(InputError) as described:
         find_policy(name)
     assert said in str(described.value)
+
+
+def test_options_that_there_are_not_are_refused() -> None:
+    with pytest.raises(InputError, match="hads: spare_time 'spots' must be 'all' or 'spot'"):
+        Hads(spare_time="spots")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="hads: thieves 'any' must be 'spot' or 'all'"):
+        Hads(thieves="any")  # type: ignore[arg-type]
+    plan = solve(library_instance("hads/J60"), "greedy").schedule
+    assert plan is not None
+    with pytest.raises(SpotbagError, match="idle_limit_s must be 0 or more seconds, not -1"):
+        replay_day(plan, OnDemand(idle_limit_s=-1))
 
 
 @pytest.mark.xdist_group("processes")
