@@ -257,7 +257,7 @@ def _always_half(runs: A2haRuns) -> Claim:
         "with ratios from 0.5 to 0.75 the efficiency is always above 50 %",
         found,
         f"least {'; '.join(least)} %",
-        "how dear the dearest orderings are depends on the longest tasks, and the distribution is lost (note 1)",
+        "how many hosts an ordering has depends on its first tasks, whose distribution is not printed (note 1)",
         source="section 4.2, Fig. 12",
         printed="> 50 %",
     )

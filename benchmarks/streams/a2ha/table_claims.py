@@ -102,7 +102,7 @@ def _continued(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) -
         [(f"{show(share, 1)} %", is_within(share, percent - ABOUT_POINTS, percent + ABOUT_POINTS))],
         f"{show(share, 1)} %",
         f"judged within {ABOUT_POINTS:g} points; the table has {printed.continued_hosts} of {printed.charged_h:g}",
-        against="how long tasks run at the end of the hour depends on the distribution, which is lost (note 1)",
+        against="how long tasks run at the end of the hour depends on the distribution, which is not printed (note 1)",
         source="section 4.3, Table 1",
         printed=f"{percent:g} %",
     )

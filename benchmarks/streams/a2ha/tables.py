@@ -76,7 +76,7 @@ TABLES = (
     ),
     PaperTable(
         "Figs 9-11",
-        "Figs 9 to 11: by creationRatio / increaseRatio; sd: standard deviation (the pictures are lost)",
+        "Figs 9 to 11: by creationRatio / increaseRatio; sd: standard deviation (no numbers are printed)",
         ours_alone(
             PaperColumn("wall (h)", "wall_h", 3),
             PaperColumn("sd", "wall_h_sd", 3),
@@ -91,7 +91,7 @@ TABLES = (
     ),
     PaperTable(
         "Fig. 12",
-        "Fig. 12: hosts and speedup; efficiency: speedup by hosts (the picture is lost; --plots draws ours)",
+        "Fig. 12: hosts and speedup; efficiency: speedup by hosts (no numbers are printed; --plots draws ours)",
         ours_alone(
             PaperColumn("hosts", "hosts", 1),
             PaperColumn("speedup", "speedup", 2),
