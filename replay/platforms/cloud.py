@@ -89,11 +89,15 @@ class CloudScheduler(LocalScheduler):
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to end a job at its deadline: nothing waits for a cloud, and nothing is displaced."""
         time_s = max(job.deadline_s - now_s, SLOT_S)
-        machines = min(-(-job.size * SLOT_S // (self._processors * time_s)), MAX_MACHINES_PER_JOB)  # line 3
+        machines = self.machines_for(job, time_s)  # line 3
         run_s = self.run_s(job, machines)
         end_s = now_s + (run_s if self._exact else max(time_s, run_s))
         cost = self.price(machines, end_s, now_s)
         return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
+
+    def machines_for(self, job: PlatformJob, time_s: int) -> int:
+        """Fewest machines that do a job in so many seconds; no more than a job may have."""
+        return min(-(-job.size * SLOT_S // (self._processors * time_s)), MAX_MACHINES_PER_JOB)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
         """How long a job runs on so many machines."""
@@ -109,7 +113,7 @@ class CloudScheduler(LocalScheduler):
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
-        most = min(-(-job.size // self._processors), MAX_MACHINES_PER_JOB)  # the former do it in a minute
+        most = self.machines_for(job, SLOT_S)
         if self.cost_per_vm_hour > 0:
             # One more, in case the quotient falls short of a whole number by noise.
             most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)

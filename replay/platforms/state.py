@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.errors import SpotbagError
-from ...instances.platforms.entries import Cloud
+from ...instances.platforms.entries import Cloud, Resource
 from ...instances.platforms.platform import Platform
 from ..event_loop import EventQueue
 from .agents import AgentTree
@@ -59,15 +59,16 @@ class PlatformState(EventQueue):
         self.displaces = displaces
         self.seed = seed
         self.jobs = [PlatformJob.of(index, job) for index, job in enumerate(platform.jobs_by_arrival)]
-        self.schedulers: list[ClusterScheduler | CloudScheduler] = [
-            CloudScheduler(index, resource, rules)
-            if isinstance(resource, Cloud)
-            else ClusterScheduler(index, resource, rules)
-            for index, resource in enumerate(platform.resources)
-        ]
+        self.schedulers = [self._scheduler_of(index, resource) for index, resource in enumerate(platform.resources)]
         self.tree = AgentTree(platform, self.schedulers)
         self.machines: list[Machine] = []
         self.finished = 0
+
+    def _scheduler_of(self, index: int, resource: Resource) -> ClusterScheduler | CloudScheduler:
+        """Make the local scheduler of a resource."""
+        if isinstance(resource, Cloud):
+            return CloudScheduler(index, resource, self.rules)
+        return ClusterScheduler(index, resource, self.rules)
 
     def offers(self, job: PlatformJob, sender: int) -> list[Candidate]:
         """Ask all resources but one what they offer for a job; nothing changes by that.
