@@ -98,12 +98,13 @@ class Line(NamedTuple):
 def console_table(table: PaperTable, rows: Iterable[ComparisonRow]) -> Table:
     """Return a table with a column for printed numbers and one for ours; jobs are divided."""
     lines = list(table.lines(rows))
+    ours = " ours" if any(column.printed for column in table.columns) else ""
     differences = [len(set(texts)) > 1 for texts in zip(*(line.leads for line in lines), strict=True)]
     shown = [place for place, differs in enumerate(differences) if differs] or range(len(table.leads))
     columns = [Column(table.leads[place].heading) for place in shown]
     for column in table.columns:
         columns += [Column(f"{column.heading} paper", True)] if column.printed else []
-        columns.append(Column(f"{column.heading} ours", True))
+        columns.append(Column(f"{column.heading}{ours}", True))
     cells: list[list[str]] = []
     for number, line in enumerate(lines):
         if number and line.job != lines[number - 1].job and len(shown) > 1:

@@ -15,6 +15,7 @@ from spotbag.benchmarks.paper_tables import (
     console_table,
     docs_table,
     markdown_table,
+    ours_alone,
 )
 from spotbag.core.statistics import Estimate
 from spotbag.docs import PAGES
@@ -56,6 +57,12 @@ def test_the_console_has_columns_for_both_and_divides_jobs() -> None:
         ["J2", "sc1", "-", "3.00±0.50", "-"],
         ["J2", "sc2", "-", "-", "-"],
     ]
+
+
+def test_headings_do_not_say_ours_where_nothing_is_printed() -> None:
+    unprinted = dataclasses.replace(TABLE, columns=ours_alone(*TABLE.columns))
+    headings = [column.heading for column in console_table(unprinted, ROWS).columns]
+    assert headings == ["job", "scenario", "cost ($)", "time (s)"]
 
 
 def test_the_console_leaves_out_what_is_the_same_in_all_lines() -> None:
