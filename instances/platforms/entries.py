@@ -164,7 +164,7 @@ Resource: TypeAlias = Annotated[DedicatedCluster | AllocatedCluster | Cloud, Fie
 
 
 class MalleableJob(Record):
-    """A job that runs on any number of processors, in proportion faster (section III; speed-up is linear).
+    """A job that runs on any number of processors, in proportion faster, as in Algorithms 1 to 3: speed-up is linear.
 
     Attributes
     ----------
