@@ -123,7 +123,6 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings._GRID_DRAWS", 1)
     monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
     out = shell.run("bench", "caron", "--full", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
     assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
@@ -132,12 +131,13 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
         "Where the work",
         "Lower bounds",
         "Other rules",
-        "What is not printed",
+        "Against round robin",
+        "Policy A (money-saving) and B",
         "The same res",
     ):
         assert f"\n{title}" in out
     assert "What the paper says" in out
-    assert "[1] All figures are lost" in out
+    assert "[1] The figures are not in the text" in out
     demand_narrow(out)
     document = json.loads((shell.folder / "a.json").read_text())
     assert (document["runs"], document["seed"], document["numbers"]) == (2, 7, [6])

@@ -11,18 +11,8 @@ from ....instances.platforms.platform import Platform
 from ....replay.platforms.outcome import PlatformOutcome
 from ....solvers.platforms.bound import frontier, platform_bound
 from ...paper import OnRuns
-from .settings import (
-    MONEY,
-    POLICIES,
-    ROUND_ROBIN,
-    SECONDS_PER_HOUR,
-    SETS,
-    TIME,
-    CaronOptions,
-    Setting,
-    Values,
-    replayed,
-)
+from .assumptions import ROUND_ROBIN, replayed
+from .settings import MONEY, POLICIES, SECONDS_PER_HOUR, SETS, TIME, CaronOptions, Setting, Values
 
 BOUNDED = (MONEY, TIME, ROUND_ROBIN)
 """Policies that are compared with bounds."""

@@ -11,6 +11,7 @@ from typing import Any
 from ....core.statistics import estimate
 from ....instances.platforms.job_draws import JobSetKind
 from ...paper import read_notes
+from .assumptions import ROUND_ROBIN
 from .bounds import BOUNDED, CaronBounds, gap_percent
 from .claims import Comparison, Lower, compared
 from .runs import CaronRuns, Cell, cloud_use_percent
@@ -23,7 +24,6 @@ from .settings import (
     MONEY,
     PATIENT,
     PROCESSORS,
-    ROUND_ROBIN,
     SETS,
     THEIRS,
     TIME,
@@ -52,7 +52,9 @@ def load_percent(setting: Setting) -> float:
 
 
 def caron_notes(runs: CaronRuns) -> Iterator[str]:
-    """Reasons, each with numbers."""
+    """Reasons, each with numbers; none if only statements are judged."""
+    if runs.bounds is None:
+        return iter(())
     largest: dict[str, _Largest] = {kind: _largest(runs, kind) for kind in SETS}
     trees = [tree.shape for tree in runs.trees]
     small = largest["small"].cells
@@ -116,7 +118,7 @@ def _overload(runs: CaronRuns) -> dict[str, Any]:
     for setting, cells in runs.grid.items():
         for policy in THEIRS:
             more = _mean(cells[policy], "cloud_percent") > _mean(cells[ROUND_ROBIN], "cloud_percent")
-            found[more][compared(cells, Lower((setting.kind,), "cost", policy, ROUND_ROBIN))] += 1
+            found[more][compared(cells, Lower(setting.kind, "cost", policy, ROUND_ROBIN))] += 1
     shares = {more: f"{counts['holds']} of {counts.total() - counts['alike']}" for more, counts in found.items()}
     return {"less_cloud": shares[False], "more_cloud": shares[True]}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from ...paper import Paper
 from .claims import caron_claims
+from .findings import caron_findings
 from .notes import caron_notes
 from .pictures import PICTURES
 from .rows import caron_rows
 from .runs import CaronRuns, caron_runs, n_caron_runs
+from .sensitivity import SENSITIVITY
 from .settings import CaronOptions
-from .tables import TABLES
+from .tables import AGAINST_ROUND_ROBIN, TABLES
 
 CARON: Paper[CaronOptions, CaronRuns] = Paper(
     name="Caron & de Assuncao",
@@ -18,8 +20,10 @@ CARON: Paper[CaronOptions, CaronRuns] = Paper(
     replay=caron_runs,
     rows=caron_rows,
     claims=caron_claims,
+    findings=caron_findings,
     notes=caron_notes,
     tables=TABLES,
-    headline=TABLES[0],
+    headline=AGAINST_ROUND_ROBIN,
+    sensitivity=SENSITIVITY,
     pictures=PICTURES,
 )

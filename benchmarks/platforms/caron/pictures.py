@@ -10,6 +10,7 @@ from ....instances.platforms.job_draws import JobSetKind
 from ...claims import is_below
 from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, legend_below, mean_or_nan, new_figure, rows_of
 from ...paper_result import ComparisonRow
+from .assumptions import ROUND_ROBIN
 from .claims import FIGURES as FIGURE_NUMBERS
 from .claims import Comparison
 from .rows import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
@@ -22,7 +23,6 @@ from .settings import (
     MONEY,
     OURS,
     POLICIES,
-    ROUND_ROBIN,
     SETS,
     THEIRS,
     TIME,
@@ -206,7 +206,7 @@ def _grid(rows: Rows) -> Figure:
     verdict = {(row.job, row.scenario, row.policy, row.quantity): _verdict(row) for row in cells}
     numbers = sorted({_n_jobs(row) for row in cells})
     lines = [(number, budgets) for number in numbers for budgets in GRID_BUDGETS]
-    figure = new_figure(13, 1.5 + 1.35 * len(lines), "Against round robin, by what is not printed (A left, B right)")
+    figure = new_figure(13, 2 + 0.7 * len(lines), "Against round robin, by what is not printed (A left, B right)")
     panels = figure.subplots(len(SETS), len(METRICS), sharex=True, sharey=True)
     for kind, row_of_panels in zip(SETS, panels, strict=True):
         for metric, axes in zip(METRICS, row_of_panels, strict=True):
@@ -222,7 +222,8 @@ def _grid(rows: Rows) -> Figure:
             axes.set_xlim(-0.6, len(GRID_PROCESSORS) - 0.4)
             axes.set_ylim(-0.6, len(lines) - 0.4)
             axes.set_xticks(range(len(GRID_PROCESSORS)), [str(processors) for processors in GRID_PROCESSORS])
-            axes.set_yticks(range(len(lines)), [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines])
+            names = [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines]
+            axes.set_yticks(range(len(lines)), names, fontsize=8)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
     for axes in panels[-1]:

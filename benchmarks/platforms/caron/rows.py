@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from ....core.statistics import Estimate, estimate
-from ...paper_result import ComparisonRow, estimate_of, exactly
+from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
+from .assumptions import ROUND_ROBIN
 from .bounds import CaronBounds, gap_percent
-from .claims import COMPARISONS, counted, grid_statements
-from .runs import CaronRuns, Cell, cloud_use_percent
-from .settings import METRICS, POLICIES, ROUND_ROBIN, RULES, THEIRS, Setting
+from .claims import AGAINST_ONE_ANOTHER, Lower, against_round_robin, counted, median_percent
+from .runs import CaronRuns, Cell, Cells, cloud_use_percent
+from .settings import FASTEST, METRICS, POLICIES, RULES, SETS, THEIRS, UNDISPLACED, Setting
 from .trees import TreeRuns
 
 FIGURES, WHERE, OTHER_RULES = "Figs 2-7", "where", "rules"
-GRID, CELLS, TREES = "grid", "grid cells", "trees"
+GRID, PAIR, SIZES, CELLS, TREES = "grid", "A and B", "sizes", "grid cells", "trees"
 GAPS, FRONTIER = "bounds", "frontier"
 BOUND = "bound"
 
@@ -24,11 +25,13 @@ _WORK = ("dedicated_percent", "allocated_percent", "cloud_percent")
 
 def caron_rows(runs: CaronRuns) -> Iterator[ComparisonRow]:
     """Figs 2 to 7, and the same for big jobs, of which the paper has no figure; nothing is printed."""
+    yield from _grid(runs.grid)
+    yield from _cells(runs.grid)
     yield from _figures(runs)
-    yield from _gaps(runs.bounds)
-    yield from _frontiers(runs.bounds)
+    if runs.bounds is not None:
+        yield from _gaps(runs.bounds)
+        yield from _frontiers(runs.bounds)
     yield from _variants(runs)
-    yield from _grid(runs)
     yield from _trees(runs.trees)
 
 
@@ -79,11 +82,10 @@ def _frontiers(bounds: CaronBounds) -> Iterator[ComparisonRow]:
 def _variants(runs: CaronRuns) -> Iterator[ComparisonRow]:
     """Both policies as printed, and by other rules of local schedulers."""
     for setting, cells in runs.figures.items():
-        for policy in THEIRS:
-            for name in (policy, *(policy + rules for rules in RULES)):
-                for quantity in (*METRICS, "displaced"):
-                    yield _row(OTHER_RULES, setting, name, quantity, cells[name].mean(itemgetter(quantity)))
-                yield _row(OTHER_RULES, setting, name, "cloud_use_percent", _cloud_use(cells[name]))
+        for name in (*(policy + rules for policy in THEIRS for rules in ("", *RULES)), FASTEST, UNDISPLACED):
+            for quantity in (*METRICS, "displaced"):
+                yield _row(OTHER_RULES, setting, name, quantity, cells[name].mean(itemgetter(quantity)))
+            yield _row(OTHER_RULES, setting, name, "cloud_use_percent", _cloud_use(cells[name]))
 
 
 def grid_name(setting: Setting) -> str:
@@ -92,15 +94,39 @@ def grid_name(setting: Setting) -> str:
     return f"{setting.number} jobs, {setting.processors} processors, budget {low:g}-{high:g}"
 
 
-def _grid(runs: CaronRuns) -> Iterator[ComparisonRow]:
-    for lower in grid_statements():
-        counts = counted(runs.grid, lower)
-        [kind] = lower.kinds
-        for name in COMPARISONS:
-            quantity = name.replace(" ", "_")
-            against = f"{lower.metric} below {lower.other}"
-            yield ComparisonRow(GRID, kind, against, lower.mine, quantity, None, exactly(counts[name]))
-    for setting, cells in runs.grid.items():
+def _grid(grid: Cells) -> Iterator[ComparisonRow]:
+    """In how many settings a number is lower than another: of both policies, also by the size of the clusters."""
+    for kind in SETS:
+        for metric in METRICS:
+            lowers = against_round_robin(kind, metric)
+            for lower in lowers:
+                yield from _counts(GRID, grid, lower)
+            for processors in sorted({setting.processors for setting in grid}):
+                cells = {setting: found for setting, found in grid.items() if setting.processors == processors}
+                counts = counted(cells, lowers)
+                differing = counts.total() - counts["alike"]
+                share = exactly(100 * counts["holds"] / differing) if differing else NOTHING
+                yield ComparisonRow(SIZES, kind, metric, "", f"lower_{processors}_percent", None, share)
+    for lower in AGAINST_ONE_ANOTHER:
+        yield from _counts(PAIR, grid, lower)
+
+
+def _counts(table: str, grid: Cells, lower: Lower) -> Iterator[ComparisonRow]:
+    counts = counted(grid, [lower])
+    middle = median_percent(grid, lower)
+    numbers = {
+        "lower": exactly(counts["holds"]),
+        "higher": exactly(counts["does not hold"]),
+        "open": exactly(counts["not decided"]),
+        "alike": exactly(counts["alike"]),
+        "median_percent": NOTHING if middle is None else exactly(middle),
+    }
+    for quantity, ours in numbers.items():
+        yield ComparisonRow(table, lower.kind, lower.metric, lower.mine, quantity, None, ours)
+
+
+def _cells(grid: Cells) -> Iterator[ComparisonRow]:
+    for setting, cells in grid.items():
         for policy, cell in cells.items():
             for quantity in METRICS:
                 ours = cell.mean(itemgetter(quantity))

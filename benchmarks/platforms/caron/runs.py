@@ -13,21 +13,9 @@ from ....core.processes import each
 from ....core.statistics import Statistic
 from ...paper import OnRuns
 from ...sample import Sample
+from .assumptions import ROUND_ROBIN, replayed
 from .bounds import CaronBounds, caron_bounds, n_bound_runs
-from .settings import (
-    GRID_BUDGETS,
-    GRID_PROCESSORS,
-    POLICIES,
-    ROUND_ROBIN,
-    SETS,
-    THEIRS,
-    VARIANTS,
-    CaronOptions,
-    Setting,
-    Values,
-    measured,
-    replayed,
-)
+from .settings import POLICIES, SETS, THEIRS, VARIANTS, CaronOptions, Setting, Values, measured
 from .trees import TreeRuns, n_tree_runs, tree_runs
 
 _GRID_POLICIES = (*THEIRS, ROUND_ROBIN)
@@ -52,20 +40,20 @@ class CaronRuns:
 
     Attributes
     ----------
-    figures : dict
-        By setting and policy: those of Figs 2 to 7, and for big jobs.
     grid : dict
         By setting and policy: cluster sizes, budgets and numbers that the paper might have had.
     trees : sequence of TreeRuns
         Trees of agents.
-    bounds : CaronBounds
-        What no schedule of the same jobs can beat.
+    figures : dict
+        By setting and policy: those of Figs 2 to 7, and for big jobs; empty if only statements are judged.
+    bounds : CaronBounds, optional
+        What no schedule of the same jobs can beat; likewise.
     """
 
-    figures: Cells
     grid: Cells
     trees: Sequence[TreeRuns]
-    bounds: CaronBounds
+    figures: Cells
+    bounds: CaronBounds | None
 
 
 def figure_settings(options: CaronOptions) -> list[Setting]:
@@ -75,21 +63,26 @@ def figure_settings(options: CaronOptions) -> list[Setting]:
 
 def grid_settings(options: CaronOptions) -> list[Setting]:
     """Settings that the paper might have had."""
-    product = itertools.product(SETS, options.grid_numbers, GRID_PROCESSORS, GRID_BUDGETS)
+    product = itertools.product(SETS, options.numbers, options.processors, options.budgets, [options.assumptions])
     return [Setting(*values) for values in product]
 
 
 def n_caron_runs(options: CaronOptions) -> int:
     """How many draws, replays of trees and bounds `caron_runs` counts."""
-    draws = len(figure_settings(options)) * options.runs + len(grid_settings(options)) * options.grid_draws
-    return draws + n_tree_runs(options) + n_bound_runs(options)
+    judged = len(grid_settings(options)) * options.draws_over_the_grid + n_tree_runs(options)
+    if options.only_statements:
+        return judged
+    return judged + len(figure_settings(options)) * options.runs + n_bound_runs(options)
 
 
 def caron_runs(options: CaronOptions, on_runs: OnRuns) -> CaronRuns:
     """Replay all settings."""
+    grid = _cells(grid_settings(options), _GRID_POLICIES, options.draws_over_the_grid, options, on_runs)
+    trees = tree_runs(options, on_runs)
+    if options.only_statements:
+        return CaronRuns(grid, trees, {}, None)
     figures = _cells(figure_settings(options), (*POLICIES, *VARIANTS), options.runs, options, on_runs)
-    grid = _cells(grid_settings(options), _GRID_POLICIES, options.grid_draws, options, on_runs)
-    return CaronRuns(figures, grid, tree_runs(options, on_runs), caron_bounds(options, on_runs))
+    return CaronRuns(grid, trees, figures, caron_bounds(options, on_runs))
 
 
 def _cells(
@@ -114,5 +107,5 @@ def _batch(policies: Sequence[str], batch: tuple[Setting, Sequence[int]]) -> lis
     rows = []
     for seed in seeds:
         platform = setting.platform(seed)
-        rows.append([measured(replayed(platform, policy, seed), platform) for policy in policies])
+        rows.append([measured(replayed(platform, policy, seed, setting.assumptions), platform) for policy in policies])
     return rows

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, DedicatedCluster, Resource
+from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Resource
 from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
 from ....instances.platforms.platform_files import library_platform
-from ....replay.platforms.engine import PlatformReplay
 from ....replay.platforms.outcome import PlatformOutcome
-from ....replay.platforms.policies import platform_policy
 from ...paper import PaperOptions
+from .assumptions import AS_OURS, NONE_DISPLACED, ROUND_ROBIN, Assumptions
 
 PLATFORM = "caron/hybrid"
 SETS: tuple[JobSetKind, ...] = ("mixed", "small", "big")
@@ -28,18 +27,16 @@ BUDGETS = (1.0, 4.0)
 
 GRID_PROCESSORS = (16, 64, 256, 1024)
 GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
-GRID_NUMBERS = (50, 200)
 """What is not printed, varied."""
 
 FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
 """Most children of an agent, by the number of resources."""
 
-_GRID_DRAWS = 10
 SECONDS_PER_HOUR = 3600
 _MINUTES_PER_HOUR = 60
 
 
-MONEY, TIME, ROUND_ROBIN = "money-saving", "time-saving", "round-robin"
+MONEY, TIME = "money-saving", "time-saving"
 CHEAPEST, FASTEST = "cheapest-of-all", "fastest-of-all"
 OURS = TIME + "+deadline+patient+exact"
 """Policy B by rules of ours: queues by deadline above all."""
@@ -52,7 +49,8 @@ RULES = ("+exact", "+patient", "+deadline", "+deadline+patient+exact")
 """Rules that are not the paper's, each added to both policies; see `SUFFIXES`."""
 
 EXACT, PATIENT, BY_DEADLINE = RULES[:3]
-VARIANTS = tuple(policy + rules for policy in THEIRS for rules in RULES if policy + rules != OURS)
+UNDISPLACED = FASTEST + NONE_DISPLACED
+VARIANTS = (*(policy + rules for policy in THEIRS for rules in RULES if policy + rules != OURS), UNDISPLACED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +59,39 @@ class CaronOptions(PaperOptions):
 
     Attributes
     ----------
-    numbers, grid_numbers : tuple of int
-        Jobs in a set; those of the settings that are not printed.
+    numbers : tuple of int
+        Jobs in a set.
+    processors : tuple of int
+        Of each cluster, in the settings over which statements are judged.
+    budgets : tuple of (float, float)
+        For a processor-minute, from and to, in those settings.
+    grid_draws : int
+        Draws of each of them; no more than `runs`.
     fan_outs : mapping of int to tuple of int
         Of trees of agents: most children of an agent, by the number of resources; the last is all of them.
+    assumptions : Assumptions
+        What else the paper leaves open, in those settings.
+    only_statements : bool
+        Whether nothing is replayed but what the statements of the paper are judged by.
     """
 
     runs: int = 20
     numbers: tuple[int, ...] = NUMBERS
-    grid_numbers: tuple[int, ...] = GRID_NUMBERS
+    processors: tuple[int, ...] = GRID_PROCESSORS
+    budgets: tuple[tuple[float, float], ...] = GRID_BUDGETS
+    grid_draws: int = 10
     fan_outs: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: FAN_OUTS)
+    assumptions: Assumptions = AS_OURS
+    only_statements: bool = False
 
     def about(self) -> dict[str, Any]:
         """Return what a file of results says of them."""
         return {"runs": self.runs, "seed": self.seed, "numbers": list(self.numbers)}
 
     @property
-    def grid_draws(self) -> int:
-        """Draws of the settings that are not printed."""
-        return min(self.runs, _GRID_DRAWS)
+    def draws_over_the_grid(self) -> int:
+        """Draws of the settings over which statements are judged."""
+        return min(self.runs, self.grid_draws)
 
 
 class Setting(NamedTuple):
@@ -95,38 +107,53 @@ class Setting(NamedTuple):
         Of each of the two clusters.
     budgets : (float, float)
         Budget for a processor-minute, from and to.
+    assumptions : Assumptions
+        What else is open.
     """
 
     kind: JobSetKind
     number: int
     processors: int = PROCESSORS
     budgets: tuple[float, float] = BUDGETS
+    assumptions: Assumptions = AS_OURS
 
     def platform(self, seed: int) -> Platform:
         """Return the platform with a draw of the jobs."""
-        platform = _with_clusters_of(library_platform(PLATFORM), self.processors)
+        platform = self._resized(library_platform(PLATFORM))
         jobs = draw_malleable_jobs(
             self.number,
             self.kind,
             seed,
-            max_processors=largest_cluster(platform),
+            max_processors=self.assumptions.deadline_clusters * largest_cluster(platform),
+            mean_gap_s=self.assumptions.mean_gap_s,
             budget_per_processor_minute=self.budgets,
         )
         return platform.with_jobs(jobs)
 
+    def _resized(self, platform: Platform) -> Platform:
+        """Return a platform in which clusters and cloud machines have as many processors as they are worth.
 
-def _with_clusters_of(platform: Platform, processors: int) -> Platform:
-    """Return a platform in which each cluster has so many processors."""
+        Of a cluster, these are as many as jobs are faster on it than on one processor: see `PowerLawCloud`.
+        """
+        worth = max(round(self.processors**self.assumptions.speed_up_exponent), 1)
 
-    def resized(resource: Resource) -> Resource:
-        if isinstance(resource, DedicatedCluster):
-            return resource.model_copy(update={"processors": processors})
-        if isinstance(resource, AllocatedCluster):
-            always = (AvailabilityStep(from_s=0, processors=processors),)
-            return resource.model_copy(update={"availability": always, "repeat_s": None})
-        return resource
+        def resized(resource: Resource) -> Resource:
+            if isinstance(resource, DedicatedCluster):
+                return resource.model_copy(update={"processors": worth})
+            if isinstance(resource, AllocatedCluster):
+                price = resource.cost_per_processor_minute * self.processors / worth
+                always = (AvailabilityStep(from_s=0, processors=worth),)
+                changes = {"availability": always, "repeat_s": None, "cost_per_processor_minute": price}
+                return resource.model_copy(update=changes)
+            return _with_machines_of(resource, self.assumptions.processors_per_vm)
 
-    return platform.replace(resources=tuple(resized(resource) for resource in platform.resources))
+        return platform.replace(resources=tuple(resized(resource) for resource in platform.resources))
+
+
+def _with_machines_of(cloud: Cloud, processors: int) -> Cloud:
+    """Return a cloud whose machines have so many processors, each at its old price."""
+    price = cloud.cost_per_vm_hour * processors / cloud.processors_per_vm
+    return cloud.model_copy(update={"processors_per_vm": processors, "cost_per_vm_hour": price})
 
 
 Values: TypeAlias = dict[str, float]
@@ -158,8 +185,3 @@ def measured(outcome: PlatformOutcome, platform: Platform) -> Values:
         "cloud_work_h": work[cloud.id] / _MINUTES_PER_HOUR,
         "cloud_paid_h": float(hours * cloud.processors_per_vm),
     }
-
-
-def replayed(platform: Platform, policy: str, seed: int) -> PlatformOutcome:
-    """Replay a policy; the seed is that of what it draws."""
-    return PlatformReplay(platform, platform_policy(policy)(seed), seed=seed).run()

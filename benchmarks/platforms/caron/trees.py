@@ -10,8 +10,14 @@ from ....core.processes import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
+from ....replay.platforms.candidate import Preference, least_delay, least_overspend
+from ....replay.platforms.engine import PlatformReplay
+from ....replay.platforms.local_scheduler import PlatformRules
+from ....replay.platforms.outcome import PlatformOutcome
+from ....replay.platforms.policies import BestOfAll, TreePolicy
 from ...paper import OnRuns
-from .settings import MONEY, SECONDS_PER_HOUR, CaronOptions, replayed
+from .assumptions import replayed
+from .settings import MONEY, SECONDS_PER_HOUR, CaronOptions
 
 _PROCESSORS = 4
 _JOBS = 100
@@ -65,6 +71,9 @@ class TreeRuns:
         Of each draw.
     same : tuple of bool
         Of each draw, whether every job starts, ends and costs as it does below the root alone.
+    as_basic : tuple of bool
+        Of each draw and each strategy of step 4, whether every job starts, ends and costs as it does where a scheduler
+        asks all resources itself.
     """
 
     shape: TreeShape
@@ -74,6 +83,7 @@ class TreeRuns:
     execution_time_h: tuple[float, ...]
     delay_h: tuple[float, ...]
     same: tuple[bool, ...]
+    as_basic: tuple[bool, ...]
 
 
 def tree_draws(options: CaronOptions) -> int:
@@ -131,6 +141,7 @@ def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
     jobs = draw_malleable_jobs(_JOBS, "mixed", seed, max_processors=largest_cluster(flat), mean_gap_s=_GAP_S)
     platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in fan_outs]
     outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
+    root_alone = outcomes[-1]
     return [
         TreeRuns(
             shape_of(platform),
@@ -139,10 +150,22 @@ def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
             (outcome.cost,),
             (outcome.execution_time_s / SECONDS_PER_HOUR,),
             (outcome.delay_s / SECONDS_PER_HOUR,),
-            ((outcome.jobs, outcome.machines) == (outcomes[-1].jobs, outcomes[-1].machines),),
+            (_alike(outcome, root_alone),),
+            tuple(_as_basic(platform, preference, seed) for preference in (least_delay, least_overspend)),
         )
         for platform, outcome in zip(platforms, outcomes, strict=True)
     ]
+
+
+def _as_basic(platform: Platform, preference: Preference, seed: int) -> bool:
+    """Whether a tree places jobs by a strategy of step 4 as one scheduler does that asks all resources itself."""
+    policies = [kind(kind.__name__, preference, PlatformRules()) for kind in (TreePolicy, BestOfAll)]
+    by_tree, by_itself = (PlatformReplay(platform, policy, seed=seed).run() for policy in policies)
+    return _alike(by_tree, by_itself)
+
+
+def _alike(one: PlatformOutcome, other: PlatformOutcome) -> bool:
+    return (one.jobs, one.machines) == (other.jobs, other.machines)
 
 
 def _joined(draws: Sequence[TreeRuns]) -> TreeRuns:
