@@ -862,7 +862,7 @@ class Answers:
 
 def essence(lines: Sequence[dict[str, Any]]) -> Counter[str]:
     """What happens, whatever is reported beside it, and in whatever order within a moment."""
-    reports = {"stranded", "wake", "trigger-set", "cycle-end", "block-end"}
+    reports = {"stranded", "wake", "trigger-set", "cycle-end", "idle-limit", "block-end"}
     beside = {"sha256", "late", "position", "steal_attempts"}
     return Counter(
         json.dumps({key: value for key, value in entry.items() if key not in beside}, sort_keys=True)
