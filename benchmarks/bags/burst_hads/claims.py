@@ -8,7 +8,7 @@ from ....core.statistics import Estimate, Statistic, average, mean_of, ratio_of
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
 from ..paper_days import Cell, cost_usd, makespan_s
 from ..printed import burst_hads_figures
-from .runs import SCENARIOS, WORST, BurstHadsDays, Pair, Search
+from .runs import SCENARIOS, WORST, BurstHadsDays, BurstPlan, Pair
 
 BURST_CHEAPER = ("sc2", "sc5")
 HADS_CHEAPER = ("sc1", "sc3", "sc4")
@@ -61,9 +61,14 @@ def burst_hads_findings(days: BurstHadsDays) -> Iterator[Claim]:
 
 def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
     stated = days.stated()
-    for quantity, does, changes, fitted in (
-        ("quiet_makespan_reduction_percent", "ends before HADS", "makespan is shorter", True),
-        ("quiet_cost_increase_percent", "costs more than HADS", "cost is higher", False),
+    for quantity, does, difference, fitted in (
+        (
+            "quiet_makespan_reduction_percent",
+            "ends before HADS",
+            "its makespan is below that of HADS",
+            True,
+        ),
+        ("quiet_cost_increase_percent", "costs more than HADS", "its cost is above that of HADS", False),
     ):
         found, near, numbers = [], [], []
         for entry in burst_hads_figures().averages:
@@ -83,7 +88,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
             fitted=fitted,
         )
         yield judged(
-            f"the {changes} by the printed percentages, without hibernation (within {POINTS:g} points, for every job)",
+            f"Burst-HADS without hibernation: {difference} by the printed percentages (each within {POINTS:g} points)",
             near,
             f"{_range(ours_of_all, 1)} %",
             source="section IV",
@@ -93,15 +98,15 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
     found = []
     for job, rivals in days.rivals.items():
         greedy = sum(next(plan.vms for plan in rivals.plans if plan.method == "greedy").values())
-        more = mean_of([search.vms - greedy for search in rivals.searches]).estimate
-        burstable = min(search.burstable_vms for search in rivals.searches)
+        more = mean_of([plan.vms - greedy for plan in rivals.burst_plans]).estimate
+        burstable = min(plan.burstable_vms for plan in rivals.burst_plans)
         found.append((f"{job} {show(more, 1)} VMs", is_above(more) if burstable else "does not hold"))
-    searches = [search.vms for rivals in days.rivals.values() for search in rivals.searches]
+    burst_vms = [plan.vms for rivals in days.rivals.values() for plan in rivals.burst_plans]
     greedy_vms = [sum(plan.vms.values()) for rivals in days.rivals.values() for plan in rivals.plans[1:2]]
     yield judged(
         "the search rents more VMs than HADS, some of them burstable",
         found,
-        f"{_range(searches)} against {_range(greedy_vms)}",
+        f"{_range(burst_vms)} against {_range(greedy_vms)}",
         source="section IV",
     )
 
@@ -120,7 +125,7 @@ def _quiet_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
     )
     longer = stated["quiet_makespan_increase_percent", ""]
     yield _percentage(
-        f"without hibernation, its makespan is 15 % longer on average (within {POINTS:g} points)",
+        f"without hibernation, Burst-HADS takes 15 % longer than ILS On-demand on average (within {POINTS:g} points)",
         longer,
         _is_near(longer, 15.0),
         15.0,
@@ -131,20 +136,20 @@ def _quiet_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
     shares = []
     for job, rivals in days.rivals.items():
         on_demand = days.on_demand(job).values(makespan_s)
-        pairs = list(zip(rivals.searches, on_demand, strict=True))
+        pairs = list(zip(rivals.burst_plans, on_demand, strict=True))
         share = ratio_of([_held_up_s(plan) for plan, _ in pairs], [plan.makespan_s - end for plan, end in pairs], 100.0)
         if share is not None:
             shares.append(share.value)
             found.append((f"{job} {show(share.estimate, 0)} %", is_above(share.estimate, 50.0)))
     yield judged(
-        "that comes from tasks at the baseline of burstable VMs (more than half of it, for every job)",
+        "Burst-HADS takes longer as burstable VMs run tasks at the baseline (over half of the difference, every job)",
         found,
         f"{_range(shares, 0)} %",
         source="section IV",
     )
 
 
-def _held_up_s(plan: Search) -> int:
+def _held_up_s(plan: BurstPlan) -> int:
     """How much longer a plan takes for its burstable VMs."""
     return plan.makespan_s - plan.regular_makespan_s
 
@@ -171,7 +176,7 @@ def _small_jobs(days: BurstHadsDays) -> Iterator[Claim]:
     small, big = (days.shorter(job) for job in (SMALL_JOB, BIG_JOB))
     more = (small - big).estimate
     yield judged(
-        f"small jobs gain more: the makespan falls further for {SMALL_JOB} than for {BIG_JOB}",
+        f"small jobs gain more: Burst-HADS shortens the makespan of {SMALL_JOB} by more than that of {BIG_JOB}",
         [(f"{show(more, 1)} points", is_above(more))],
         f"by {show(more, 1)} points",
         source="section IV, Table VI",
@@ -182,7 +187,7 @@ def _small_jobs(days: BurstHadsDays) -> Iterator[Claim]:
         for job, ours, printed in ((SMALL_JOB, small, 40.1), (BIG_JOB, big, 10.24))
     ]
     yield judged(
-        f"on average, the makespan falls by 40.1 % for {SMALL_JOB}, 10.24 % for {BIG_JOB} (within {POINTS:g} points)",
+        f"Burst-HADS shortens the makespan by 40.1 % for {SMALL_JOB}, 10.24 % for {BIG_JOB} (within {POINTS:g} points)",
         near,
         f"{small.value:.1f} and {big.value:.1f} %",
         source="section IV",
@@ -318,7 +323,7 @@ def _sc2_and_sc5(days: BurstHadsDays) -> Iterator[Claim]:
         left = cell.mean(lambda day: day.hibernations - day.resumes)
         more.append((f"{cell.policy} {_place(cell)} {show(left, 2)}", is_above(left)))
     yield judged(
-        "in both, more VMs hibernate than resume, for every job",
+        "in sc2 and sc5, more VMs hibernate than resume, for every job",
         more,
         _count(more, "cells of both schedulers"),
         source="section IV, Table VI",

@@ -23,7 +23,7 @@ def burst_hads_notes(days: BurstHadsDays) -> Iterator[str]:
         "on_demand_ends": f"{min(ends):.0f} to {max(ends):.0f} %",
         "on_demand_costs": f"{min(costs):.0f} to {max(costs):.0f} %",
         "sizes": ", ".join(
-            f"{job} {show(mean_of([plan.vms for plan in rivals.searches]).estimate, 1)} and "
+            f"{job} {show(mean_of([plan.vms for plan in rivals.burst_plans]).estimate, 1)} and "
             f"{sum(rivals.plans[1].vms.values())}"
             for job, rivals in days.rivals.items()
         ),

@@ -106,8 +106,8 @@ class BurstHadsOptions(DayOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """The plan of the iterated local search, or of its initial solution, on a day.
+class BurstPlan:
+    """The plan of Burst-HADS on a day.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Rivals:
         Quiet days under the schedulers.
     on_demand : dict of str to Cell
         Quiet days of the search's plan of on-demand VMs, by the billing of idle ones.
-    searches : tuple of Search
+    burst_plans : tuple of BurstPlan
         The plans of Burst-HADS, by day.
     plans : tuple of PlanUsed
         Those of the first day, described.
@@ -142,7 +142,7 @@ class Rivals:
     burst: Cell
     hads: Cell
     on_demand: dict[str, Cell]
-    searches: tuple[Search, ...]
+    burst_plans: tuple[BurstPlan, ...]
     plans: tuple[PlanUsed, ...]
 
 
@@ -265,7 +265,7 @@ class _Meeting(NamedTuple):
 class _Day(NamedTuple):
     """A day of a job: the plan of Burst-HADS, quiet days (by role), and each scenario."""
 
-    search: Search
+    plan: BurstPlan
     quiet: dict[str, Outcome]
     meetings: dict[str, _Meeting]
 
@@ -319,7 +319,7 @@ def _rivals(job: str, options: BurstHadsOptions, days: list[_Day]) -> Rivals:
         quiet("burst-hads", "burst-hads"),
         quiet("hads", "hads"),
         {billing: quiet(policy, "on-demand") for billing, policy in BASELINE_POLICY.items()},
-        tuple(day.search for day in days),
+        tuple(day.plan for day in days),
         tuple(
             plan_used(job, method, plan, source)
             for method, plan in zip(("ils", "greedy", "ils on demand"), plans, strict=True)
@@ -346,7 +346,7 @@ def _days(job: str, options: BurstHadsOptions, numbers: range) -> Iterator[_Day]
             at_full_speed = sum(event["event"] == "migrate" and event.get("mode") == "burst" for event in trace.events)
             cause = None if hads.meets_deadline else cause_of_day(trace_day(greedy, hads_policy, timeline)[1])
             meetings[name] = _Meeting(_brief(burst), _brief(hads), at_full_speed, (cause_of_day(trace), cause))
-        yield _Day(_search(searched), {name: _brief(day) for name, day in quiet.items()}, meetings)
+        yield _Day(_burst_plan(searched), {name: _brief(day) for name, day in quiet.items()}, meetings)
 
 
 def _brief(outcome: Outcome) -> Outcome:
@@ -354,10 +354,10 @@ def _brief(outcome: Outcome) -> Outcome:
     return replace(outcome, bills=())
 
 
-def _search(plan: Schedule) -> Search:
+def _burst_plan(plan: Schedule) -> BurstPlan:
     burstable = plan.instance.offer_is_burstable[plan.vm_offer]
     regular = plan.task_end_s[~burstable[plan.task_vm]]
-    return Search(len(burstable), int(burstable.sum()), plan.makespan_s, int(regular.max(initial=0)))
+    return BurstPlan(len(burstable), int(burstable.sum()), plan.makespan_s, int(regular.max(initial=0)))
 
 
 def _plans(job: str, options: BurstHadsOptions, number: int) -> tuple[Schedule, Schedule, Schedule]:

@@ -105,7 +105,7 @@ def test_each_day_has_a_plan_of_its_own_the_same_for_all_scenarios(days: BurstHa
         timelines = [paper_scenario("burst-hads", scenario, FEW).day(instance, 0, number) for number in range(2)]
         wanted = [replay_day(plan, "burst-hads", day).cost_usd for plan, day in zip(plans, timelines, strict=True)]
         assert days.pairs["J80", scenario].burst.values(cost_usd) == wanted
-    assert [search.vms for search in days.rivals["J80"].searches] == [len(plan.vm_ids) for plan in plans]
+    assert [search.vms for search in days.rivals["J80"].burst_plans] == [len(plan.vm_ids) for plan in plans]
 
 
 def test_one_plan_for_all_days_is_an_option() -> None:
@@ -143,9 +143,9 @@ def test_other_assumptions_are_options(days: BurstHadsDays) -> None:
     initial = burst_hads_days(BurstHadsOptions(runs=1, plan="initial"), lambda done, label: None).rivals["J60"]
     same = burst_hads_days(BurstHadsOptions(runs=1, plan="greedy"), lambda done, label: None).rivals["J60"]
     greedy_vms = len(make_plan(library_job("burst-hads", "J60", 2290, "printed")[0], "greedy").vm_ids)
-    assert (same.searches[0].vms, same.searches[0].burstable_vms) == (greedy_vms, 0)
-    assert initial.searches[0].vms == greedy_vms + initial.searches[0].burstable_vms
-    assert initial.searches[0].burstable_vms == 1
+    assert (same.burst_plans[0].vms, same.burst_plans[0].burstable_vms) == (greedy_vms, 0)
+    assert initial.burst_plans[0].vms == greedy_vms + initial.burst_plans[0].burstable_vms
+    assert initial.burst_plans[0].burstable_vms == 1
 
 
 def test_the_printed_baseline_of_t3_is_that_of_the_library() -> None:
