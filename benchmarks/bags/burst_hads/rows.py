@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from ....core.statistics import Estimate
+from ....core.statistics import Estimate, average
 from ...paper_result import ComparisonRow, exactly
 from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
 from ..printed import BurstHadsFigures, burst_hads_figures
-from .runs import ALL, BOTH, BurstHadsDays
+from .runs import ALL, BOTH, SCENARIOS, BurstHadsDays
 
 
 def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
@@ -20,6 +21,7 @@ def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
     figures = burst_hads_figures()
     yield from _table_4(figures, days)
     yield from _table_6(figures, days)
+    yield from _means(figures, days)
     yield from _savings(figures, days)
     yield from _stated(figures, days)
 
@@ -81,6 +83,37 @@ def _table_6(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compari
         yield row(BOTH, "makespan_reduction_percent", printed.makespan_reduction_percent, shorter)
         yield row("burst-hads", "steals", None, pair.burst.mean(lambda day: day.steals))
         yield row("burst-hads", "tasks_at_full_speed", None, pair.at_full_speed.estimate)
+
+
+def _means(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+    """Means of Table VI over the jobs, for each scenario and over all."""
+    for scenarios in (*((scenario,) for scenario in SCENARIOS), SCENARIOS):
+        printed = [entry for entry in figures.results if entry.scenario in scenarios]
+        pairs = days.pairs_of(scenarios=scenarios)
+        of = scenarios[0] if len(scenarios) == 1 else "all"
+        for quantity, shown, ours in (
+            (
+                "cost_reduction_percent",
+                [entry.cost_reduction_percent for entry in printed],
+                [pair.cost_reduction for pair in pairs],
+            ),
+            (
+                "makespan_reduction_percent",
+                [entry.makespan_reduction_percent for entry in printed],
+                [pair.makespan_reduction for pair in pairs],
+            ),
+        ):
+            mean = math.fsum(shown) / len(shown)
+            yield ComparisonRow("Table VI, means", "all", of, BOTH, quantity, mean, average(ours).estimate)
+        price = {entry.job: entry.on_demand_cost_usd for entry in figures.quiet}
+        for policy, costs, cells in (
+            ("burst-hads", [entry.burst_hads_cost_usd for entry in printed], [pair.burst for pair in pairs]),
+            ("hads", [entry.hads_cost_usd for entry in printed], [pair.hads for pair in pairs]),
+        ):
+            savings = [100 * (1 - cost / price[entry.job]) for cost, entry in zip(costs, printed, strict=True)]
+            mean = math.fsum(savings) / len(savings)
+            found = average([days.saving(cell) for cell in cells]).estimate
+            yield ComparisonRow("Table VI, means", "all", of, policy, "saving_percent", mean, found)
 
 
 def _savings(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:

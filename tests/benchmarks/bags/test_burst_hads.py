@@ -10,7 +10,14 @@ import pytest
 from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
-from spotbag.benchmarks.bags.burst_hads.runs import ALL, SCENARIOS, BurstHadsDays, BurstHadsOptions, burst_hads_days
+from spotbag.benchmarks.bags.burst_hads.runs import (
+    ALL,
+    BOTH,
+    SCENARIOS,
+    BurstHadsDays,
+    BurstHadsOptions,
+    burst_hads_days,
+)
 from spotbag.benchmarks.bags.paper_days import (
     cost_usd,
     library_job,
@@ -87,11 +94,30 @@ def test_the_numbers_of_the_text_follow_from_the_printed_tables() -> None:
 
 def test_every_printed_number_has_ours_beside_it(burst: PublishedComparisonResult) -> None:
     counts = {table: sum(row.table == table for row in burst.rows) for table in {row.table for row in burst.rows}}
-    assert counts == {"Table IV": 4 * 11, "Table VI": 20 * 16, "savings": 20 * 4 + 4, "text": 18, "tables": 18}
+    assert counts == {
+        "Table IV": 4 * 11,
+        "Table VI": 20 * 16,
+        "Table VI, means": 6 * 4,
+        "savings": 20 * 4 + 4,
+        "text": 18,
+        "tables": 18,
+    }
     cells = [row for row in burst.rows if row.table == "Table VI" and row.quantity == "makespan_reduction_percent"]
     found = burst.row("text", "makespan_reduction_percent", "all", "", ALL)
     assert found.ours.mean == pytest.approx(sum(row.ours.mean or 0 for row in cells) / 20)
     assert found.printed == 25.87
+
+
+def test_the_main_table_has_the_means_of_the_text(burst: PublishedComparisonResult) -> None:
+    for policy, quantity, sign, stated in (
+        (BOTH, "cost_reduction_percent", -1, "cost_increase_percent"),
+        (BOTH, "makespan_reduction_percent", 1, "makespan_reduction_percent"),
+        ("hads", "saving_percent", 1, "hads_saving_percent"),
+    ):
+        found = burst.row("Table VI, means", quantity, "all", "all", policy)
+        text = burst.row("text", stated, "all", "", ALL)
+        assert (found.ours.mean or 0.0) * sign == pytest.approx(text.ours.mean)
+        assert (found.printed or 0.0) * sign == pytest.approx(text.printed, abs=0.4)
 
 
 # ---------------------------------------------------------------------------- plans and days
