@@ -6,27 +6,43 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.tables import Column, Table
-from .tables import print_table, seconds
+from ..core.wording import shortened
+from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import Paper
     from ..benchmarks.paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 
 
+_NUMBER, _FIGURES, _MARGINS = 2, 28, 7
+"""Columns of a terminal for the parts of a statement on one line, and what is left between them."""
+
+
 def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
     """Print the main table, how the statements fare, and which do not hold."""
     from ..benchmarks.claims import verdicts_in_words
-    from ..benchmarks.paper_tables import claims_table, console_table
+    from ..benchmarks.paper_tables import console_table
 
     _print_about(paper, result)
     print(paper.headline.title)
     print_table(console_table(paper.headline, result.rows), tight=True)
     print(f"{verdicts_in_words(result.claims)}.")
-    claims = claims_table(result.claims)
-    rows = [row for row, claim in zip(claims.rows, result.claims, strict=True) if claim.verdict != "holds"]
-    if rows:
-        print("Not so, or not decided:")
-        print_table(Table(claims.columns, rows), tight=True)
+    width = terminal_width() or WIDTH_ELSEWHERE
+    longest = (_NUMBER, max(width - _NUMBER - 2 * _FIGURES - _MARGINS, _FIGURES), _FIGURES, _FIGURES)
+    against, undecided = [], []
+    for number, claim in enumerate(result.claims, start=1):
+        if claim.verdict == "does not hold" and not claim.fitted:
+            cells = (str(number), claim.statement, claim.printed or "-", claim.ours)
+            against.append([shortened(cell, length) for cell, length in zip(cells, longest, strict=True)])
+        elif claim.verdict == "not decided" and not claim.fitted:
+            undecided.append(str(number))
+    if undecided:
+        print(f"Not decided: {', '.join(undecided)}.")
+    if against:
+        print("Not so on our days:" if result.plans else "Not so in our runs:")
+        print_table(
+            Table([Column("#", True), *map(Column, ("the paper says", "printed", "ours"))], against), tight=True
+        )
     print("--full prints all tables, all statements and the reasons.")
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..core.tables import Table
 
-_WIDTH_ELSEWHERE = 140
+WIDTH_ELSEWHERE = 140
 """Columns of a table that goes to a file or a pipe."""
 
 _repeatable = ContextVar("_repeatable", default=False)
@@ -37,7 +37,7 @@ def print_table(table: Table, tight: bool = False) -> None:
 
     if _repeatable.get():
         table = table.with_columns(index for index, column in enumerate(table.columns) if not column.measured)
-    print_in_width(table, terminal_width(), _WIDTH_ELSEWHERE, tight)
+    print_in_width(table, terminal_width(), WIDTH_ELSEWHERE, tight)
 
 
 def terminal_width() -> int | None:
