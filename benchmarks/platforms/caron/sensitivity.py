@@ -51,9 +51,10 @@ _ASSUMED: Mapping[str, Mapping[str, Assumptions]] = {
 
 
 def _settings(options: CaronOptions) -> Sequence[Setting[CaronOptions]]:
-    """What is replayed otherwise, with nothing but what the statements are judged by."""
+    """What is replayed otherwise, with nothing but what the statements are judged by, and few trees: they stay so."""
+    few_trees = {resources: (fan_outs[0], fan_outs[-1]) for resources, fan_outs in options.fan_outs.items()}
     return [
-        Setting(assumption, value, replace(options, only_statements=True, **changes))
+        Setting(assumption, value, replace(options, only_statements=True, fan_outs=few_trees, **changes))
         for assumption, value, changes in _changes()
     ]
 

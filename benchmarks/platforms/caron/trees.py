@@ -26,6 +26,9 @@ _GAP_S = 1.0
 
 _DRAWS = 2
 
+_STRATEGIES = (least_delay, least_overspend)
+"""Of step 4."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
@@ -72,8 +75,8 @@ class TreeRuns:
     same : tuple of bool
         Of each draw, whether every job starts, ends and costs as it does below the root alone.
     as_basic : tuple of bool
-        Of each draw and each strategy of step 4, whether every job starts, ends and costs as it does where a scheduler
-        asks all resources itself.
+        Of the root alone, of each draw and each strategy of step 4: whether every job starts, ends and costs as it does
+        where a scheduler asks all resources itself; none of other trees.
     """
 
     shape: TreeShape
@@ -151,7 +154,7 @@ def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
             (outcome.execution_time_s / SECONDS_PER_HOUR,),
             (outcome.delay_s / SECONDS_PER_HOUR,),
             (_alike(outcome, root_alone),),
-            tuple(_as_basic(platform, preference, seed) for preference in (least_delay, least_overspend)),
+            tuple(_as_basic(platform, strategy, seed) for strategy in _STRATEGIES if platform is platforms[-1]),
         )
         for platform, outcome in zip(platforms, outcomes, strict=True)
     ]
