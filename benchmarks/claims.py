@@ -45,7 +45,7 @@ class Claim:
 
 
 def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
-    """Whether a mean is above a limit, by its interval; without an interval, by itself."""
+    """Whether a mean is above a limit, by its interval; a number without an interval is exact."""
     if estimate.mean is None:
         return "not decided"
     low = estimate.mean if estimate.low is None else estimate.low
@@ -145,11 +145,14 @@ def judged(
     against = [text for text, verdict in found if verdict == "does not hold"]
     undecided = [text for text, verdict in found if verdict == "not decided"]
     reasons = []
-    if against:
-        reasons.append(f"against it {len(against)} of {len(found)}: {_some(against)}")
-    if undecided:
-        reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
-    if reasons and why_not:
+    if len(found) == 1:
+        reasons += [text for text in (*against, *undecided) if text not in ours or not why_not]
+    else:
+        if against:
+            reasons.append(f"against it {len(against)} of {len(found)}: {_some(against)}")
+        if undecided:
+            reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
+    if (against or undecided) and why_not:
         reasons.append(why_not)
     verdict = all_hold(verdict for _, verdict in found)
     return Claim(statement, verdict, ours, "; ".join(reasons), source, printed, fitted)

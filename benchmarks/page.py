@@ -208,7 +208,7 @@ def index_text(docs: Path, pages: Iterable[Page]) -> str:
     return _INDEX + markdown_table(Table(columns, rows)) + "\n"
 
 
-_VERDICT = re.compile(r"^\| \d+ \|.*\| ([^|]+) \|$", re.MULTILINE)
+_VERDICT = re.compile(r"^\| \d+ \| [^|]* \| ([^|]+) \|", re.MULTILINE)
 
 _INDEX = """\
 <!-- Written by `python -m spotbag.generated` from the pages themselves. -->
@@ -222,6 +222,7 @@ implemented and where, decisions, tables, verdicts with their reasons, and what 
 python -m spotbag.generated --papers    # replay all papers, and write their pages: minutes
 ```
 
-How many statements of each paper hold; *fitted* are those that rest on inputs which were fitted to the same numbers.
+How many statements of each paper hold; *fitted* are those that rest on inputs which were fitted to the same numbers,
+and are in no other column. Each page has its own rules of what holds: the sums count statements, no more.
 
 """

@@ -191,21 +191,21 @@ def claims_table(claims: Sequence[Claim]) -> Table:
         [
             str(number),
             claim.statement,
-            claim.source,
+            FITTED * claim.fitted + claim.verdict,
             claim.printed or _UNKNOWN,
             claim.ours,
-            FITTED * claim.fitted + claim.verdict,
+            claim.source,
         ]
         for number, claim in enumerate(claims, start=1)
     ]
-    headings = ("#", "the paper says", "where", "printed", "ours", "verdict")
+    headings = ("#", "the paper says", "verdict", "printed", "ours", "where")
     return Table([Column(heading, heading == "#") for heading in headings], cells)
 
 
 def findings_table(findings: Sequence[Claim]) -> Table:
     """What was found besides, which no paper says."""
-    cells = [[finding.statement, finding.ours, finding.verdict] for finding in findings]
-    return Table([*map(Column, ("finding", "numbers", "verdict"))], cells)
+    cells = [[finding.statement, finding.verdict, finding.ours] for finding in findings]
+    return Table([*map(Column, ("asked besides", "verdict", "ours"))], cells)
 
 
 def markdown_lines(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[str]:

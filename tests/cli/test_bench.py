@@ -20,7 +20,7 @@ def demand_narrow(out: str) -> None:
 
 @pytest.mark.parametrize("words", [["hads"], ["burst-hads"], ["thai", "--runs", "2"]])
 def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, words: list[str]) -> None:
-    out = shell.run("bench", *words, *(() if "--runs" in words else ("--runs", "1")))
+    out = shell.run("bench", *words, *(() if "--runs" in words else ("--runs", "2")))
     demand_narrow(out)
     assert len(out.splitlines()) < 66
     assert "Plans" not in out
@@ -30,7 +30,7 @@ def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, word
 
 
 def test_the_tables_of_hads(shell: Shell) -> None:
-    out = shell.run("bench", "hads", "--runs", "1", "--full", "--out", "rows.csv")
+    out = shell.run("bench", "hads", "--runs", "2", "--full", "--out", "rows.csv")
     titles = ("Plans", "Table 9", "Table 10", "Table 11", "Fig. 8", "Figs 9 and 10", "Fig. 11", "Fig. 12", "Fig. 13")
     for title in titles:
         assert f"\n{title}" in out
@@ -43,11 +43,11 @@ def test_the_tables_of_hads(shell: Shell) -> None:
         rows = list(csv.DictReader(file))
     [cost] = [row for row in rows if (row["job"], row["scenario"], row["quantity"]) == ("J60", "sc2", "cost_usd")]
     assert cost["printed"] == "0.256"
-    assert f"{float(cost['mean']):.3f}" in line
+    assert f"{float(cost['mean']):.3f}" in " ".join(line)
 
 
 def test_the_tables_of_burst_hads(shell: Shell) -> None:
-    out = shell.run("bench", "burst-hads", "--runs", "1", "--full", "--out", "figures.json")
+    out = shell.run("bench", "burst-hads", "--runs", "2", "--full", "--out", "figures.json")
     for title in ("Plans", "Table IV", "Table VI: cost", "Table VI: makespan"):
         assert f"\n{title}" in out
     assert "Numbers of the text" in out
@@ -59,12 +59,11 @@ def test_the_tables_of_burst_hads(shell: Shell) -> None:
 
 def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
     found = shell.json(
-        "bench", "burst-hads", "--runs", "1", "--rate-scale", "0.5", "--d-spot", "estimated", "--scales", "instance"
+        "bench", "burst-hads", "--runs", "2", "--rate-scale", "0.5", "--d-spot", "estimated", "--scales", "instance"
     )
     assert (found["rate_scale"], found["d_spot"], found["scales"]) == (0.5, "estimated", "instance")
     assert {plan["d_spot_source"] for plan in found["plans"]} == {"Algorithm 1"}
     assert {claim["verdict"] for claim in found["claims"]} <= {"holds", "does not hold", "not decided"}
-    assert all(row["low"] is None for row in found["rows"])  # one day has no interval
 
 
 def test_the_tables_of_thai(shell: Shell) -> None:
@@ -94,10 +93,10 @@ def test_the_tables_of_thai(shell: Shell) -> None:
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run(
-        *("bench", "a2ha", "--full", "--runs", "1", "--seed", "7", "--optimum-time", "0.2"),
+        *("bench", "a2ha", "--full", "--runs", "2", "--seed", "7", "--optimum-time", "0.2"),
         *("--plots", "pictures", "--out", "a.json"),
     )
-    assert out.startswith("A2HA: 1 orderings of the tasks, seed 7")
+    assert out.startswith("A2HA: 2 orderings of the tasks, seed 7")
     for title in ("Optimal numbers", "Table 1: hosts", "Table 2: long", "Figs 9 to 11", "Fig. 12", "What not knowing"):
         assert f"\n{title}" in out
     assert "What the paper says" in out
@@ -106,7 +105,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["test-suite", "29"]]
     assert line[2] == "27"
     document = json.loads((shell.folder / "a.json").read_text())
-    assert (document["runs"], document["seed"], document["optimum_s"]) == (1, 7, 0.2)
+    assert (document["runs"], document["seed"], document["optimum_s"]) == (2, 7, 0.2)
     names = sorted(path.name for path in (shell.folder / "pictures").iterdir())
     assert len(names) == 6
     assert all(f"wrote {Path('pictures', name)}" in shell.err for name in names)
@@ -136,7 +135,7 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hads", "--runs", "0"], "--runs"),
+        (["hads", "--runs", "1"], "--runs"),
         (["hads", "--rate-scale", "-1"], "--rate-scale"),
         (["hads", "--out", "rows.txt"], "must end in .csv or .json"),
         (["hads", "--out", "no/rows.csv"], "the folder does not exist"),
@@ -144,7 +143,7 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
         (["thai", "--runs", "1"], "--runs"),
         (["thai", "--out", "rows.txt", "--plots", "pictures"], "must end in .csv or .json"),
         (["thai", "--plots", "/dev/null/pictures"], "no folder for pictures can be made there"),
-        (["a2ha", "--runs", "0"], "--runs"),
+        (["a2ha", "--runs", "1"], "--runs"),
         (["a2ha", "--optimum-time", "0"], "--optimum-time"),
         (["caron", "--runs", "1"], "--runs"),
         (["caron", "--number", "0"], "--number"),

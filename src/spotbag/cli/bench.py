@@ -34,8 +34,9 @@ class Scales(StrEnum):
     INSTANCE = "instance"
 
 
-def _runs(help_text: str, least: int = 1) -> Any:
-    return typer.Option("--runs", "-n", metavar="N", min=least, help=help_text)
+def _runs(help_text: str) -> Any:
+    """Runs of each cell: one has no interval, by which statements are judged."""
+    return typer.Option("--runs", "-n", metavar="N", min=2, help=help_text)
 
 
 def _seed(help_text: str) -> Any:
@@ -48,8 +49,8 @@ def _plots(help_text: str) -> Any:
 
 DaysOption = Annotated[int, _runs("Days of each cell.")]
 DaysSeedOption = Annotated[int, _seed("Seed of the days, and of plans that use one.")]
-DrawsOption = Annotated[int, _runs("Draws of the run times.", least=2)]
-SetsOption = Annotated[int, _runs("Draws of each set of jobs.", least=2)]
+DrawsOption = Annotated[int, _runs("Draws of the run times.")]
+SetsOption = Annotated[int, _runs("Draws of each set of jobs.")]
 DrawsSeedOption = Annotated[int, _seed("Seed of the first draw.")]
 RateScaleOption = Annotated[
     float, typer.Option("--rate-scale", metavar="R", min=0.01, help="Multiplies the rates of all scenarios.")

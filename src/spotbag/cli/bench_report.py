@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.tables import Column, Table
-from ..core.wording import shortened
+from ..core.wording import printable, shortened
 from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import Paper
     from ..benchmarks.paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 
+
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 _NUMBER, _FIGURES, _MARGINS = 2, 28, 7
 """Columns of a terminal for the parts of a statement on one line, and what is left between them."""
@@ -63,17 +66,24 @@ def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
         print_table(paper.stated.table(result.rows))
         print()
     print(f"What the paper says: {verdicts_in_words(result.claims)}")
-    print_table(claims_table(result.claims))
+    claims = claims_table(result.claims)
+    rows = [[*row[:2], row[2].replace(" ", _UNBROKEN), *row[3:]] for row in claims.rows]
+    print_table(Table(claims.columns, rows))
     for number, claim in enumerate(result.claims, start=1):
         if claim.reason:
-            print(f"{number}: {claim.reason}")
+            _print_filled(f"{number}:", claim.reason)
     print()
     if result.findings:
         print("What else was found")
         print_table(findings_table(result.findings))
         print()
     for number, note in enumerate(result.notes, start=1):
-        print(f"[{number}] {note}")
+        _print_filled(f"[{number}]", note)
+
+
+def _print_filled(label: str, text: str) -> None:
+    """Print a paragraph as wide as the terminal, behind its number."""
+    print(textwrap.fill(f"{label} {printable(text)}", terminal_width() or WIDTH_ELSEWHERE, subsequent_indent="   "))
 
 
 def _print_about(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
