@@ -1,4 +1,7 @@
-"""Why a day missed its deadline, read from its trace."""
+"""Why a day missed its deadline, read from its trace.
+
+A rescue, in what follows, is the migration of a task to where it ends in time.
+"""
 
 from __future__ import annotations
 

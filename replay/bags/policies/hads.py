@@ -39,8 +39,10 @@ class Hads(Policy):
     Notes
     -----
     Departures, each where it happens: a trigger time that has passed is now (the paper's eq. 4 may lie in the past);
-    it is computed anew (see ``recompute``); tasks that fit nowhere in time are migrated all the same, to where they end
-    first. Burstable VMs, which the paper does not know, take a task only while they are idle, at the baseline.
+    it is computed anew (see ``recompute``); a task on a new VM may end at the deadline itself (Algorithm 6, line 28,
+    attempt 3, prints ``<``, not ``<=``); tasks that fit nowhere in time are migrated all the same, to where they end
+    first; VMs are stolen from only while they execute a task. Burstable VMs, which the paper does not know, take a task
+    only while they are idle, at the baseline.
     """
 
     name = "hads"
