@@ -66,10 +66,13 @@ class HadsOptions(DayOptions):
         spot VM replaced by one on demand.
     policy : str
         The scheduler: ``hads``, with other rules than the paper's after a plus, such as ``hads+spare-time-spot``.
+    boot_s : int
+        Seconds from the request of a VM until it is ready.
     """
 
     baseline_plan: BaselinePlan = field(default="own", kw_only=True)
     policy: str = field(default=POLICY, kw_only=True)
+    boot_s: int = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class HadsBaseline:
     algorithm_1_s : int
         D_spot as Algorithm 1 estimates it.
     static, hads : Outcome
-        A quiet day under each policy.
+        A day without hibernation under each policy.
     on_demand : dict of (str, str) to Outcome
         The on-demand baseline, by its plan and its billing.
     """
@@ -196,6 +199,7 @@ def _sweep_scenario(k_h: int, k_r: int, options: HadsOptions) -> Scenario:
 
 def _baseline(job: str, printed_makespan_s: int, options: HadsOptions) -> HadsBaseline:
     instance, source = library_job(FAMILY, job, printed_makespan_s, options.d_spot)
+    instance = instance.replace(boot_overhead_s=options.boot_s)
     schedule = make_plan(instance, "greedy")
     plans: dict[BaselinePlan, Schedule] = {"own": make_plan(on_demand_market(instance), "greedy"), "same": schedule}
     return HadsBaseline(

@@ -36,6 +36,7 @@ def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
         Setting("on-demand VMs are paid", "to their last tasks", replace(few, baseline="last-task")),
         Setting("plan of on-demand VMs", "that of HADS", replace(few, baseline_plan="same")),
         Setting(*_D_SPOT, replace(few, d_spot="estimated")),
+        Setting("boot of a VM", "180 s", replace(few, boot_s=180)),
         Setting("rates of the scenarios", "half", replace(few, rate_scale=0.5)),
         *(Setting(*words, replace(few, policy=f"{POLICY}+{rule}")) for rule, words in other_rules.items()),
         Setting(
