@@ -59,7 +59,7 @@ def _table_9(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
         yield row(baseline_name("own", "cycles"), "vms", None, len(own.bills))
         yield row(baseline_name("own", "cycles"), "makespan_s", None, makespan_s(own))
         for (plan, billing), outcome in found.on_demand.items():
-            alike = billing == "cycles"
+            alike = (plan, billing) == ("same", "cycles")
             policy = baseline_name(plan, billing)
             yield row(policy, "cost_usd", printed.on_demand_usd if alike else None, outcome.cost_usd)
             saving = 100 * (1 - found.hads.cost_usd / outcome.cost_usd)
