@@ -16,6 +16,7 @@ def hads_notes(days: HadsDays) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
     figures = hads_figures()
     factors = price_factors({job: days.on_demand_usd(job) for job in days.jobs})
+    percents = [100 * ours / theirs for theirs, ours in factors.values()]
     plans = [baseline.plan for baseline in days.baselines.values()]
     given = [plan for plan in plans if plan.d_spot_source != FROM_ALGORITHM_1]
     fewer = [
@@ -25,6 +26,7 @@ def hads_notes(days: HadsDays) -> Iterator[str]:
     ]
     values = {
         "factors": ", ".join(f"{job} {theirs:.2f} ({ours:.2f})" for job, (theirs, ours) in factors.items()),
+        "on_demand_percent": f"{min(percents):.0f} to {max(percents):.0f}",
         "printed_d_spot": ", ".join(f"{plan.job} {plan.d_spot_s} s" for plan in given) or None,
         "fewer_in_sc4": ", ".join(fewer),
         "printed_durations": " and ".join(f"{figures.hibernation_duration_s[name]:.0f}" for name in ("sc3", "sc4")),
