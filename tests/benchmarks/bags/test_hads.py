@@ -10,6 +10,7 @@ import pytest
 from paper_results import demand_judged_claims
 from tiny_days import bag, day, plan, vm_type
 
+from spotbag.benchmarks.bags.hads.ed200_claims import percent_more
 from spotbag.benchmarks.bags.hads.findings import range_of_three
 from spotbag.benchmarks.bags.hads.first_cycle import FirstCycle, first_cycle
 from spotbag.benchmarks.bags.hads.paper import HADS
@@ -23,9 +24,10 @@ from spotbag.benchmarks.bags.hads.runs import (
 from spotbag.benchmarks.bags.hads.sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY
 from spotbag.benchmarks.bags.paper_days import cost_usd, library_job, make_plan, on_demand_market
 from spotbag.benchmarks.bags.printed import hads_figures
-from spotbag.benchmarks.claims import count_verdicts
+from spotbag.benchmarks.claims import Claim, count_verdicts
 from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag.core.statistics import mean_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
@@ -175,6 +177,106 @@ def test_another_rule_of_the_scheduler_is_replayed(days: HadsDays) -> None:
     costs = [found.cells["ED200", "sc2"].values(cost_usd) for found in (days, read)]
     assert costs[0][0] != costs[1][0]
     assert {row.policy for row in HADS.rows(read) if row.table == "Table 10"} == {"hads"}
+
+
+def test_the_boot_of_vms_is_an_assumption(days: HadsDays) -> None:
+    late = HADS.replay(HadsOptions(1, boot_s=180), lambda done, label: None)
+    for job, found in late.baselines.items():
+        assert found.schedule.instance.boot_overhead_s == 180
+        assert all(bill.ready_s == 180 for bill in found.static.bills)
+        assert all(bill.ready_s == 0 for bill in days.baselines[job].static.bills)
+
+
+def test_the_printed_baseline_stands_beside_the_same_plan_only(result: PublishedComparisonResult) -> None:
+    """The on-demand baseline of the paper carries out the plan of HADS; it stood beside a plan of its own, too."""
+    printed = {
+        row.policy
+        for row in result.rows
+        if row.table == "Table 9" and row.policy.startswith("on-demand") and row.printed is not None
+    }
+    assert printed == {"on-demand, same plan"}
+
+
+def statement_of(result: PublishedComparisonResult, beginning: str) -> Claim:
+    [claim] = [claim for claim in result.claims if claim.statement.startswith(beginning)]
+    return claim
+
+
+@pytest.fixture(scope="module")
+def one_day(days: HadsDays) -> PublishedComparisonResult:
+    """The first day of each cell: no intervals, so every number decides."""
+    first = replace(
+        days,
+        cells={key: replace(cell, runs=cell.runs[:1]) for key, cell in days.cells.items()},
+        first_cycles=days.first_cycles[:1],
+    )
+    return compare(replace(HADS, replay=lambda options, on_runs: first), days.options)
+
+
+def test_why_less_is_saved_is_computed_from_the_cells_that_fail(
+    days: HadsDays, one_day: PublishedComparisonResult
+) -> None:
+    """The same reason stood everywhere: more hibernations than printed, each with more new on-demand VMs."""
+    claim = statement_of(one_day, "sc3: every job saves more than 60 %")
+    prices = {row.job: row.on_demand_usd for row in hads_figures().baselines}
+    printed = {row.job: row for row in hads_figures().results if row.scenario == "sc3"}
+    failing = [job for job in days.jobs if f"{job} sc3" in claim.reason]
+    assert failing
+    percents = [100 * days.on_demand_usd(job) / prices[job] for job in failing]
+    numbers = dict.fromkeys([f"{min(percents):.0f}", f"{max(percents):.0f}"])
+    assert f"our on-demand VMs cost {' to '.join(numbers)} % of the printed ones" in claim.reason
+    first = {job: days.cells[job, "sc3"].runs[0] for job in failing}
+    assert ("hibernate more often" in claim.reason) == any(
+        first[job].hibernations > printed[job].hibernations for job in failing
+    )
+    assert ("starts more on-demand VMs" in claim.reason) == any(
+        first[job].on_demand_started * printed[job].hibernations
+        > printed[job].on_demand_started * first[job].hibernations
+        for job in failing
+    )
+
+
+@pytest.mark.parametrize(
+    ("beginning", "job", "scenario", "printed"),
+    [("sc1: J80 saves", "J80", "sc1", 46.82), ("sc2: the largest saving", "ED200", "sc2", 32.99)],
+)
+def test_a_number_of_the_text_does_not_hold_because_less_is_saved(
+    days: HadsDays, beginning: str, job: str, scenario: str, printed: float
+) -> None:
+    """It is less than 50 %, and no more than the largest: so it held, however little was saved."""
+    verdicts = []
+    for saving in (printed - 1, printed - 20):
+        costs = {name: (1 - saving / 100) * days.on_demand_usd(name) for name in days.jobs}
+        cells = {
+            key: replace(cell, runs=tuple(replace(day, cost_usd=costs[key[0]]) for day in cell.runs))
+            for key, cell in days.cells.items()
+        }
+        found = HADS.claims(replace(days, cells=cells))
+        [claim] = [claim for claim in found if claim.statement.startswith(beginning)]
+        verdicts.append(claim.verdict)
+    assert verdicts == ["holds", "does not hold"]
+
+
+def test_cpu_time_saved_in_sc1_is_judged_by_its_number(days: HadsDays, one_day: PublishedComparisonResult) -> None:
+    claim = statement_of(one_day, "sc1: the CPU time")
+    saved = days.cells["ED200", "sc1"].runs[0].cpu_time_saved_s
+    assert not 0.9 * 220 < saved < 1.1 * 220
+    assert claim.verdict == "does not hold"
+
+
+def test_spot_vms_that_never_steal_do_not_steal_once(days: HadsDays, one_day: PublishedComparisonResult) -> None:
+    """Of the VMs that stole, there were none, and so nothing was decided."""
+    claim = statement_of(one_day, "sc2: spot VMs steal once")
+    assert days.first_cycles[0].thieves == 0
+    assert claim.verdict == "does not hold"
+    assert claim.ours == f"0 of {days.first_cycles[0].vms.total()} VMs"
+
+
+def test_a_cost_relative_to_another_has_no_interval_if_it_is_the_same_share_on_all_days() -> None:
+    """The mean that it was divided by was taken as exact."""
+    more = percent_more(mean_of([1.1, 2.2, 4.4]), mean_of([1.0, 2.0, 4.0]))
+    assert more.mean == pytest.approx(10)
+    assert more.half_width == pytest.approx(0, abs=1e-9)
 
 
 # ---------------------------------------------------------------------------- findings
