@@ -18,6 +18,9 @@ from .settings import Ratios
 Found: TypeAlias = tuple[str, Verdict]
 """A comparison in words, and its verdict."""
 
+BY_ARITHMETIC = "arithmetic decides it, no replay"
+"""In the reasons of statements on formulas, on printed numbers, and on what a set-up without decisions comes to."""
+
 TWO_JOBS = ("image", "synthetic")
 """The jobs of section 4.2, and of what is said of Figs 9 and 10."""
 

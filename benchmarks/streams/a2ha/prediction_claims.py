@@ -9,7 +9,7 @@ from itertools import pairwise
 from ....core.statistics import estimate
 from ....models.streams.paid_units import hosts_by_formula
 from ...claims import Claim, Verdict, is_above, is_below, judged, show
-from .comparisons import Found, count_of, judged_with, percent_of_runs, value
+from .comparisons import BY_ARITHMETIC, Found, count_of, judged_with, percent_of_runs, value
 from .printed import A2haFigures
 from .runs import METRICS, SECONDS_PER_HOUR, WORDS, A2haCell, A2haRuns
 from .settings import RATIOS, SHORT_JOBS
@@ -77,7 +77,8 @@ def _final_prediction(figures: A2haFigures) -> Claim:
         "the prediction ends with the number of hosts that all tasks need (image)",
         "holds" if hosts == printed else "does not hold",
         f"{hosts}",
-        f"hosts that work for 60 minutes, as section 3.1 has it; section 4 has 55 and "
+        f"{BY_ARITHMETIC}: {image.n_tasks} tasks of {image.mean_s:g} s in hosts that work for 60 minutes, as section "
+        f"3.1 has it; section 4 has 55 and "
         f"{hosts_by_formula(image.n_tasks, image.mean_s)} hosts",
         "section 3.2, Fig. 4b",
         f"{printed}",
@@ -128,7 +129,7 @@ def _created_hosts(figures: A2haFigures) -> Claim:
         f"{printed.created_hosts}",
         "holds" if hosts == printed.created_hosts else "does not hold",
         f"{hosts}",
-        f"{printed.first_hosts * printed.creation_ratio:g} is rounded up in line 14 of Fig. 5",
+        f"{BY_ARITHMETIC}: {printed.first_hosts * printed.creation_ratio:g} is rounded up in line 14 of Fig. 5",
         "section 3.3, Fig. 6b",
         f"{printed.created_hosts}",
     )
@@ -146,7 +147,7 @@ def _full_ratio(figures: A2haFigures) -> Claim:
         f"after about {printed.full_ratio_tasks} tasks a creationRatio of {printed.creation_ratio:g} has become 1",
         "holds" if near else "does not hold",
         " to ".join(f"{ratios[increase]:.2f}" for increase in (_FIG_6_INCREASES[0], _FIG_6_INCREASES[-1])),
-        "it comes near 1 and never gets there; the increaseRatio is not said: "
+        f"{BY_ARITHMETIC}: it comes near 1 and never gets there; the increaseRatio is not said: "
         + ", ".join(f"{ratio:.4f} with {increase:g}" for increase, ratio in ratios.items()),
         "section 3.3, Fig. 6b",
         "1",

@@ -13,7 +13,7 @@ from ...paper import read_figures
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
 
-_USABLE_S = 3300
+USABLE_S = 3300
 """Of a paid hour, as the paper's formula has it."""
 
 _Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
@@ -41,7 +41,7 @@ class PublishedA2haJob(Record):
     @property
     def means_of_optimal_s(self) -> tuple[float, float]:
         """Mean run times of which the formula makes the printed number: more than the one, up to the other."""
-        return (self.optimal_hosts - 1) * _USABLE_S / self.n_tasks, self.optimal_hosts * _USABLE_S / self.n_tasks
+        return (self.optimal_hosts - 1) * USABLE_S / self.n_tasks, self.optimal_hosts * USABLE_S / self.n_tasks
 
 
 class PublishedPrediction(Record):
