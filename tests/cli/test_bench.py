@@ -59,7 +59,8 @@ def test_the_tables_of_burst_hads(shell: Shell) -> None:
 
 def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
     found = shell.json(
-        "bench", "burst-hads", "--runs", "2", "--rate-scale", "0.5", "--d-spot", "estimated", "--scales", "instance"
+        *("bench", "burst-hads", "--runs", "2", "--rate-scale", "0.5"),
+        *("--d-spot-rule", "estimated", "--scales", "instance"),
     )
     assert (found["rate_scale"], found["d_spot"], found["scales"]) == (0.5, "estimated", "instance")
     assert {plan["d_spot_source"] for plan in found["plans"]} == {"Algorithm 1"}
@@ -139,7 +140,7 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
         (["hads", "--rate-scale", "-1"], "--rate-scale"),
         (["hads", "--out", "rows.txt"], "must end in .csv or .json"),
         (["hads", "--out", "no/rows.csv"], "the folder does not exist"),
-        (["burst-hads", "--d-spot", "guessed"], "--d-spot"),
+        (["burst-hads", "--d-spot-rule", "guessed"], "--d-spot-rule"),
         (["thai", "--runs", "1"], "--runs"),
         (["thai", "--out", "rows.txt", "--plots", "pictures"], "must end in .csv or .json"),
         (["thai", "--plots", "/dev/null/pictures"], "no folder for pictures can be made there"),

@@ -58,7 +58,7 @@ RateScaleOption = Annotated[
 DSpotOption = Annotated[
     DSpot,
     typer.Option(
-        "--d-spot",
+        "--d-spot-rule",
         help="D_spot of jobs whose printed plan ends later than Algorithm 1 of HADS allows: the second after the "
         "printed makespan, or as estimated all the same.",
     ),
@@ -100,8 +100,8 @@ def burst_hads_command(
         Scales,
         typer.Option(
             "--scales",
-            help="By what the iterated local search divides cost and makespan: its initial cost and D_spot, as in the "
-            "paper, or the scales of the instance.",
+            help="By what the iterated local search divides cost and makespan, which the paper only calls normalized: "
+            "its initial cost and D_spot (paper), or the scales of the instance.",
         ),
     ] = Scales.PAPER,
     out: OutOption = None,
