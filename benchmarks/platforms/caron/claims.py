@@ -201,8 +201,8 @@ def _all_metrics(runs: CaronRuns) -> Claim:
         in_general(counts),
         f"all three in {counts['holds']} of {counts.total()}",
         f"not so in {counts['does not hold']}, left open by the interval in {counts['not decided']}: cost is lower "
-        "while the clusters keep up, execution time and delay once they do not (notes 2 and 3); if metrics are taken one "
-        f"by one, it {verdict_in_words(singly)}: {one_by_one}",
+        "while the clusters keep up, execution time and delay once they do not (notes 2 and 3); metrics taken "
+        f"one by one, it {verdict_in_words(singly)}: {one_by_one}",
         "section VI",
     )
 
