@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ....core.tables import Column, Table
 from ...claims import show
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult
@@ -18,26 +19,42 @@ _DAYS = 50
 _SEEDS = (0, 1, 2)
 """Of single plans."""
 
-_SPOT, _INITIAL = {"spare_time": "spot"}, {"plan": "initial"}
-
-_DIFFERENCE: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
-    "spot": ("spare time in HADS", "asked of spot VMs", _SPOT),
-    "spot, initial": ("the same; plan", "asked of spot VMs; not searched", {**_SPOT, **_INITIAL}),
-    "initial": ("plan of Burst-HADS", "not searched", _INITIAL),
-    "initial, early": (
-        "the same; idle VMs of Burst-HADS",
-        "not searched; end in a minute",
-        {**_INITIAL, "ended_early": "burst-hads"},
+_WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "spare_time": (
+        "spare time in HADS",
+        {"all": "asked of all VMs (as printed)", "spot": "asked of spot VMs (as read)"},
     ),
-    "initial, both early": (
-        "the same; idle VMs of both",
-        "not searched; end in a minute",
-        {**_INITIAL, "ended_early": "both"},
+    "plan": (
+        "plan of Burst-HADS",
+        {"searched": "searched", "initial": "not searched", "greedy": "that of HADS"},
     ),
-    "both early": ("idle VMs of both", "end in a minute", {"ended_early": "both"}),
-    "greedy": ("plan of Burst-HADS", "that of HADS", {"plan": "greedy"}),
+    "ended_early": (
+        "idle VMs that end in a minute",
+        {"none": "none", "burst-hads": "those of Burst-HADS", "both": "those of both"},
+    ),
 }
-"""Settings that take the difference of the costs of Burst-HADS and HADS apart: assumption, value, options."""
+"""What takes the difference of the costs of Burst-HADS and HADS apart: an option, in words, and its values in words."""
+
+_INITIAL = {"plan": "initial"}
+
+_DIFFERENCE: Sequence[Mapping[str, str]] = (
+    {"spare_time": "spot"},
+    {},
+    {"spare_time": "spot", **_INITIAL},
+    _INITIAL,
+    {**_INITIAL, "ended_early": "burst-hads"},
+    {**_INITIAL, "ended_early": "both"},
+    {"ended_early": "both"},
+    {"plan": "greedy"},
+)
+"""Options that take the difference apart, in the order of their table; without any, it is what the page assumes."""
+
+
+def _in_words(changes: Mapping[str, str]) -> tuple[str, str, Mapping[str, str]]:
+    """Return what is assumed, its value, and the options."""
+    words = [(_WORDS[name][0], _WORDS[name][1][value]) for name, value in changes.items()]
+    return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
+
 
 _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
     ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
@@ -54,25 +71,13 @@ def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
     few = replace(options, runs=min(_DAYS, options.runs))
     return [
         Setting(assumption, value, replace(few, **changes))
-        for assumption, value, changes in (*_DIFFERENCE.values(), *_OTHERS)
+        for assumption, value, changes in (*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS)
     ]
 
 
-DECOMPOSITION = {
-    "": f": {_DAYS} runs",
-    **{key: f"{assumption}: {value}" for key, (assumption, value, _) in _DIFFERENCE.items()},
-}
-"""Names of the results that take the difference of the costs apart; first that of the page's own assumptions."""
-
-
-def mean_of_all(quantity: str, sign: int = 1) -> Callable[[PublishedComparisonResult], str]:
-    """A mean over all cells with its interval; with a sign of -1, what it falls by in place of what it grows by."""
-
-    def mean(result: PublishedComparisonResult) -> str:
-        ours = result.row("text", quantity, "all", "", ALL).ours
-        return show(replace(ours, mean=None if ours.mean is None else sign * ours.mean), 1)
-
-    return mean
+def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:
+    """A mean over all cells with its interval."""
+    return lambda result: show(result.row("text", quantity, "all", "", ALL).ours, 1)
 
 
 def cheaper_cells(result: PublishedComparisonResult) -> str:
@@ -91,6 +96,33 @@ def _late_percent(result: PublishedComparisonResult) -> str:
 def _quiet(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
     """A mean over the plans of the small job, without hibernation."""
     return lambda result: f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):,.{digits}f}"
+
+
+def difference_table(results: Mapping[str, PublishedComparisonResult]) -> Table:
+    """Return what the difference of the costs of Burst-HADS and HADS comes from: all settings in each line."""
+    columns = {
+        "cost increase (%)": mean_of_all("cost_increase_percent"),
+        "cheaper, of sc2 and sc5": cheaper_cells,
+        "makespan reduction (%)": mean_of_all("makespan_reduction_percent"),
+    }
+    cells = []
+    for changes in _DIFFERENCE:
+        result = result_of(results, changes)
+        settings = [words[str(result.about[name])] for name, (_, words) in _WORDS.items()]
+        cells.append([*settings, *(number(result) for number in columns.values())])
+    headings = [Column(heading) for heading, _ in _WORDS.values()]
+    return Table([*headings, *(Column(heading, True) for heading in columns)], cells)
+
+
+def result_of(
+    results: Mapping[str, PublishedComparisonResult], changes: Mapping[str, str]
+) -> PublishedComparisonResult:
+    """Return the result of a setting that takes the difference apart, on the days of all of them."""
+    if changes:
+        assumption, value, _ = _in_words(changes)
+        return results[f"{assumption}: {value}"]
+    own = [result for name, result in results.items() if name.startswith(":")]
+    return own[-1]  # the page's own assumptions with as few days as all others
 
 
 SENSITIVITY: Sensitivity[BurstHadsOptions] = Sensitivity(
