@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...core.statistics import estimate
+from ...core.statistics import reduction_percent
 from ...instances.bags.scenarios import SCENARIOS, find_scenario
 from ...instances.library import library_instance
 from ...replay.bags.outcome import Outcome
@@ -33,6 +33,7 @@ _PLANS = (("hads", "greedy"), ("burst-hads", "ils"))
 _INSTANCES = ("J60", "J80", "J100", "ED200")
 _LATE_D_SPOT = ("hads/ED200", 1888)
 """The instance that Algorithm 1 leaves no time for spot VMs; D_spot as the makespan of Table 9 (31:27) needs it."""
+_GROUPS = ("D_spot of Algorithm 1", f"D_spot {_LATE_D_SPOT[1]:,} s")
 _POLICIES = (AS_PRINTED, AS_READ, "hads+trigger-once", "burst-hads", "static")
 
 
@@ -42,8 +43,8 @@ class Row:
 
     Attributes
     ----------
-    plan, policy : str
-        What it is called, and the policy.
+    plan, group, policy : str
+        What the plan is called, what it has for D_spot, and the policy.
     outcomes : dict of str to sequence of Outcome
         The days of each scenario.
     causes : Counter of str
@@ -51,6 +52,7 @@ class Row:
     """
 
     plan: str
+    group: str
     policy: str
     outcomes: dict[str, Sequence[Outcome]] = field(default_factory=dict)
     causes: Counter[str] = field(default_factory=Counter)
@@ -77,24 +79,25 @@ class Row:
         return [*cells, f"{total:,} of {len(self.days):,}"]
 
 
-def plans() -> Iterator[tuple[str, Schedule]]:
-    """Plans in which a VM can hibernate, and what they are called: on-demand VMs alone miss no deadline."""
+def plans() -> Iterator[tuple[str, str, Schedule]]:
+    """Plans in which a VM can hibernate, with names and groups: on-demand VMs alone miss no deadline."""
     for family, method in _PLANS:
         for job in _INSTANCES:
             name = f"{family}/{job}"
-            instance, called = library_instance(name), f"{name} by {method}"
+            instance, called, group = library_instance(name), f"{name} by {method}", _GROUPS[0]
             if name == _LATE_D_SPOT[0]:
-                instance, called = instance.replace(d_spot_s=_LATE_D_SPOT[1]), f"{called}, D_spot {_LATE_D_SPOT[1]:,} s"
+                group = _GROUPS[1]
+                instance, called = instance.replace(d_spot_s=_LATE_D_SPOT[1]), f"{called}, {group}"
             schedule = solve(instance, method).schedule
             assert schedule is not None
             assert instance.offer_is_spot[schedule.vm_offer].any()
-            yield called, schedule
+            yield called, group, schedule
 
 
 def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterator[list[Row]]:
     """Replay the days of all scenarios, plan by plan: a row for each policy."""
-    for called, schedule in plans():
-        rows = [Row(called, policy) for policy in _POLICIES]
+    for called, group, schedule in plans():
+        rows = [Row(called, group, policy) for policy in _POLICIES]
         for label in scenarios:
             scenario = find_scenario(label)
             days = replay_days(schedule, _POLICIES, scenario, n_days, seed=seed, workers=_WORKERS, bounds=False)
@@ -108,14 +111,23 @@ def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterato
         yield rows
 
 
+def cause_lines(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """Yield the days by cause, a column for each policy: of the plans with the one D_spot, then with the other."""
+    for group in _GROUPS:
+        for cause in CAUSES:
+            numbers = (
+                sum(row.causes[cause] for row in rows if (row.group, row.policy) == (group, policy))
+                for policy in _POLICIES
+            )
+            yield (group, cause, *(f"{number:,}" for number in numbers))
+
+
 def price_cells(printed: Row, read: Row) -> list[str]:
     """By how many per cent the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
     cells = []
     for scenario, days in printed.outcomes.items():
-        others = read.outcomes[scenario]
-        percent = 100 * len(others) / sum(day.cost_usd for day in others)
-        differences = [percent * (day.cost_usd - other.cost_usd) for day, other in zip(days, others, strict=True)]
-        cells.append(show(estimate(differences), 1))
+        mine, others = ([day.cost_usd for day in each] for each in (days, read.outcomes[scenario]))
+        cells.append(show((-reduction_percent(mine, others)).estimate, 1))
     return cells
 
 
@@ -135,12 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     title = f"days of {n_days:,} that miss the deadline (the latest end after it)"
     print_table(title, ("plan", "policy", *names, "all"), lines(), words=2)
-    causes = [
-        (cause, *(f"{sum(row.causes[cause] for row in rows if row.policy == policy):,}" for policy in _POLICIES))
-        for cause in CAUSES
-    ]
     title = "days that miss it, by what decided about the task that ended last"
-    print_table(title, ("days by cause", *_POLICIES), causes, words=1)
+    print_table(title, ("plans", "days by cause", *_POLICIES), cause_lines(rows), words=2)
     by_name = {(row.plan, row.policy): row for row in rows}
     pairs = [(by_name[plan, AS_PRINTED], by_name[plan, AS_READ]) for plan in dict.fromkeys(row.plan for row in rows)]
     prices = [(printed.plan, *price_cells(printed, read)) for printed, read in pairs]
