@@ -38,6 +38,7 @@ def test_what_is_written_is_read_again(make: Any, tmp_path: Path) -> None:
     assert read_traces(tmp_path / "t.jsonl") == traces
 
 
+@pytest.mark.slow
 def test_a_trace_in_memory_is_less_than_five_times_as_long_as_its_file() -> None:
     schedule = solve(generate_instance(500, limit=20), "greedy").schedule
     assert schedule is not None

@@ -205,12 +205,15 @@ def _grid(rows: Rows) -> Figure:
     cells = [row for row in rows if row.table == CELLS]
     verdict = {(row.job, row.scenario, row.policy, row.quantity): _verdict(row) for row in cells}
     numbers = sorted({_n_jobs(row) for row in cells})
-    lines = [(number, budgets) for number in numbers for budgets in GRID_BUDGETS]
+    sizes = [size for size in GRID_PROCESSORS if any(f" {size} processors," in row.scenario for row in cells)]
+    ends = {row.scenario.rpartition(" ")[2] for row in cells}
+    ranges = [(low, high) for low, high in GRID_BUDGETS if f"{low:g}-{high:g}" in ends]
+    lines = [(number, budgets) for number in numbers for budgets in ranges]
     figure = new_figure(13, 2 + 0.7 * len(lines), "Against round robin, by what is not printed (A left, B right)")
     panels = figure.subplots(len(SETS), len(METRICS), sharex=True, sharey=True)
     for kind, row_of_panels in zip(SETS, panels, strict=True):
         for metric, axes in zip(METRICS, row_of_panels, strict=True):
-            for x, processors in enumerate(GRID_PROCESSORS):
+            for x, processors in enumerate(sizes):
                 for y, (number, budgets) in enumerate(lines):
                     name = grid_name(Setting(kind, number, processors, budgets))
                     for half, (policy, letter) in enumerate(zip(THEIRS, "AB", strict=True)):
@@ -219,9 +222,9 @@ def _grid(rows: Rows) -> Figure:
                         axes.add_patch(Rectangle(corner, 0.45, 0.84, facecolor=colour, edgecolor="#777777"))
                         axes.text(corner[0] + 0.225, y, letter, ha="center", va="center", fontsize=7)
             axes.set_title(f"{kind} jobs, {_TITLE[metric]}", fontsize=10)
-            axes.set_xlim(-0.6, len(GRID_PROCESSORS) - 0.4)
+            axes.set_xlim(-0.6, len(sizes) - 0.4)
             axes.set_ylim(-0.6, len(lines) - 0.4)
-            axes.set_xticks(range(len(GRID_PROCESSORS)), [str(processors) for processors in GRID_PROCESSORS])
+            axes.set_xticks(range(len(sizes)), [str(processors) for processors in sizes])
             names = [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines]
             axes.set_yticks(range(len(lines)), names, fontsize=8)
             axes.tick_params(length=0)

@@ -359,6 +359,7 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
     assert all(60 < percent < 110 for percent in percents.values())
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: PublishedComparisonResult) -> None:
     assert compare(THAI, dataclasses.replace(FEW, workers=2)) == result
 
@@ -437,6 +438,7 @@ def test_fixed_vms_that_end_each_for_itself_cost_no_more_and_change_no_task() ->
     assert saved > 0
 
 
+@pytest.mark.slow
 def test_each_setting_changes_one_assumption_and_the_numbers() -> None:
     page = dataclasses.replace(FEW, sampling_fractions=())
     before = compare(THAI, page)
