@@ -29,6 +29,9 @@ _PARENT_POLL_S = 1.0
 
 _QUEUED_A_WORKER = 2
 
+_HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
+"""Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """What asks a program to end: Ctrl-C, and whoever else wants it gone."""
 
@@ -236,9 +239,9 @@ def in_processes(
 
     from joblib.externals.loky import get_reusable_executor
 
-    # Workers have no processes of their own: nothing is lost where those cannot be looked for. Ignored for good, as a
-    # thread warns: where warnings are errors it would end, and what waits for it would wait for ever.
-    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
+    # For good, as a thread warns: where warnings are errors it would end, and what waits for it would wait for ever.
+    for harmless in _HARMLESS:
+        warnings.filterwarnings("ignore", harmless, UserWarning)
     stop_point()  # before any process begins
     _start_tracker()
     with _signals_held():
