@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -98,6 +99,20 @@ def test_processes_end_when_they_are_asked_to_stop() -> None:
     assert len(done) < 100_000
     assert list(each(twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
     assert sorted(in_processes(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "Failed to kill subprocesses on this platform. Please install psutil",
+        "A worker stopped while some jobs were given to the executor. This can be caused by a too short timeout",
+    ],
+)
+def test_a_warning_of_the_executor_does_not_end_its_thread_where_warnings_are_errors(warning: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(in_processes(twice, range(2), workers=2)) == [0, 2]
+        warnings.warn(warning, UserWarning, stacklevel=1)
 
 
 def test_workers_leave_interrupts_to_their_parent() -> None:
