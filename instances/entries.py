@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
+from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR, Credits, Memory, Name, Price, RunTime, Scale
 from ..core.records import FROZEN, INTEGRAL, Record, Text
 
@@ -17,6 +18,10 @@ MAX_DURATIONS = 25_000_000
 
 Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)
+Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
+GOALS: tuple[Goal, ...] = get_args(Goal)
+SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each", "none"]
+SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
 
 
 class Offer(Record):
@@ -145,19 +150,47 @@ class Limits(Record):
 
 
 class Objective(Record):
-    """The objective: ``cost_weight * cost / cost scale + (1 - cost_weight) * makespan / makespan scale``.
+    """What is asked of a plan beside the deadline.
 
     Attributes
     ----------
-    cost_weight : float
-        In [0, 1]; the papers' alpha of the objective.
+    goal : {"cheapest", "fastest", "balanced"}, optional
+        ``cheapest``: the least cost, and of the plans at that cost the one that ends first. ``fastest``: the least
+        makespan, and of the plans that end by then the cheapest. ``balanced``, the papers' objective:
+        ``cost_weight * cost / cost scale + (1 - cost_weight) * makespan / makespan scale``. If absent, `Instance.goal`
+        says what counts.
+    budget_usd : float, optional
+        Most that a plan may cost; for the goal ``fastest`` only.
+    cost_weight : float, optional
+        In [0, 1]; the papers' alpha of the objective. 0.5 if absent; for the goal ``balanced`` only.
     cost_scale_usd, makespan_scale_s : float, optional
-        Scales; see `Instance.cost_scale_usd` and `Instance.makespan_scale_s` for the defaults.
+        Scales, for the goal ``balanced`` only; see `Instance.cost_scale_usd` and `Instance.makespan_scale_s` for the
+        defaults.
     """
 
-    cost_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    goal: Goal | None = None
+    budget_usd: Scale | None = None
+    cost_weight: Annotated[float, Field(ge=0, le=1)] | None = None
     cost_scale_usd: Scale | None = None
     makespan_scale_s: Scale | None = None
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say which fields have no meaning for the goal."""
+        return objective_issues(self)
+
+
+def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
+    """Fields of an objective that have no meaning for its goal."""
+    goal = objective.goal
+    issues = []
+    if objective.budget_usd is not None and goal != "fastest":
+        issues.append(Issue(path, "is for the goal 'fastest' only", "budget_usd", objective.budget_usd))
+    if goal in ("cheapest", "fastest"):
+        for name in ("cost_weight", "cost_scale_usd", "makespan_scale_s"):
+            value = getattr(objective, name)
+            if value is not None:
+                issues.append(Issue(path, f"is for the goal 'balanced' only; the goal is {goal!r}", name, value))
+    return issues
 
 
 class KnownOptimum(Record):

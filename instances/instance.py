@@ -29,11 +29,13 @@ from .entries import (
     MARKETS,
     MAX_TASKS,
     Checkpoints,
+    Goal,
     Limits,
     Market,
     Objective,
     Provenance,
     RentalOffer,
+    SurvivalLevel,
     Task,
     VmType,
     expanded_ids,
@@ -54,7 +56,13 @@ class Instance(WholeDocument):
     deadline_s : int
         All tasks end by then, counted from the start of the application (D).
     d_spot_s : int, optional
-        Spot VMs end by then. If absent, it is estimated (`spotbag.estimate_d_spot`).
+        Spot VMs end by then. If absent, it is chosen so that the plan survives what ``survive`` says, or by
+        ``d_spot_rule``.
+    d_spot_rule : {"paper"}, optional
+        Where ``d_spot_s`` is absent: ``paper`` is Algorithm 1 of HADS (`spotbag.estimate_d_spot`).
+    survive : {"one-type", "blackout", "each", "none"}, optional
+        What a plan must be able to lose and still be done by the deadline: any one spot type, all of spot at once, or
+        any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a plan.
     boot_overhead_s : int
         From the request of a VM until it is ready and billed (omega).
     migration_overhead_s : int
@@ -68,7 +76,7 @@ class Instance(WholeDocument):
     markets : tuple of {"spot", "on-demand"}
         Markets that may be used.
     objective : Objective
-        Weight and scales.
+        The goal, or weight and scales.
     vm_types : tuple of VmType
         The catalogue, in an order that decides ties.
     tasks : sequence of Task
@@ -96,6 +104,8 @@ class Instance(WholeDocument):
     provenance: Provenance | None = None
     deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
     d_spot_s: Seconds | None = None
+    d_spot_rule: Literal["paper"] | None = None
+    survive: SurvivalLevel | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
     allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900
@@ -121,6 +131,7 @@ class Instance(WholeDocument):
             self.markets,
             self.vm_types,
             self.task_rows,
+            self.objective,
             changed=changed,
             tasks_are_right=self._tasks_are_right,
         )
@@ -304,14 +315,34 @@ class Instance(WholeDocument):
 
     # -------------------------------------------------------------- objective
 
+    @property
+    def goal(self) -> Goal:
+        """What is asked of a plan: as given; else ``balanced`` with a weight or a scale, ``cheapest`` without."""
+        objective = self.objective
+        if objective.goal is not None:
+            return objective.goal
+        named = (objective.cost_weight, objective.cost_scale_usd, objective.makespan_scale_s)
+        return "cheapest" if all(value is None for value in named) else "balanced"
+
+    @property
+    def cost_weight(self) -> float:
+        """Weight of the cost in the objective: 1 for the goal ``cheapest``, 0 for ``fastest``, else 0.5 or as given."""
+        if self.goal != "balanced":
+            return 1.0 if self.goal == "cheapest" else 0.0
+        return 0.5 if self.objective.cost_weight is None else self.objective.cost_weight
+
     @cached_property
     def cost_scale_usd(self) -> float:
         """Scale of the cost: as given, else what the tasks would cost on ideal on-demand VMs.
+
+        The goals ``cheapest`` and ``fastest`` have no scales: the objective is a number of dollars, or of seconds.
 
         That is the sum over the tasks of their cheapest on-demand core-seconds (price / vCPUs * run time), or of any
         market for tasks that no on-demand offer can run: an objective of 1 reads as *ideal on-demand cost and the
         whole deadline*.
         """
+        if self.goal != "balanced":
+            return 1.0
         if self.objective.cost_scale_usd is not None:
             return self.objective.cost_scale_usd
         return self._ideal_cost_usd()
@@ -329,7 +360,9 @@ class Instance(WholeDocument):
 
     @property
     def makespan_scale_s(self) -> float:
-        """Scale of the makespan: as given, else the deadline."""
+        """Scale of the makespan: as given, else the deadline; 1 for the goals ``cheapest`` and ``fastest``."""
+        if self.goal != "balanced":
+            return 1.0
         given = self.objective.makespan_scale_s
         return float(self.deadline_s) if given is None else given
 

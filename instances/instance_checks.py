@@ -12,7 +12,17 @@ import numpy as np
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
-from .entries import MAX_DURATIONS, MAX_TASKS, Limits, Market, Task, VmType, type_memory_kb
+from .entries import (
+    MAX_DURATIONS,
+    MAX_TASKS,
+    Limits,
+    Market,
+    Objective,
+    Task,
+    VmType,
+    objective_issues,
+    type_memory_kb,
+)
 
 
 def cross_issues(
@@ -23,6 +33,7 @@ def cross_issues(
     markets: Sequence[Market],
     vm_types: Sequence[VmType],
     tasks: Sequence[Any],
+    objective: Objective,
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
 ) -> Iterator[Issue]:
@@ -33,6 +44,8 @@ def cross_issues(
     """
     if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
         yield from _header_issues(deadline_s, d_spot_s, boot_overhead_s)
+    if concerns(changed, "objective"):
+        yield from objective_issues(objective, "objective")
     if concerns(changed, "vm_types", "limits", "markets"):
         yield from _market_issues(vm_types, limits, markets)
     if concerns(changed, "vm_types"):

@@ -13,7 +13,7 @@ from pydantic import Field
 from ..core.quantities import FloatArray, IntArray, Name
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Record, Text
-from ..instances.entries import Market
+from ..instances.entries import Goal, Market
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53
@@ -72,6 +72,7 @@ class ScheduleHeader(Record):
     cost_usd: float | None = None
     makespan_s: Moment | None = None
     objective: float | None = None
+    goal: Goal | None = None
     cost_weight: float | None = None
     cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
     makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
@@ -90,6 +91,8 @@ class ScheduleDocument(ScheduleHeader):
         Time limits that it was made for.
     cost_usd, makespan_s, objective : number, optional
         What it claims to come to; readers derive these from the instance, and the checker compares.
+    goal : {"cheapest", "fastest", "balanced"}, optional
+        What was asked of it.
     cost_weight, cost_scale_usd, makespan_scale_s : number, optional
         Weight and scales of the objective that it was made for; the claimed objective is judged by these.
     vms, tasks : sequence

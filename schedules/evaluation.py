@@ -21,11 +21,14 @@ def makespan_s(task_end_s: IntArray) -> int:
 
 def objective_weights(instance: Instance) -> tuple[float, float]:
     """Value of a dollar and of a second of makespan, in units of the objective."""
-    weight = instance.objective.cost_weight
+    weight = instance.cost_weight
     return weight / instance.cost_scale_usd, (1 - weight) / instance.makespan_scale_s
 
 
 def objective_value(instance: Instance, cost_usd: float, makespan_s: float) -> float:
-    """Weighted sum of cost and makespan, both in units of their scales (Burst-HADS eq. 1 and 8)."""
-    weight = instance.objective.cost_weight
+    """Weighted sum of cost and makespan, both in units of their scales (Burst-HADS eq. 1 and 8).
+
+    For the goals ``cheapest`` and ``fastest``, the cost or the makespan itself.
+    """
+    weight = instance.cost_weight
     return weight * cost_usd / instance.cost_scale_usd + (1 - weight) * makespan_s / instance.makespan_scale_s

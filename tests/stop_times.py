@@ -139,14 +139,14 @@ def _bench(stop: Stop) -> bool:
 
 def works() -> list[_Work]:
     """All that is stopped."""
-    distinct = generate_instance(200, distinct=True, seed=1)
+    distinct = generate_instance(200, distinct=True, seed=1, d_spot_fraction=0.8, goal="balanced")
     found = [
         _Work(f"solve {method}, {instance.name}", _solve(instance, method))
         for instance, methods in (
             (library_instance("memory/m20"), ("auto", "columns", "interval", "search")),
             (distinct, ("auto", "search", "ils", "columns")),
             (library_instance("hads/J100"), ("patterns",)),
-            (generate_instance(100, classes=3, seed=1), ("class-programme",)),
+            (generate_instance(100, classes=3, seed=1, d_spot_fraction=0.8, goal="balanced"), ("class-programme",)),
         )
         for method in methods
     ]

@@ -45,6 +45,7 @@ RULES = {
     "deadline": "all tasks end by the deadline",
     "limit": "VMs per type and market, and per market, are within the limits",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
+    "budget": "the plan costs at most the budget",
     "claim": "cost, makespan and objective are what the plan says",
 }
 """Rules by name."""
@@ -86,20 +87,21 @@ def check(instance: Instance, plan: Schedule | ScheduleDocument, d_spot_s: int |
     plan : Schedule or ScheduleDocument
         The plan.
     d_spot_s : int, optional
-        D_spot, for an instance that leaves it to be estimated.
+        D_spot, for an instance that does not give it. If neither does, spot VMs may run until the deadline, unless
+        the instance asks for the estimate of Algorithm 1 of HADS.
 
     Raises
     ------
     SpotbagError
-        If the plan has spot VMs and D_spot is known from nowhere.
+        If the plan has spot VMs, and the instance asks for the estimate.
     """
     columns = plan.columns()
     if d_spot_s is None:
         d_spot_s = instance.d_spot_s
     if d_spot_s is None:
-        if any(vm.market == "spot" for vm in columns.vms):
-            raise SpotbagError("the plan has spot VMs, but the instance gives no d_spot_s and none was passed")
-        d_spot_s = 0
+        if instance.d_spot_rule is not None and any(vm.market == "spot" for vm in columns.vms):
+            raise SpotbagError("the plan has spot VMs, but the instance wants d_spot_s estimated and none was passed")
+        d_spot_s = instance.deadline_s
     return _Checker(instance, columns, d_spot_s).report()
 
 
@@ -156,6 +158,7 @@ class _Checker:
         makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
         cost_usd = float(cost)
         objective = self._objective(cost_usd, makespan)
+        violations += self._budget(cost_usd)
         violations += self._claims(cost_usd, makespan)
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
@@ -375,16 +378,26 @@ class _Checker:
             message = f"{vm.id} lacks {lacking:.3f} credits for its tasks at full speed, the first by {first_at} s"
             yield Violation("credits", vm.id, lacking, "credits", message)
 
+    def _budget(self, cost_usd: float) -> Iterator[Violation]:
+        """The plan costs at most what the instance allows."""
+        budget = self.instance.objective.budget_usd
+        if budget is not None and cost_usd > budget * (1 + _CLAIM_TOLERANCE):
+            message = f"the plan costs $ {cost_usd:.6f}, more than the budget of $ {budget:g}"
+            yield Violation("budget", self.instance.name, cost_usd - budget, "USD", message)
+
     def _objective(self, cost_usd: float, makespan_s: int) -> float:
         """Objective of the instance."""
-        weights = self.instance.objective
-        cost_scale = weights.cost_scale_usd
-        if cost_scale is None:
-            cost_scale = self.bag.ideal_cost_usd(self.types.values(), self.sizes_kb)
-        makespan_scale = weights.makespan_scale_s
-        if makespan_scale is None:
-            makespan_scale = self.instance.deadline_s
-        self.weight_and_scales = weights.cost_weight, cost_scale, float(makespan_scale)
+        asked = self.instance.objective
+        weight, cost_scale, makespan_scale = asked.cost_weight, asked.cost_scale_usd, asked.makespan_scale_s
+        goal = asked.goal or ("cheapest" if weight is None and cost_scale is None and makespan_scale is None else "")
+        if goal in ("cheapest", "fastest"):
+            self.weight_and_scales = float(goal == "cheapest"), 1.0, 1.0
+        else:
+            if cost_scale is None:
+                cost_scale = self.bag.ideal_cost_usd(self.types.values(), self.sizes_kb)
+            if makespan_scale is None:
+                makespan_scale = self.instance.deadline_s
+            self.weight_and_scales = 0.5 if weight is None else weight, cost_scale, float(makespan_scale)
         return _weighted(cost_usd, makespan_s, *self.weight_and_scales)
 
     def _claims(self, cost_usd: float, makespan_s: int) -> Iterator[Violation]:

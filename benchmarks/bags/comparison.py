@@ -327,7 +327,7 @@ def _asked(instance: Instance) -> dict[str, Any]:
     resolved = with_d_spot(instance)
     asked = resolved.model_dump(exclude={"name", "description", "provenance", "objective"})
     return asked | {
-        "cost_weight": resolved.objective.cost_weight,
+        "cost_weight": resolved.cost_weight,
         "cost_scale_usd": resolved.cost_scale_usd,
         "makespan_scale_s": resolved.makespan_scale_s,
     }

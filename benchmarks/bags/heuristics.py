@@ -27,7 +27,9 @@ from ..paper_tables import print_table
 
 def bag(n_tasks: int, limit: int, seed: int) -> Instance:
     """Distinct tasks of 60 to 900 s on the three regular types of Burst-HADS, spot only, ``limit`` VMs of each."""
-    instance = generate_instance(n_tasks, runtime_s="uniform:60:900", limit=limit, seed=seed, tightness=0.3)
+    instance = generate_instance(
+        n_tasks, runtime_s="uniform:60:900", limit=limit, seed=seed, tightness=0.3, d_spot_fraction=0.8, goal="balanced"
+    )
     return with_d_spot(instance.replace(markets=["spot"]))
 
 

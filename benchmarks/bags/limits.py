@@ -31,7 +31,15 @@ def bag(n_tasks: int) -> Instance:
     """A bag of distinct tasks, with D_spot."""
     limit = max(n_tasks // _TASKS_A_VM, _LEAST_LIMIT)
     return with_d_spot(
-        generate_instance(n_tasks, distinct=True, limit=limit, max_on_demand=4 * limit, name=f"{n_tasks}")
+        generate_instance(
+            n_tasks,
+            distinct=True,
+            limit=limit,
+            max_on_demand=4 * limit,
+            name=f"{n_tasks}",
+            d_spot_fraction=0.8,
+            goal="balanced",
+        )
     )
 
 

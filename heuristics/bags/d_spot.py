@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -12,8 +13,18 @@ from ...instances.instance import Instance
 from ...schedules.timing import VmTimeline
 
 
-def with_d_spot(instance: Instance) -> Instance:
-    """Return the instance with ``d_spot_s`` set: as given, else estimated if spot VMs can be rented.
+def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None) -> Instance:
+    """Return the instance with ``d_spot_s`` set, if spot VMs can be rented.
+
+    That is: as given; else estimated by Algorithm 1 of HADS where the rule of the instance is ``paper``; else the
+    deadline, which keeps no plan out: what a plan must survive is then asked of the plan itself.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem.
+    rule : {"paper"}, optional
+        Instead of that of the instance.
 
     Raises
     ------
@@ -23,7 +34,8 @@ def with_d_spot(instance: Instance) -> Instance:
     spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
     if instance.d_spot_s is not None or not spot:
         return instance
-    return instance.replace(d_spot_s=estimate_d_spot(instance))
+    by_paper = (rule or instance.d_spot_rule) == "paper"
+    return instance.replace(d_spot_s=estimate_d_spot(instance) if by_paper else instance.deadline_s)
 
 
 def d_spot_warning(given: Instance, resolved: Instance) -> str:

@@ -195,7 +195,7 @@ class LocalSearch:
             np.array(sizes, dtype=np.int64),
         )
         self.relaxed_d_spot_s = instance.d_spot_s
-        weight = instance.objective.cost_weight
+        weight = instance.cost_weight
         cost_scale, time_scale = instance.cost_scale_usd, instance.makespan_scale_s
         if options.scales == "paper":
             cost_scale, time_scale = initial.cost_usd, float(instance.d_spot_s or instance.deadline_s)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray, number_of
-from ..entries import MAX_TASKS, Checkpoints, Limits, Provenance, Task, VmType
+from ..entries import MAX_TASKS, Checkpoints, Goal, Limits, Objective, Provenance, Task, VmType
 from ..instance import Instance
 from .catalogue import CATALOGUES
 
@@ -123,7 +123,9 @@ def generate_instance(
     max_on_demand: int | None = 20,
     tightness: float = 0.5,
     deadline_s: int | None = None,
-    d_spot_fraction: float | None = 0.8,
+    d_spot_fraction: float | None = None,
+    d_spot_rule: Literal["paper"] | None = None,
+    goal: Goal | None = None,
     seed: int = 0,
     name: str | None = None,
     provenance: Provenance | None = None,
@@ -152,8 +154,11 @@ def generate_instance(
     deadline_s : int, optional
         Instead of ``tightness``.
     d_spot_fraction : float, optional
-        D_spot as a fraction of the deadline. None leaves it to be estimated, which for large bags gives 0: the
-        estimate wants all tasks of a few VMs to be done again within the deadline.
+        D_spot as a fraction of the deadline. None leaves it to what a plan must survive, or to ``d_spot_rule``.
+    d_spot_rule : {"paper"}, optional
+        Of the instance; see `Instance`.
+    goal : {"cheapest", "fastest", "balanced"}, optional
+        Of the instance; see `Objective`.
     seed : int
         Same arguments and seed, same instance.
     name : str, optional
@@ -184,7 +189,11 @@ def generate_instance(
     tasks = _tasks(order, table, memory, counts, vm_types)
     if deadline_s is None:
         deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand), tightness)
-    d_spot: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
+    asked: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
+    if d_spot_rule is not None:
+        asked["d_spot_rule"] = d_spot_rule
+    if goal is not None:
+        asked["objective"] = Objective(goal=goal)
     kind = "each on its own" if classes is None else f"{classes} classes"
     return Instance(
         name=name or f"generated-{n_tasks}-{seed}",
@@ -196,7 +205,7 @@ def generate_instance(
             notes=f"{n_tasks} tasks, {kind}; run times {_show(runtimes)}, memory {_show(memories)}",
         ),
         deadline_s=deadline_s,
-        **d_spot,
+        **asked,
         migration_overhead_s=min(180, deadline_s),
         checkpoint=PAPER_CHECKPOINTS,
         limits=Limits(max_on_demand=max_on_demand) if max_on_demand is not None else Limits(),

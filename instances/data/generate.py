@@ -48,7 +48,8 @@ def paper_instances() -> Iterator[Instance]:
                 memory_mb=Distribution("beta", memory),
                 catalogue=family,
                 deadline_s=PAPER_DEADLINES_S[family],
-                d_spot_fraction=None,
+                d_spot_rule="paper",
+                goal="balanced",
                 seed=seed,
                 provenance=Provenance(
                     source=source,
@@ -80,7 +81,8 @@ def memory_instances() -> Iterator[Instance]:
             memory_mb=memory,
             catalogue=vm_types,
             deadline_s=2700,
-            d_spot_fraction=None,
+            d_spot_rule="paper",
+            goal="balanced",
             seed=seed,
             provenance=Provenance(
                 source="spotbag",
@@ -104,6 +106,8 @@ def distinct_instances() -> Iterator[Instance]:
             limit=limit,
             max_on_demand=40,
             tightness=0.4,
+            d_spot_fraction=0.8,
+            goal="balanced",
             seed=seed,
             provenance=Provenance(
                 source="spotbag",
@@ -133,7 +137,7 @@ def _tiny(name: str, optimum: KnownOptimum, **fields: Any) -> Instance:
     return Instance(
         name=f"tiny/{name}",
         provenance=Provenance(source="spotbag", notes="Small enough to be solved by hand.", optimum=optimum),
-        objective=Objective(cost_scale_usd=0.1, makespan_scale_s=100),
+        objective=Objective(goal="balanced", cost_scale_usd=0.1, makespan_scale_s=100),
         **fields,
     )
 

@@ -106,7 +106,8 @@ def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) ->
 
 def _with_cost_weight(instance: Instance, weight: float) -> Instance:
     # Scales that are not given do not depend on the weight.
-    return instance.replace(objective=instance.objective.model_dump(exclude_unset=True) | {"cost_weight": weight})
+    scales = {"cost_scale_usd": instance.cost_scale_usd, "makespan_scale_s": instance.makespan_scale_s}
+    return instance.replace(objective={"goal": "balanced", "cost_weight": weight} | scales)
 
 
 def _strongest(instance: Instance, binds: bool) -> float:

@@ -81,12 +81,12 @@ class SolveOracle:
         """Minimise the cost with the moment as the deadline; the objective is the cost itself."""
         d_spot = self._instance.d_spot_s
         changes: dict[str, int] = {} if d_spot is None else {"d_spot_s": min(d_spot, moment_s)}
-        objective = {"cost_weight": 1.0, "cost_scale_usd": 1.0}
+        objective = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
         return self._ask(self._instance.replace(deadline_s=moment_s, objective=objective, **changes), limit_s, initial)
 
     def fastest(self, limit_s: float, initial: Schedule | None) -> Answer | None:
         """Minimise the makespan; the objective is the makespan itself."""
-        objective = {"cost_weight": 0.0, "makespan_scale_s": 1.0}
+        objective = {"goal": "balanced", "cost_weight": 0.0, "makespan_scale_s": 1.0}
         return self._ask(self._instance.replace(objective=objective), limit_s, initial)
 
     def _ask(self, question: Instance, limit_s: float, initial: Schedule | None) -> Answer:

@@ -201,7 +201,9 @@ def test_show_an_instance(shell: Shell) -> None:
 
 
 def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -> None:
-    (shell.folder / "mine.json").write_text(generate_instance(20, name="mine").to_text())
+    (shell.folder / "mine.json").write_text(
+        generate_instance(20, name="mine", d_spot_fraction=0.8, goal="balanced").to_text()
+    )
     shell.run("solve", "mine.json", "-m", "greedy", "--out", "plan.json")
     assert "as the file says" in shell.run("show", "plan.json")
     assert shell.json("show", "plan.json")["instance"] == "mine"
@@ -333,7 +335,9 @@ def test_a_plan_made_with_other_weights_or_limits_keeps_what_it_claims(shell: Sh
 
 
 def test_an_output_never_overwrites_an_input_or_another_output(shell: Shell) -> None:
-    (shell.folder / "bag.json").write_text(generate_instance(5, name="bag").to_text())
+    (shell.folder / "bag.json").write_text(
+        generate_instance(5, name="bag", d_spot_fraction=0.8, goal="balanced").to_text()
+    )
     before = (shell.folder / "bag.json").read_text()
     for words in (["--out", "bag.json"], ["--gantt", "./x.png", "--out", "x.png"], ["--out", "-"]):
         shell.run("solve", "bag.json", "-m", "greedy", *words, code=2)

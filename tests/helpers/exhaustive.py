@@ -149,7 +149,9 @@ def _in_order(started: Started) -> list[tuple[int, bool, int, int]]:
 
 
 def _objective(instance: Instance, choice: Choice) -> float:
-    weight = instance.objective.cost_weight
+    weight = instance.cost_weight
+    if instance.goal != "balanced":
+        return weight * choice.cost_usd + (1 - weight) * choice.end_s
     cost_scale = instance.objective.cost_scale_usd
     if cost_scale is None:
         cost_scale = _ideal_cost_usd(instance)

@@ -104,7 +104,7 @@ def brute_force_objective(instance: Instance) -> float | None:
         else:
             ready = instance.boot_overhead_s
             cost = sum(vms[vm].price_usd_per_hour / 3600 * (end - ready) for vm, end in ends.items())
-            weight = instance.objective.cost_weight
+            weight = instance.cost_weight
             value = weight * cost / instance.cost_scale_usd
             value += (1 - weight) * max(ends.values()) / instance.makespan_scale_s
             best = value if best is None else min(best, value)

@@ -40,7 +40,7 @@ def test_what_is_written_is_read_again(make: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_trace_in_memory_is_less_than_five_times_as_long_as_its_file() -> None:
-    schedule = solve(generate_instance(500, limit=20), "greedy").schedule
+    schedule = solve(generate_instance(500, limit=20, d_spot_fraction=0.8, goal="balanced"), "greedy").schedule
     assert schedule is not None
     days = [find_scenario("hads/sc4").day(schedule.instance, seed=0, day=day) for day in range(20)]
     text = "\n".join(trace_lines([trace_day(schedule, "static", day)[1] for day in days]))

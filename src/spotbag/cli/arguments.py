@@ -130,7 +130,8 @@ def change_instance(
     weights = {"cost_weight": cost_weight, "cost_scale_usd": cost_scale, "makespan_scale_s": makespan_scale}
     given = {name: value for name, value in weights.items() if value is not None}
     if given:
-        changes["objective"] = instance.objective.model_dump(exclude_unset=True) | given
+        scales = instance.objective.model_dump(include={*weights}, exclude_none=True)
+        changes["objective"] = {"goal": "balanced"} | scales | given
     if not changes:
         return instance
     try:

@@ -31,7 +31,7 @@ def test_pictures(ending: str, tmp_path: Path) -> None:
 
 
 def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
-    instance = generate_instance(40, seed=1, name="bag")
+    instance = generate_instance(40, seed=1, name="bag", d_spot_fraction=0.8, goal="balanced")
     known = [solve(instance, "greedy").schedule, solve(instance, "lpt").schedule]
     front = pareto_front(instance, time_limit_s=1e-6, initial=[plan for plan in known if plan is not None])
     write_pareto(front, tmp_path / "front.svg")

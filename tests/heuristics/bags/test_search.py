@@ -66,7 +66,7 @@ def test_hand_sized_instances_are_solved_to_the_optimum(name: str) -> None:
 
 
 def test_same_seed_same_plan_and_another_seed_another() -> None:
-    instance = with_d_spot(generate_instance(60, seed=4))
+    instance = with_d_spot(generate_instance(60, seed=4, d_spot_fraction=0.8, goal="balanced"))
     options = SearchOptions(moves=40_000)
     first, again, other = (search(instance, options, Run(seed=seed)).schedule for seed in (1, 1, 2))
     assert first is not None
@@ -87,7 +87,9 @@ def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[...
 
 
 def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
-    instance = with_d_spot(generate_instance(20, seed=4, runtime_s="uniform:60:600"))
+    instance = with_d_spot(
+        generate_instance(20, seed=4, runtime_s="uniform:60:600", d_spot_fraction=0.8, goal="balanced")
+    )
     bound = divisible_bound(instance)
     ends = []
     for kernel in (anneal, anneal.py_func):  # type: ignore[attr-defined]
@@ -99,7 +101,7 @@ def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: int) -> None:
-    instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9))
+    instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9, goal="balanced"))
     state = priced_start(instance, divisible_bound(instance), 1)
     value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
@@ -117,7 +119,18 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
 def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a task has no room on its cheapest offer, or an offer loses its VMs to the limit of the market."""
     for seed in range(3):
-        instance = with_d_spot(generate_instance(200, seed=seed, classes=60, limit=3, max_on_demand=4, tightness=0.9))
+        instance = with_d_spot(
+            generate_instance(
+                200,
+                seed=seed,
+                classes=60,
+                limit=3,
+                max_on_demand=4,
+                tightness=0.9,
+                d_spot_fraction=0.8,
+                goal="balanced",
+            )
+        )
         bound = divisible_bound(instance)
         states = []
         for fewest in (10**9, 0):
@@ -149,7 +162,7 @@ def test_a_core_of_many_short_tasks_beside_thousands_of_cores_fills_no_memory() 
 
 
 def test_a_plan_becomes_a_state_and_a_plan_again() -> None:
-    instance = with_d_spot(generate_instance(40, seed=2))
+    instance = with_d_spot(generate_instance(40, seed=2, d_spot_fraction=0.8, goal="balanced"))
     schedule = solve(instance, "greedy").schedule
     assert schedule is not None
     usable = np.array([offer.index for offer in instance.offers if offer.limit])
@@ -170,7 +183,7 @@ def test_a_time_limit_ends_it_with_a_plan(monkeypatch: pytest.MonkeyPatch) -> No
         return anneal(*arguments)
 
     monkeypatch.setattr(annealing_kernel, "anneal", for_a_second)
-    instance = with_d_spot(generate_instance(300, seed=1))
+    instance = with_d_spot(generate_instance(300, seed=1, d_spot_fraction=0.8, goal="balanced"))
     result = solve(instance, "search", time_limit_s=3, options={"moves": 500_000_000})
     assert result.schedule is not None
     # Three calls, and none of the other temperatures from which it would begin again.
@@ -301,7 +314,9 @@ def test_longest_task_first_says_when_it_ends_too_late() -> None:
 
 
 def test_longest_task_first_keeps_the_limits_of_markets() -> None:
-    instance = with_d_spot(generate_instance(30, seed=3)).replace(limits={"max_spot": 2, "max_on_demand": 1})
+    instance = with_d_spot(generate_instance(30, seed=3, d_spot_fraction=0.8, goal="balanced")).replace(
+        limits={"max_spot": 2, "max_on_demand": 1}
+    )
     outcome = lpt(instance.replace(deadline_s=100_000, d_spot_s=90_000), LptOptions(), Run())
     assert outcome.schedule is not None
     counts = outcome.schedule.vm_counts()
@@ -323,7 +338,9 @@ def test_a_task_that_no_burstable_vm_finishes_at_the_baseline_is_no_trouble() ->
 
 
 def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
-    instance = with_d_spot(generate_instance(60, limit=10**6, seed=1, max_on_demand=None))
+    instance = with_d_spot(
+        generate_instance(60, limit=10**6, seed=1, max_on_demand=None, d_spot_fraction=0.8, goal="balanced")
+    )
     for method in ("lpt", "ils", "search"):
         assert solve(instance, method, options={"moves": 100_000} if method == "search" else {}).schedule is not None
 

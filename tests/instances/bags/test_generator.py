@@ -14,20 +14,20 @@ from spotbag.instances.bags.generator import Distribution, core_count, generate_
 
 
 def test_same_seed_same_instance_and_another_seed_another() -> None:
-    texts = {seed: generate_instance(50, seed=seed).to_text() for seed in (1, 2)}
-    assert texts[1] == generate_instance(50, seed=1).to_text()
+    texts = {seed: generate_instance(50, seed=seed, d_spot_fraction=0.8, goal="balanced").to_text() for seed in (1, 2)}
+    assert texts[1] == generate_instance(50, seed=1, d_spot_fraction=0.8, goal="balanced").to_text()
     assert texts[1] != texts[2]
 
 
 def test_classes_share_run_times_and_add_up() -> None:
-    instance = generate_instance(100, classes=7, seed=3)
+    instance = generate_instance(100, classes=7, seed=3, d_spot_fraction=0.8, goal="balanced")
     assert len(instance.tasks) == 7
     assert instance.n_tasks == 100
     assert min(task.count for task in instance.tasks) >= 1
 
 
 def test_distinct_run_times_are_distinct_even_from_a_narrow_range() -> None:
-    instance = generate_instance(300, distinct=True, runtime_s="uniform:10:20")
+    instance = generate_instance(300, distinct=True, runtime_s="uniform:10:20", d_spot_fraction=0.8, goal="balanced")
     assert len(set(instance.given_runtime_s[:, 0])) == 300
 
 
@@ -35,7 +35,7 @@ def test_distinct_run_times_are_distinct_even_from_a_narrow_range() -> None:
     "text", ["constant:120", "uniform:60:300", "normal:200:50", "lognormal:100:0.8", "beta:102:198:323"]
 )
 def test_each_distribution_gives_positive_run_times(text: str) -> None:
-    instance = generate_instance(40, runtime_s=text, memory_mb="uniform:1:100")
+    instance = generate_instance(40, runtime_s=text, memory_mb="uniform:1:100", d_spot_fraction=0.8, goal="balanced")
     assert (instance.runtime_s[:, 0] >= 1).all()
 
 
@@ -79,11 +79,11 @@ def test_a_bad_distribution_is_refused(text: str, said: str) -> None:
 )
 def test_a_bad_argument_is_refused(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(SpotbagError, match=said):
-        generate_instance(**arguments)  # type: ignore[arg-type]
+        generate_instance(**arguments, d_spot_fraction=0.8, goal="balanced")  # type: ignore[arg-type]
 
 
 def test_the_deadline_is_as_tight_as_asked() -> None:
-    instance = generate_instance(500, tightness=0.25, seed=1)
+    instance = generate_instance(500, tightness=0.25, seed=1, d_spot_fraction=0.8, goal="balanced")
     shortest = instance.runtime_s.min(axis=1)
     ideal = max(shortest.max(), shortest.sum() / core_count(instance.vm_types, 20))
     assert instance.deadline_s == math.ceil(ideal / 0.25)
@@ -91,7 +91,7 @@ def test_the_deadline_is_as_tight_as_asked() -> None:
 
 
 def test_core_count_takes_the_largest_on_demand_vms_first() -> None:
-    types = generate_instance(1, catalogue="hads", limit=5).vm_types
+    types = generate_instance(1, catalogue="hads", limit=5, d_spot_fraction=0.8, goal="balanced").vm_types
     assert core_count(types, None) == 2 * 5 * (2 + 4 + 2 + 4)
     assert core_count(types, 7) == 5 * 12 + 7 * 4
 

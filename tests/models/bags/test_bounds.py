@@ -138,7 +138,7 @@ def _compare_with_brute_force(problem: Instance, most_vms: int) -> None:
 
 
 def test_prices_of_the_bound_are_those_of_its_offers() -> None:
-    problem = with_d_spot(generate_instance(200, seed=1))
+    problem = with_d_spot(generate_instance(200, seed=1, d_spot_fraction=0.8, goal="balanced"))
     bound = divisible_bound(problem)
     prices = bound.task_price(problem)
     assert prices.shape == (200, len(bound.offers))

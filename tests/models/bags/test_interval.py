@@ -287,7 +287,7 @@ def test_offers_can_be_left_out() -> None:
 
 
 def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
-    problem = with_d_spot(generate_instance(3000, seed=1))
+    problem = with_d_spot(generate_instance(3000, seed=1, d_spot_fraction=0.8, goal="balanced"))
     with pytest.raises(
         ModelRefusal, match=r"would need 120,000 intervals for 3,000 tasks on 35 VMs; its limit is 40,000"
     ):

@@ -403,7 +403,7 @@ def test_a_bound_depends_on_nothing_but_the_day(name: str) -> None:
 
 
 def test_a_bag_of_many_distinct_tasks() -> None:
-    problem = generate_instance(5000, seed=1)
+    problem = generate_instance(5000, seed=1, d_spot_fraction=0.8, goal="balanced")
     names = [vm_type.name for vm_type in problem.vm_types if "spot" in vm_type.offers]
     worst = day(*((0, name, "hibernate") for name in names))
     assert 0 < usd(problem) <= usd(problem, worst)

@@ -264,7 +264,7 @@ def test_no_plan_exists_and_why() -> None:
 
 
 def test_the_time_limit_holds_and_points_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
-    bag = generate_instance(300, seed=3, name="bag")
+    bag = generate_instance(300, seed=3, name="bag", d_spot_fraction=0.8, goal="balanced")
     clock = fake_time(monkeypatch, look_s=0.02)
     solvers_take_all_their_time(monkeypatch, clock)
     front = checked(bag, time_limit_s=5, most_points=4)
@@ -326,7 +326,7 @@ def test_a_stop_returns_the_points_so_far(method: str) -> None:
 
 
 def test_no_known_plan_beats_the_front() -> None:
-    instance = generate_instance(40, seed=1, name="bag")
+    instance = generate_instance(40, seed=1, name="bag", d_spot_fraction=0.8, goal="balanced")
     known = [result.schedule for method in ("greedy", "lpt") if (result := solve(instance, method)).schedule]
     front = checked(instance, time_limit_s=1e-6, initial=known)
     assert front.points

@@ -78,7 +78,7 @@ def bound_command(
 
 def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
     best = max(bound.value for bound in bounds if bound.unit == "objective")
-    weight = problem.objective.cost_weight
+    weight = problem.cost_weight
     print(f"{problem.name}: every plan has an objective of at least {best:.6f}")
     print(
         f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
@@ -107,7 +107,7 @@ def _as_object(problem: Instance, bounds: Sequence[LowerBound], reason: str, war
         "message": reason,
         "deadline_s": problem.deadline_s,
         "d_spot_s": problem.d_spot_s,
-        "cost_weight": problem.objective.cost_weight,
+        "cost_weight": problem.cost_weight,
         "cost_scale_usd": problem.cost_scale_usd,
         "makespan_scale_s": problem.makespan_scale_s,
         "warnings": warnings,

@@ -168,7 +168,7 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None
     print(
         f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s"
     )
-    weight = instance.objective.cost_weight
+    weight = instance.cost_weight
     print(
         f"  objective      {weight:g} cost / $ {instance.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
         f"{instance.makespan_scale_s:g} s"
