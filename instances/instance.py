@@ -324,6 +324,23 @@ class Instance(WholeDocument):
         named = (objective.cost_weight, objective.cost_scale_usd, objective.makespan_scale_s)
         return "cheapest" if all(value is None for value in named) else "balanced"
 
+    def with_goal(self, goal: Goal | None = None, budget_usd: float | None = None) -> Instance:
+        """Return the instance with another goal, or another budget; weights stay where they have a meaning.
+
+        Raises
+        ------
+        InputError
+            If the goal is unknown, or has no use for a budget.
+        """
+        goal = goal or self.goal
+        kept = {"cost_weight", "cost_scale_usd", "makespan_scale_s"} if goal == "balanced" else set()
+        if goal == "fastest" and budget_usd is None:
+            kept = {"budget_usd"}
+        asked: dict[str, Any] = self.objective.model_dump(include=kept, exclude_none=True) | {"goal": goal}
+        if budget_usd is not None:
+            asked["budget_usd"] = budget_usd
+        return self.replace(objective=asked)
+
     @property
     def cost_weight(self) -> float:
         """Weight of the cost in the objective: 1 for the goal ``cheapest``, 0 for ``fastest``, else 0.5 or as given."""

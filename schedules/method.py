@@ -80,6 +80,9 @@ class Run:
         A plan to start from; nothing worse is returned.
     incumbent : Incumbent
         Receives plans and bounds as soon as they are known.
+    threshold : float
+        If it is finite, the only question is whether there is a plan with an objective of at most this: a method may
+        end as soon as it has one, or a bound above.
     """
 
     seed: int = 0
@@ -88,6 +91,11 @@ class Run:
     threads: int = 1
     initial: Schedule | None = None
     incumbent: Incumbent = field(default_factory=Incumbent)
+    threshold: float = -math.inf
+
+    def answered(self, objective: float, bound: float) -> bool:
+        """Whether a plan and a bound answer the question whether any plan is as good as the threshold."""
+        return objective <= self.threshold or (self.threshold > -math.inf and bound > self.threshold)
 
     def report(self, point: TracePoint, planned: int) -> None:
         """Report the progress."""

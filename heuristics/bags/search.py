@@ -95,8 +95,8 @@ def search(
         if few:
             longest_first = True
             found.take(lpt(instance, LptOptions(), run).schedule)
-        if bound.objective == np.inf:
-            pass  # proved infeasible: whoever asked sees that the simple heuristics found nothing either
+        if bound.objective == np.inf or run.answered(found.objective, bound.objective):
+            pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:
             found.take(identical_tasks_plan(instance))
             _search_core_loads(instance, bound, options, found)
@@ -201,7 +201,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
         for round_number in range(rounds + 1):
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
-            if round_number == rounds:
+            if round_number == rounds or best <= run.threshold:
                 break
             hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)

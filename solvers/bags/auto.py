@@ -119,7 +119,7 @@ class _Route:
     def finished(self) -> bool:
         """Whether nothing is left to be done."""
         known = self.known
-        if out_of_time() or known.bound == math.inf:
+        if out_of_time() or known.bound == math.inf or self.run.answered(known.objective, known.bound):
             return True
         return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
 

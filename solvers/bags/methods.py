@@ -42,6 +42,9 @@ class Method:
         Whether it works out a bound of the optimum before it looks for better plans.
     seeded : bool
         Whether its plan may depend on the seed; if not, one run is enough.
+    published : bool
+        Whether it is the method of a paper, as it stands there: D_spot is that of Algorithm 1 of HADS where none is
+        given, and of the goals it knows the weight only.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Method:
     takes: str
     bounds: bool = False
     seeded: bool = False
+    published: bool = False
 
     @property
     def options_type(self) -> type[Any]:
@@ -146,8 +150,7 @@ METHODS: dict[str, Method] = {
             _greedy,
             False,
             "any instance",
-            False,
-            False,
+            published=True,
         ),
         Method(
             "lpt",
@@ -164,8 +167,8 @@ METHODS: dict[str, Method] = {
             _ils,
             False,
             "any instance of up to about 20,000 tasks",
-            False,
-            True,
+            seeded=True,
+            published=True,
         ),
         Method(
             "search",

@@ -9,6 +9,7 @@ from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import ClassProgramme
 from ...models.bags.class_tables import ClassTables
 from ...schedules.schedule import Schedule
+from .goals import cheapest_by, plan_of
 from .solve import solve
 
 
@@ -79,10 +80,7 @@ class SolveOracle:
 
     def cheapest(self, moment_s: int, limit_s: float, initial: Schedule | None) -> Answer:
         """Minimise the cost with the moment as the deadline; the objective is the cost itself."""
-        d_spot = self._instance.d_spot_s
-        changes: dict[str, int] = {} if d_spot is None else {"d_spot_s": min(d_spot, moment_s)}
-        objective = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
-        return self._ask(self._instance.replace(deadline_s=moment_s, objective=objective, **changes), limit_s, initial)
+        return self._ask(cheapest_by(self._instance, moment_s), limit_s, initial)
 
     def fastest(self, limit_s: float, initial: Schedule | None) -> Answer | None:
         """Minimise the makespan; the objective is the makespan itself."""
@@ -94,16 +92,3 @@ class SolveOracle:
         bound = -math.inf if result.bound is None else result.bound
         plan = None if result.schedule is None else plan_of(self._instance, result.schedule)
         return Answer(plan, bound, result.message, result.interrupted)
-
-
-def plan_of(instance: Instance, plan: Schedule) -> Schedule:
-    """Return a plan for another deadline, or other weights, as one of the instance."""
-    return Schedule(
-        instance,
-        plan.vm_offer,
-        plan.task_vm,
-        plan.task_core,
-        plan.task_start_s,
-        plan.task_baseline,
-        plan.vm_ids,
-    )

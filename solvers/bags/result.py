@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ...instances.instance import Instance
@@ -20,6 +20,32 @@ STATUS_MEANINGS: dict[Status, str] = {
     "infeasible": "proved: no plan exists",
 }
 """What each status says, and how it was earned."""
+
+
+Quantity: TypeAlias = Literal["cost_usd", "makespan_s"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A quantity that a goal makes least, after those before it.
+
+    Attributes
+    ----------
+    quantity : {"cost_usd", "makespan_s"}
+        What is made least.
+    value : float
+        Of the plan.
+    bound : float or None
+        Proven lower bound, of the second quantity among the plans at the least value of the first; None where that
+        is not proved.
+    proven : bool
+        Whether the value is proved least.
+    """
+
+    quantity: Quantity
+    value: float
+    bound: float | None
+    proven: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,6 +68,8 @@ class Result:
         What a user should know about the plan.
     bound : float or None
         Proven lower bound of the objective, if the method has one.
+    stages : tuple of Stage
+        For the goals ``cheapest`` and ``fastest``: what was made least in which order. The first is the objective.
     runtime_s : float
         Time it took, without reading the instance.
     seed : int
@@ -61,6 +89,7 @@ class Result:
     message: str = ""
     warnings: tuple[str, ...] = ()
     bound: float | None = None
+    stages: tuple[Stage, ...] = ()
     runtime_s: float = 0.0
     seed: int = 0
     stats: Mapping[str, float] = field(default_factory=dict)
@@ -90,9 +119,12 @@ class Result:
             "instance": self.instance.name,
             "status": self.status,
             "method": self.method,
+            "goal": self.instance.goal,
+            "budget_usd": self.instance.objective.budget_usd,
             "objective": self.objective,
             "bound": None if self.bound is None or math.isinf(self.bound) else self.bound,
             "gap": self.gap,
+            "stages": [asdict(stage) for stage in self.stages],
             "cost_usd": None if schedule is None else schedule.cost_usd,
             "makespan_s": None if schedule is None else schedule.makespan_s,
             "deadline_s": self.instance.deadline_s,

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, out_of_time, seconds_left, stopped, within
+from ...core.limits import SIGN_OF_LIFE_S, Stop, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
+from ...instances.entries import Goal
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import divisible_bound
-from ...models.bags.infeasibility import explain_infeasibility
-from ...schedules.method import Incumbent, MethodOutcome, Run, TracePoint
+from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
-from .methods import Method, find_method, make_options
-from .result import OPTIMALITY_TOLERANCE, Result, Status, closes_gap
+from .attempts import Attempts
+from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
+from .methods import find_method, make_options
+from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
 
 
 def solve(
@@ -35,6 +34,8 @@ def solve(
     options: Mapping[str, Any] | None = None,
     on_progress: Callable[[TracePoint, int], None] | None = None,
     stop: Stop | None = None,
+    goal: Goal | None = None,
+    budget_usd: float | None = None,
 ) -> Result:
     """Plan an instance.
 
@@ -67,6 +68,10 @@ def solve(
         Any object with ``is_set()``, such as `threading.Event`: once it says True, the best plan and bound so far are
         returned. Ctrl-C and SIGTERM do the same in the main thread, a program's own handlers left alone; a second one
         raises KeyboardInterrupt. See docs/stopping.md.
+    goal : {"cheapest", "fastest", "balanced"}, optional
+        Instead of the goal of the instance; see `Objective`.
+    budget_usd : float, optional
+        Instead of the budget of the instance; for the goal ``fastest``.
 
     Returns
     -------
@@ -90,29 +95,27 @@ def solve(
         raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
     if not 1 <= threads <= 1024:
         raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
+    if goal is not None or budget_usd is not None:
+        instance = instance.with_goal(goal, budget_usd)
     given = instance
     begin = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
+    attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again)
+    second: SecondStage | None = None
     with interruptible(stop, on_life):
         with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
-            instance = with_d_spot(given)
+            instance = with_d_spot(given, "paper" if chosen.published else None)
             if initial is not None:
                 initial = start_of(instance, initial)
-            run = Run(seed, progress, target_gap, threads, initial, Incumbent(initial))
-            outcome, cut_short = MethodOutcome(None, _NO_TIME), True
-            try:
-                with within(None if chosen.bounds else _time_for_method_s()):
-                    outcome = chosen.run(instance, made_options, run)
-                    cut_short = out_of_time()
-            except LimitReached:
-                pass
-            progress.again()
-            outcome = _with_incumbent(instance, chosen, run, outcome, cut_short)
-            schedule = outcome.schedule
-            bound = _proven_bound(instance, outcome)
-            progress.again()
-            message = _message(instance, outcome, bound)
+            two = instance.goal != "balanced" and not chosen.published
+            left = seconds_left()
+            with within(left if left is None or not two else FIRST_SHARE * left):
+                first = first_stage(attempts, instance, initial)
+            schedule, bound = first.schedule, first.bound
+            if schedule is not None and two and not stopped():
+                second = second_stage(attempts, instance, first, first_took_s=time.perf_counter() - begin)
+                schedule = second.schedule
             interrupted = stopped()
         if schedule is not None:
             violations = check(instance, schedule).violations
@@ -125,26 +128,22 @@ def solve(
                     f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
                 )
             bound = min(bound, schedule.objective)  # apart by rounding only
+        stages = _stages(instance, schedule, bound, second)
         return Result(
-            status=_status(schedule, bound),
+            status=_status(schedule, bound, stages),
             instance=instance,
             method=method,
             schedule=schedule,
-            message=message,
-            warnings=tuple(text for text in (d_spot_warning(given, instance), *outcome.warnings) if text),
+            message=first.message,
+            warnings=tuple(text for text in (d_spot_warning(given, instance), *first.warnings) if text),
             bound=bound,
+            stages=stages,
             runtime_s=time.perf_counter() - begin,
             seed=seed,
-            stats={"iterations": outcome.trace[-1].iteration} if outcome.trace else {},
-            trace=outcome.trace,
+            stats={"iterations": first.trace[-1].iteration} if first.trace else {},
+            trace=first.trace,
             interrupted=interrupted,
         )
-
-
-_BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
-"""Methods that have no plan only if the simple heuristics have none."""
-
-_NO_TIME = "there was no time to find a plan"
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:
@@ -163,8 +162,6 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
 
 _CHECK_S_A_TASK = 3e-6
 _MOST_RESERVED = 0.3
-_BOUND_S = 0.1
-_BOUND_SHARE = 0.1
 
 
 def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | None:
@@ -172,12 +169,6 @@ def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | 
     if time_limit_s is None:
         return None
     return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks, _MOST_RESERVED * time_limit_s)
-
-
-def _time_for_method_s() -> float | None:
-    """Seconds for a method: all but what a bound takes afterwards, which few methods work out before."""
-    left = seconds_left()
-    return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
 
 
 class _Progress:
@@ -200,60 +191,27 @@ class _Progress:
             self(*self._last)
 
 
-def _with_incumbent(
-    instance: Instance, method: Method, run: Run, outcome: MethodOutcome, cut_short: bool
-) -> MethodOutcome:
-    """Return the outcome of a method with what is known beside it.
-
-    That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
-    had none yet, that of a simple heuristic is better than none.
-    """
-    known = run.incumbent
-    if not cut_short and outcome.schedule is not None:
-        known.schedule = run.initial
-    known.take(outcome.schedule)
-    if outcome.bound is not None:
-        known.raise_bound(outcome.bound)
-    warnings = outcome.warnings
-    if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
-        known.take(_simple_plan(instance, run))
-        if known.schedule is not None:
-            text = f"there was no time for {method.name} to find a plan; this is one of a simple heuristic"
-            warnings = (*warnings, text)
-    return replace(
-        outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
-    )
-
-
-def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
-    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped."""
-    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
-    from ...heuristics.bags.lpt import LptOptions, lpt
-
-    with suppress(LimitReached):
-        return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
-    return None
-
-
-def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
-    """Bound of the method, or the divisible bound if it proved none."""
-    if outcome.bound is not None:
-        return outcome.bound
-    return divisible_bound(instance).objective
-
-
-def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
-    """Why there is no plan: proved if it is, else what the method says."""
-    if outcome.schedule is not None:
-        return ""
-    if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
-        reason = explain_infeasibility(instance)
-        return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
-    return outcome.explanation or _NO_TIME
-
-
-def _status(schedule: Schedule | None, bound: float) -> Status:
+def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...]) -> Status:
     """Say what was found, and what is proved."""
     if schedule is None:
         return "infeasible" if math.isinf(bound) else "no-plan"
-    return "optimal" if closes_gap(schedule.objective, bound) else "feasible"
+    return "optimal" if all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound) else "feasible"
+
+
+def _stages(
+    instance: Instance, schedule: Schedule | None, bound: float, second: SecondStage | None
+) -> tuple[Stage, ...]:
+    """What was made least in which order, and what is proved of it; nothing for a weighted objective."""
+    if schedule is None or instance.goal == "balanced":
+        return ()
+    first: Quantity = "cost_usd" if instance.goal == "cheapest" else "makespan_s"
+    other: Quantity = "makespan_s" if instance.goal == "cheapest" else "cost_usd"
+    return (
+        Stage(first, schedule.objective, bound, closes_gap(schedule.objective, bound)),
+        Stage(
+            other,
+            second_value(schedule),
+            None if second is None else second.bound,
+            second is not None and is_proven(schedule, second.bound),
+        ),
+    )

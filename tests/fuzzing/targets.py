@@ -718,9 +718,7 @@ def use_options(case: Case) -> None:
                     "seed": _WHOLE,
                     "name": HOSTILE_TEXTS,
                 },
-            ),
-            d_spot_fraction=0.8,
-            goal="balanced",
+            )
         )
         assert Instance.parse(instance.to_text()).to_text() == instance.to_text()
     elif name == "solve":

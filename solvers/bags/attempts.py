@@ -1,0 +1,177 @@
+"""One run of a method for one question: a D_spot, and one quantity to be made least."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.infeasibility import explain_infeasibility
+from ...schedules.method import Incumbent, MethodOutcome, Run, TracePoint
+from ...schedules.schedule import Schedule
+from .methods import Method
+from .result import closes_gap
+
+_BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
+"""Methods that have no plan only if the simple heuristics have none."""
+
+NO_TIME = "there was no time to find a plan"
+
+_BOUND_S = 0.1
+_BOUND_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a run of a method came to.
+
+    Attributes
+    ----------
+    schedule : Schedule or None
+        The best plan.
+    bound : float
+        Proven lower bound of the objective; infinite if it is proved that there is no plan.
+    message : str
+        Why there is no plan.
+    warnings : tuple of str
+        What the method did not look at.
+    trace : tuple of TracePoint
+        How a search converged.
+    """
+
+    schedule: Schedule | None
+    bound: float
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    trace: tuple[TracePoint, ...] = ()
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the bound proves the plan."""
+        return self.schedule is not None and closes_gap(self.schedule.objective, self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """A method with what does not change from question to question.
+
+    Attributes
+    ----------
+    method : Method
+        Makes the plans.
+    options : object
+        Its options.
+    seed, threads, target_gap
+        See `solve`.
+    on_progress : callable
+        See `Run`.
+    again : callable
+        Called between long steps, so that the caller hears of them.
+    """
+
+    method: Method
+    options: Any
+    seed: int
+    threads: int
+    target_gap: float
+    on_progress: Callable[[TracePoint, int], None]
+    again: Callable[[], None]
+
+    def make(
+        self,
+        instance: Instance,
+        initial: Schedule | None = None,
+        *,
+        threshold: float = -math.inf,
+        silent: bool = False,
+    ) -> Attempt:
+        """Run the method on an instance with D_spot set, within the limits that hold.
+
+        Parameters
+        ----------
+        instance : Instance
+            With D_spot set.
+        initial : Schedule, optional
+            A plan of it; nothing worse is returned.
+        threshold : float
+            See `Run`.
+        silent : bool
+            Whether its progress is of no interest: the objective is another one than that of the whole.
+        """
+        on_progress = None if silent else self.on_progress
+        run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, Incumbent(initial), threshold)
+        outcome, cut_short = MethodOutcome(None, NO_TIME), True
+        try:
+            with within(None if self.method.bounds else _time_for_method_s()):
+                outcome = self.method.run(instance, self.options, run)
+                cut_short = out_of_time()
+        except LimitReached:
+            pass
+        self.again()
+        outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
+        bound = _proven_bound(instance, outcome)
+        self.again()
+        return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings, outcome.trace)
+
+
+def _time_for_method_s() -> float | None:
+    """Seconds for a method: all but what a bound takes afterwards, which few methods work out before."""
+    left = seconds_left()
+    return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
+
+
+def _with_incumbent(
+    instance: Instance, method: Method, run: Run, outcome: MethodOutcome, cut_short: bool
+) -> MethodOutcome:
+    """Return the outcome of a method with what is known beside it.
+
+    That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
+    had none yet, that of a simple heuristic is better than none.
+    """
+    known = run.incumbent
+    if not cut_short and outcome.schedule is not None:
+        known.schedule = run.initial
+    known.take(outcome.schedule)
+    if outcome.bound is not None:
+        known.raise_bound(outcome.bound)
+    warnings = outcome.warnings
+    if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
+        known.take(_simple_plan(instance, run))
+        if known.schedule is not None:
+            text = f"there was no time for {method.name} to find a plan; this is one of a simple heuristic"
+            warnings = (*warnings, text)
+    return replace(
+        outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
+    )
+
+
+def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
+    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped."""
+    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
+    from ...heuristics.bags.lpt import LptOptions, lpt
+
+    with suppress(LimitReached):
+        return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
+    return None
+
+
+def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
+    """Bound of the method, or the divisible bound if it proved none."""
+    if outcome.bound is not None:
+        return outcome.bound
+    return divisible_bound(instance).objective
+
+
+def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
+    """Why there is no plan: proved if it is, else what the method says."""
+    if outcome.schedule is not None:
+        return ""
+    if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
+        reason = explain_infeasibility(instance)
+        return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
+    return outcome.explanation or NO_TIME

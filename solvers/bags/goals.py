@@ -1,0 +1,227 @@
+"""Goals of two quantities in order: the least cost and then the earliest end, or the other way round.
+
+No weight stands for an order exactly. The first quantity is made least on its own; then the second, among the plans at
+that value of the first. Both questions are put to the method as ones that it knows: the least cost of a plan that ends
+by a moment. As that cost never falls when the moment comes earlier, halving the moments finds the earliest at which a
+plan costs no more than a given amount, and every answer with a bound above the amount is a proof for all earlier ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...schedules.schedule import Schedule
+from .attempts import Attempt, Attempts
+from .result import OPTIMALITY_TOLERANCE, closes_gap
+
+FIRST_SHARE = 0.8
+"""Share of a time limit for the first quantity; what it leaves is the second one's."""
+
+_PATIENCE_S = 30.0
+_PATIENCE_WITHOUT_PROOF = 0.5
+_LEAST_PATIENCE_S = 1.0
+_LEAST_QUESTION_S = 0.05
+
+
+class SecondStage(NamedTuple):
+    """The plan after the second quantity, and what is proved of it.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The plan: in the first quantity no worse than before.
+    bound : float or None
+        Proven lower bound of the second quantity of all plans at the least value of the first; None if that value is
+        not proved.
+    """
+
+    schedule: Schedule
+    bound: float | None
+
+
+def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None) -> Attempt:
+    """Make the first quantity least: the objective of the instance, within its budget.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The method.
+    instance : Instance
+        With D_spot set.
+    initial : Schedule, optional
+        A plan of it to start from.
+    """
+    budget = instance.objective.budget_usd
+    if budget is None:
+        return attempts.make(instance, initial)
+    question = cheapest_by(instance, instance.deadline_s)
+    start = None if initial is None else plan_of(question, initial)
+    answer = attempts.make(question, start, threshold=_at_most(budget), silent=True)
+    if answer.bound > _at_most(budget):
+        if math.isinf(answer.bound):
+            return answer
+        reason = f"no plan exists within the budget of $ {budget:g}: every plan costs at least $ {answer.bound:.6f}"
+        return Attempt(None, math.inf, reason, answer.warnings, answer.trace)
+    first_s = makespan_lower_bound_s(instance)
+    if answer.schedule is None or answer.schedule.cost_usd > _at_most(budget):
+        reason = answer.message
+        if answer.schedule is not None:
+            cost = answer.schedule.cost_usd
+            reason = (
+                f"no plan was found within the budget of $ {budget:g}; the cheapest that was found costs $ {cost:.6f}"
+            )
+        return Attempt(None, float(first_s), reason, answer.warnings, answer.trace)
+    earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
+    earliest.look(_PATIENCE_S)
+    return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings, trace=answer.trace)
+
+
+def second_stage(
+    attempts: Attempts,
+    instance: Instance,
+    first: Attempt,
+    accepts: Callable[[Schedule], bool] = lambda plan: True,
+    first_took_s: float = math.inf,
+) -> SecondStage:
+    """Make the second quantity least at the value of the first that was reached.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The method.
+    instance : Instance
+        With D_spot set; its goal is ``cheapest`` or ``fastest``.
+    first : Attempt
+        With a plan.
+    accepts : callable
+        Whether a plan can be taken: another one proves nothing, and the plan before is kept.
+    first_took_s : float
+        Seconds of the first stage: the second is not to take longer where it has nothing to prove.
+    """
+    plan = first.schedule
+    assert plan is not None, "there is something to be improved"
+    patience_s = _PATIENCE_S
+    if not first.optimal:
+        patience_s = min(max(_PATIENCE_WITHOUT_PROOF * first_took_s, _LEAST_PATIENCE_S), _PATIENCE_S)
+    if instance.goal == "cheapest":
+        earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
+        earliest.look(patience_s, prove=first.optimal)
+        return SecondStage(earliest.plan, float(earliest.proven_s) if first.optimal else None)
+    question = cheapest_by(instance, plan.makespan_s)
+    with within(min(patience_s, _left_s())):
+        answer = attempts.make(question, plan_of(question, plan), silent=True)
+    if answer.schedule is not None:
+        cheaper = plan_of(instance, answer.schedule)
+        if cheaper.cost_usd < plan.cost_usd and accepts(cheaper):
+            plan = cheaper
+    return SecondStage(plan, min(answer.bound, plan.cost_usd) if first.optimal else None)
+
+
+def second_value(plan: Schedule) -> float:
+    """Second quantity of a plan, by the goal of its instance."""
+    return float(plan.makespan_s) if plan.instance.goal == "cheapest" else plan.cost_usd
+
+
+def is_proven(plan: Schedule, second_bound: float | None) -> bool:
+    """Whether a bound proves the second quantity of a plan."""
+    return second_bound is not None and closes_gap(second_value(plan), second_bound)
+
+
+def cheapest_by(instance: Instance, moment_s: int) -> Instance:
+    """Return the question for the least cost of a plan that ends by a moment; its objective is the cost."""
+    d_spot = instance.d_spot_s
+    changes = {} if d_spot is None else {"d_spot_s": min(d_spot, moment_s)}
+    objective = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
+    return instance.replace(deadline_s=moment_s, objective=objective, **changes)
+
+
+def plan_of(instance: Instance, plan: Schedule) -> Schedule:
+    """Return a plan for another deadline, or another objective, as one of the instance."""
+    return Schedule(
+        instance,
+        plan.vm_offer,
+        plan.task_vm,
+        plan.task_core,
+        plan.task_start_s,
+        plan.task_baseline,
+        plan.vm_ids,
+    )
+
+
+def _at_most(usd: float) -> float:
+    """Costs that are no more than an amount, but for rounding."""
+    return usd * (1 + OPTIMALITY_TOLERANCE)
+
+
+def _left_s() -> float:
+    left = seconds_left()
+    return math.inf if left is None else left
+
+
+class _Earliest:
+    """Looks for the earliest end of a plan that costs at most a given amount, from one that does."""
+
+    def __init__(
+        self,
+        attempts: Attempts,
+        instance: Instance,
+        most_usd: float,
+        plan: Schedule,
+        accepts: Callable[[Schedule], bool],
+    ) -> None:
+        self._attempts = attempts
+        self._instance = instance
+        self._most_usd = _at_most(most_usd)
+        self._accepts = accepts
+        self.plan = plan
+        self.proven_s = min(makespan_lower_bound_s(instance), plan.makespan_s)
+
+    def look(self, patience_s: float, prove: bool = True) -> None:
+        """Halve the moments; what stays open is asked again with all the time that is left, if there is a proof."""
+        with within(min(patience_s, _left_s())):
+            while not self._finished():
+                before = self.plan.makespan_s, self.proven_s
+                self._halve()
+                if not prove or self._finished():
+                    return
+                self._ask(self.plan.makespan_s - 1, _left_s())
+                if before == (self.plan.makespan_s, self.proven_s):
+                    return
+
+    def _finished(self) -> bool:
+        return self.proven_s >= self.plan.makespan_s or out_of_time()
+
+    def _halve(self) -> None:
+        low = self.proven_s
+        while low < self.plan.makespan_s and not out_of_time():
+            moment = (low + self.plan.makespan_s - 1) // 2
+            questions = math.log2(self.plan.makespan_s - low + 1) + 1
+            if not self._ask(moment, max(_left_s() / questions, _LEAST_QUESTION_S)):
+                low = moment + 1
+
+    def _ask(self, moment_s: int, limit_s: float) -> bool:
+        """Ask for a plan that ends by a moment; return whether there is one, and keep what is proved."""
+        question = cheapest_by(self._instance, moment_s)
+        answer: Attempt | None = None
+        try:
+            with within(min(limit_s, _left_s())):
+                bound = divisible_bound(question).objective
+                if bound <= self._most_usd:
+                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True)
+                    bound = answer.bound
+        except LimitReached:
+            return False
+        if answer is not None and answer.schedule is not None and answer.schedule.cost_usd <= self._most_usd:
+            plan = plan_of(self._instance, answer.schedule)
+            if self._accepts(plan):
+                self.plan = plan
+                return True
+        elif bound > self._most_usd:
+            self.proven_s = max(self.proven_s, moment_s + 1)
+        return False
