@@ -105,8 +105,10 @@ def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) ->
 
 
 def _with_cost_weight(instance: Instance, weight: float) -> Instance:
-    # Scales that are not given do not depend on the weight.
-    scales = {"cost_scale_usd": instance.cost_scale_usd, "makespan_scale_s": instance.makespan_scale_s}
+    if instance.goal == "balanced":  # scales that are not given do not depend on the weight
+        scales = instance.objective.model_dump(include={"cost_scale_usd", "makespan_scale_s"}, exclude_none=True)
+    else:
+        scales = {"cost_scale_usd": 1.0, "makespan_scale_s": 1.0}
     return instance.replace(objective={"goal": "balanced", "cost_weight": weight} | scales)
 
 

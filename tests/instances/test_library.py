@@ -95,7 +95,7 @@ def test_derived_optima_are_those_of_brute_force(name: str) -> None:
     optimum = instance.provenance.optimum
     assert optimum is not None
     assert brute_force_objective(instance) == pytest.approx(optimum.objective, rel=1e-9)
-    weight = instance.objective.cost_weight
+    weight = instance.cost_weight
     value = weight * optimum.cost_usd / instance.cost_scale_usd
     value += (1 - weight) * optimum.makespan_s / instance.makespan_scale_s
     assert value == pytest.approx(optimum.objective, rel=1e-9)
@@ -142,6 +142,7 @@ def test_tasks_without_an_on_demand_offer_are_scaled_by_any_market() -> None:
     instance = Instance(
         name="mixed",
         deadline_s=100,
+        objective={"goal": "balanced"},
         vm_types=[
             {"name": "a", "vcpus": 2, "memory_mb": 10, "offers": {"spot": {"price_usd_per_hour": 3.6, "limit": 1}}},
             {"name": "b", "vcpus": 1, "memory_mb": 10, "offers": {"on-demand": {"price_usd_per_hour": 36, "limit": 1}}},

@@ -158,11 +158,12 @@ def test_what_a_plan_was_made_for_is_noted() -> None:
     assert "D_spot of 45 s; it is judged by 40 s" in notes[2]
 
 
-def test_d_spot_must_be_known_for_spot_vms() -> None:
-    instance = two_core_instance(d_spot_s=None)
-    with pytest.raises(SpotbagError, match="no d_spot_s"):
+def test_d_spot_must_be_known_where_it_is_to_be_estimated() -> None:
+    instance = two_core_instance(d_spot_s=None, d_spot_rule="paper")
+    with pytest.raises(SpotbagError, match="wants d_spot_s estimated"):
         check(instance, one_vm_plan(instance, GOOD))
     assert check(instance, one_vm_plan(instance, GOOD), d_spot_s=40).feasible
+    assert check(two_core_instance(d_spot_s=None), one_vm_plan(instance, GOOD)).feasible
 
 
 def burstable_instance(initial: float, runtime_s: int = 60) -> Instance:
@@ -335,8 +336,12 @@ def _look_at_each(case: tuple[Instance, ScheduleDocument, int]) -> None:
             seconds = max(ends) - instance.boot_overhead_s
             cost_usd += prices[vm.type, vm.market].price_usd_per_hour / 3600 * seconds
     assert report.cost_usd == pytest.approx(cost_usd, rel=1e-12, abs=1e-12)
-    weight = instance.objective.cost_weight
-    objective = weight * cost_usd / instance.cost_scale_usd + (1 - weight) * report.makespan_s / instance.deadline_s
+    if instance.goal == "balanced":
+        weight = instance.cost_weight
+        objective = weight * cost_usd / instance.cost_scale_usd + (1 - weight) * report.makespan_s / instance.deadline_s
+    else:
+        assert instance.goal == "cheapest"
+        objective = cost_usd
     assert report.objective == pytest.approx(objective, rel=1e-12, abs=1e-12)
 
 
@@ -414,7 +419,7 @@ def test_credits_lacking_add_up_wherever_other_tasks_start() -> None:
 
 
 def test_the_objective_is_judged_by_the_weight_and_scales_that_the_plan_states() -> None:
-    instance = two_core_instance()
+    instance = two_core_instance(objective={"goal": "balanced"})
     plan = one_vm_plan(instance, GOOD, objective=30 / 50, cost_weight=0.0)
     report = check(instance, plan)
     assert report.feasible
@@ -438,3 +443,13 @@ def test_checkpoint_intervals_are_claims() -> None:
         instance = two_core_instance(checkpoint=rules | {"dump_base_s": dump_s})
         assert "claim" not in broken_rules(instance, with_interval(interval_s * (1 + 9e-7)))
         assert broken_rules(instance, with_interval(interval_s * (1 + 2e-6)))["claim"] < 1e-4
+
+
+def test_a_plan_above_the_budget_is_found() -> None:
+    def broken(budget: float) -> dict[str, float]:
+        instance = two_core_instance(objective={"goal": "fastest", "budget_usd": budget})
+        return broken_rules(instance, one_vm_plan(instance, GOOD))
+
+    cost = check(two_core_instance(), one_vm_plan(two_core_instance(), GOOD)).cost_usd
+    assert broken(cost) == broken(1.01 * cost) == {}
+    assert broken(0.9 * cost) == {"budget": pytest.approx(0.1 * cost)}

@@ -58,12 +58,13 @@ def test_checkpoints_do_not_count_on_the_vms_migrated_to() -> None:
 def test_a_given_value_stays_and_none_is_made_without_spot() -> None:
     assert with_d_spot(instance(d_spot_s=5)).d_spot_s == 5
     assert with_d_spot(instance(markets=["on-demand"])).d_spot_s is None
-    assert with_d_spot(instance()).d_spot_s == 800
+    assert with_d_spot(instance(d_spot_rule="paper")).d_spot_s == with_d_spot(instance(), "paper").d_spot_s == 800
+    assert with_d_spot(instance()).d_spot_s == 1000
 
 
 def test_no_on_demand_vm_at_all_asks_for_a_value() -> None:
     with pytest.raises(InputError, match="no on-demand VM may be rented to migrate to; give d_spot_s"):
-        with_d_spot(instance(limits={"max_on_demand": 0}))
+        with_d_spot(instance(limits={"max_on_demand": 0}), "paper")
 
 
 def test_burstable_types_count_only_without_others() -> None:
@@ -80,4 +81,4 @@ def test_a_type_that_can_run_no_task_is_no_trouble() -> None:
 def test_no_on_demand_offer_at_all_asks_for_a_value() -> None:
     spot = [vm_type.model_copy(update={"offers": {"spot": vm_type.offers["spot"]}}) for vm_type in instance().vm_types]
     with pytest.raises(InputError, match="give d_spot_s"):
-        with_d_spot(instance(vm_types=spot))
+        with_d_spot(instance(vm_types=spot), "paper")

@@ -191,7 +191,9 @@ def _bound_full_vms(data: st.DataObject) -> None:
             "offers": {"on-demand": {"price_usd_per_hour": price, "limit": limit}},
         }
     ]
-    problem = hand_instance(runtimes, deadline_s=deadline, d_spot_s=None, vm_types=types, objective={})
+    problem = hand_instance(
+        runtimes, deadline_s=deadline, d_spot_s=None, vm_types=types, objective={"goal": "balanced"}
+    )
     # Everything ends at the deadline: the cost of all VMs, and the whole makespan.
     weight = 0.5
     optimum = weight * price / 3600 * deadline * limit / problem.cost_scale_usd + (1 - weight)
@@ -213,7 +215,9 @@ def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.Monke
 
 def test_a_tiny_cost_scale_that_nobody_wrote_bounds_as_any_other() -> None:
     offers = {"on-demand": {"price_usd_per_hour": 1e-9, "limit": 5}}
-    cheap = hand_instance([1], vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}], objective={})
+    cheap = hand_instance(
+        [1], vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}], objective={"goal": "balanced"}
+    )
     assert cheap.cost_scale_usd < 1e-12
     bounds = {bound.name: bound.value for bound in lower_bounds(cheap)}
     assert bounds["least cost"] == pytest.approx(1e-9 / 3600)
