@@ -48,7 +48,7 @@ def test_what_was_replayed_is_what_is_given() -> None:
 
 
 def test_fields_that_are_left_out_are_those_with_their_defaults() -> None:
-    assert differences(recovered(), instance(limits={}, markets=["spot", "on-demand"])) == []
+    assert differences(recovered(), instance(markets=["spot", "on-demand"])) == []
 
 
 def test_every_field_that_differs_is_named_with_both_values() -> None:
