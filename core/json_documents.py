@@ -155,15 +155,31 @@ def format_json(document: Mapping[str, Any]) -> str:
 
     Whole floats are written as integers.
     """
+    return _object(document, "") + "\n"
+
+
+def _object(document: Mapping[str, Any], indent: str) -> str:
     lines = []
     for key, value in document.items():
-        name = json.dumps(key)
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            rows = ",\n".join("    " + _compact(row) for row in value)
-            lines.append(f"  {name}: [\n{rows}\n  ]")
+        name = f"{indent}  {json.dumps(key)}"
+        if _is_list_of_records(value):
+            rows = ",\n".join(f"{indent}    {_compact(row)}" for row in value)
+            lines.append(f"{name}: [\n{rows}\n{indent}  ]")
+        elif isinstance(value, dict) and _holds_records(value):
+            lines.append(f"{name}: {_object(value, indent + '  ')}")
         else:
-            lines.append(f"  {name}: {_compact(value)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+            lines.append(f"{name}: {_compact(value)}")
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+
+
+def _is_list_of_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _holds_records(value: dict[str, Any]) -> bool:
+    """Whether a list of records is in an object, or in an object in it."""
+    parts = value.values()
+    return any(_is_list_of_records(part) or (isinstance(part, dict) and _holds_records(part)) for part in parts)
 
 
 def _compact(value: Any) -> str:

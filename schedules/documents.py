@@ -61,6 +61,105 @@ class PlacedTask(Record):
     checkpoint_interval_s: Annotated[float, Field(gt=0)] | None = None
 
 
+SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
+SurvivalVerdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
+
+
+class RescueVm(Record):
+    """A VM that takes over tasks of VMs that went down.
+
+    Attributes
+    ----------
+    id : str
+        Of the plan's VM, or of a new one.
+    type : str
+        All are on-demand.
+    new : bool
+        Whether it is rented for the rescue; otherwise it is one of the plan's own.
+    ready_s : int
+        From when the rescue pays for it: a new VM from the moment of the loss and ``boot_overhead_s`` later, one of the
+        plan's own from its end in the plan.
+    end_s : int
+        End of its last task; of one of the plan's own not before its end in the plan.
+    cost_usd : float
+        What the rescue pays for it.
+    """
+
+    id: Name
+    type: Name
+    new: bool
+    ready_s: Moment
+    end_s: Moment
+    cost_usd: Annotated[float, Field(ge=0)]
+
+
+class RescueTask(Record):
+    """A task that was lost: where and when what is left of it is done, in whole seconds from the start of all."""
+
+    id: Name
+    vm: Name
+    core: Annotated[int, Field(ge=0, le=_LARGEST), INTEGRAL]
+    start_s: Moment
+    end_s: Moment
+
+
+class Rescue(Record):
+    """What is done when all spot VMs of some types go down for good, after whatever ends or starts in that second.
+
+    Attributes
+    ----------
+    at_s : int
+        The second.
+    types : tuple of str
+        The types.
+    vms, tasks : tuple
+        The VMs that take over, and the tasks that were lost.
+    """
+
+    at_s: Moment
+    types: Annotated[tuple[Name, ...], Field(strict=False)]
+    vms: Annotated[tuple[RescueVm, ...], Field(strict=False)]
+    tasks: Annotated[tuple[RescueTask, ...], Field(strict=False)]
+
+
+class Survival(Record):
+    """The survival certificate of a plan: what it can lose and still keep its deadline.
+
+    Attributes
+    ----------
+    level : {"one-type", "blackout", "each"}
+        What goes down for good at any one moment: the spot VMs of any one type, or all of them; or any spot VMs, each
+        at a moment of its own.
+    verdict : {"survives", "does-not-survive", "not-shown"}
+        Whether what is lost can always be done on demand by the deadline.
+    worst_cost_usd : float, optional
+        Most that the bill can come to then, with the rescue; billed by the second.
+    worst_at_s, worst_types : int and tuple of str, optional
+        When that is, and what goes down then; where the plan does not survive, a moment that is beyond rescue.
+    least_slack_s : int, optional
+        Least time between the end of a rescue and the deadline.
+    blackout_cost_usd : float, optional
+        As the worst cost, if all spot VMs go down at once; absent if that is not survived.
+    cost_without_usd : float, optional
+        What a plan costs that need not survive, where that is less.
+    reason : str, optional
+        Why the plan does not survive, or what could not be shown.
+    rescue : Rescue, optional
+        What is done at the worst moment.
+    """
+
+    level: SurvivalLevel
+    verdict: SurvivalVerdict
+    worst_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    worst_at_s: Moment | None = None
+    worst_types: Annotated[tuple[Name, ...], Field(strict=False)] | None = None
+    least_slack_s: Moment | None = None
+    blackout_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    cost_without_usd: Annotated[float, Field(ge=0)] | None = None
+    reason: Text | None = None
+    rescue: Rescue | None = None
+
+
 class ScheduleHeader(Record):
     """What a plan's document says beside its VMs and tasks; see `ScheduleDocument`."""
 
@@ -76,6 +175,7 @@ class ScheduleHeader(Record):
     cost_weight: float | None = None
     cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
     makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
+    survival: Survival | None = None
 
 
 class ScheduleDocument(ScheduleHeader):
@@ -95,6 +195,8 @@ class ScheduleDocument(ScheduleHeader):
         What was asked of it.
     cost_weight, cost_scale_usd, makespan_scale_s : number, optional
         Weight and scales of the objective that it was made for; the claimed objective is judged by these.
+    survival : Survival, optional
+        What it claims to survive, and at what cost; a claim like the cost.
     vms, tasks : sequence
         The plan.
     """

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
-from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader
+from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
 from .evaluation import makespan_s, objective_value, vm_cost_usd
 
 
@@ -128,8 +128,8 @@ class Schedule:
         counts = Counter(self.vm_offer.tolist())
         return {str(self.instance.offers[index]): counts[index] for index in sorted(counts)}
 
-    def columns(self, method: str | None = None) -> ScheduleColumns:
-        """Return the plan's document in columns; ``method`` says what made it."""
+    def columns(self, method: str | None = None, survival: Survival | None = None) -> ScheduleColumns:
+        """Return the plan's document in columns; ``method`` says what made it, ``survival`` what it survives."""
         instance = self.instance
         offers = [instance.offers[index] for index in self.vm_offer.tolist()]
         burstable = instance.offer_is_burstable[self.vm_offer[self.task_vm]]
@@ -148,6 +148,7 @@ class Schedule:
                 cost_weight=instance.cost_weight,
                 cost_scale_usd=instance.cost_scale_usd,
                 makespan_scale_s=instance.makespan_scale_s,
+                survival=survival,
             ),
             vms=tuple(
                 RentedVm(id=name, type=offer.vm_type.name, market=offer.market)
@@ -163,9 +164,9 @@ class Schedule:
             checkpoint_interval_s=np.where(np.isfinite(interval), interval.round(6), np.nan),
         )
 
-    def to_document(self, method: str | None = None) -> ScheduleDocument:
-        """Return the plan as the document of a file."""
-        columns = self.columns(method)
+    def to_document(self, method: str | None = None, survival: Survival | None = None) -> ScheduleDocument:
+        """Return the plan as the document of a file; see `columns`."""
+        columns = self.columns(method, survival)
         return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
 
 

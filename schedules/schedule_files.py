@@ -18,7 +18,7 @@ from ..core.text_files import read_text, source_name, write_text
 from ..instances.durations import BASELINE, NEVER
 from ..instances.entries import MAX_TASKS
 from ..instances.instance import Instance
-from .documents import MODES, SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
+from .documents import MODES, SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument, Survival
 from .schedule import Schedule
 
 
@@ -151,20 +151,22 @@ def _placement_issues(
     return issues
 
 
-def write_schedule(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
-    """Write a plan as a JSON file; ``method`` says what made it.
+def write_schedule(
+    schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, survival: Survival | None = None
+) -> None:
+    """Write a plan as a JSON file; ``method`` says what made it, ``survival`` what it survives.
 
     Raises
     ------
     SpotbagError
         If the file cannot be written.
     """
-    write_text(path, format_schedule(schedule, method))
+    write_text(path, format_schedule(schedule, method, survival))
 
 
-def format_schedule(schedule: Schedule, method: str | None = None) -> str:
+def format_schedule(schedule: Schedule, method: str | None = None, survival: Survival | None = None) -> str:
     """Return a plan as a JSON text: what `format_json` makes of its document, without a record of each task."""
-    columns = schedule.columns(method)
+    columns = schedule.columns(method, survival)
     vms = [vm.model_dump(mode="json") for vm in columns.vms]
     head = format_json(columns.header.model_dump(mode="json", exclude_none=True) | {"vms": vms})
     return "".join([head.removesuffix("\n}\n"), ',\n  "tasks": [\n', ",\n".join(_task_rows(columns)), "\n  ]\n}\n"])

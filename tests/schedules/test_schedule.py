@@ -18,7 +18,7 @@ from spotbag.core.errors import InputError
 from spotbag.core.json_documents import format_json
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.documents import ScheduleDocument
+from spotbag.schedules.documents import Rescue, RescueTask, RescueVm, ScheduleDocument, Survival
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import (
     format_schedule,
@@ -139,6 +139,24 @@ def test_plans_obey_the_schema(plan: Schedule) -> None:
     validator.validate(json.loads(format_schedule(plan, "greedy")))
     assert not validator.is_valid({"format": "spotbag.schedule/1"})
     assert json.loads(schedule_schema()) == ScheduleDocument.model_json_schema()
+
+
+def test_a_plan_carries_its_survival_certificate(plan: Schedule) -> None:
+    vms = (RescueVm(id="rescue-1", type="c3.large", new=True, ready_s=460, end_s=660, cost_usd=0.005),)
+    tasks = tuple(RescueTask(id=name, vm="rescue-1", core=1, start_s=460, end_s=660) for name in ("b", "c"))
+    survival = Survival(
+        level="one-type",
+        verdict="survives",
+        worst_cost_usd=0.85,
+        worst_at_s=400,
+        worst_types=("c3.large",),
+        least_slack_s=12,
+        rescue=Rescue(at_s=400, types=("c3.large",), vms=vms, tasks=tasks),
+    )
+    text = format_schedule(plan, survival=survival)
+    jsonschema.validate(json.loads(text), json.loads(schedule_schema()))
+    assert parse_schedule_document(text).survival == survival
+    assert max(map(len, text.splitlines())) < 200  # its lists, too, have a record to a line
 
 
 def test_files_round_trip(plan: Schedule, tmp_path: Path) -> None:
