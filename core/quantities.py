@@ -24,7 +24,8 @@ SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBER = re.compile(rf"[+-]?{_DECIMAL}([eE][+-]?[0-9]+)?")
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
@@ -40,6 +41,54 @@ def is_name(text: str) -> bool:
     except ValidationError:
         return False
     return True
+
+
+_UNITS_S = {"d": 86_400, "h": SECONDS_PER_HOUR, "m": 60, "s": 1}
+_DURATION = re.compile(r"\s*".join(f"(?:({_DECIMAL}) ?{unit})?" for unit in _UNITS_S))
+
+
+def duration_s(text: str) -> float:
+    """Return the seconds of a duration as people write them: ``2h``, ``1h30m``, ``1.5h``, ``45s``, ``1d``, ``5400``.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or longer than `MAX_SECONDS`; the message has the rule and an example.
+    """
+    stripped = text.strip().lower()
+    plain = number_of(stripped)
+    parts = _DURATION.fullmatch(stripped) if stripped else None
+    if plain is not None:
+        seconds = plain
+    elif parts is not None:
+        seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S.values(), strict=True) if part)
+    else:
+        raise ValueError("must be a duration: days, hours, minutes and seconds such as 2h, 1h30m or 45s, or seconds")
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError(f"must be from 0 to {MAX_SECONDS} seconds, such as 2h, 90m or 5400")
+    return seconds
+
+
+def whole_seconds(text: str) -> int:
+    """Return the seconds of a duration that has no fraction of one; see `duration_s`."""
+    seconds = duration_s(text)
+    if not seconds.is_integer():
+        raise ValueError("must come to whole seconds, such as 90m or 5400")
+    return int(seconds)
+
+
+def amount_usd(text: str) -> float:
+    """Return the dollars of an amount as people write them: ``1.50`` or ``$1.50``.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message has the rule and an example.
+    """
+    amount = number_of(text.strip().removeprefix("$").strip())
+    if amount is None or amount < 0:
+        raise ValueError("must be an amount in dollars, such as 1.50 or $1.50")
+    return amount
 
 
 def read_only(array: Array) -> Array:

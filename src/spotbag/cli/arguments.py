@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import typer
 
-from .tables import (
-    terminal_width,
-)
+from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
@@ -35,27 +35,215 @@ StreamArgument: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-DeadlineOption: TypeAlias = Annotated[
-    int | None, typer.Option("--deadline", metavar="S", help="Deadline in seconds, instead of the instance's.")
-]
-DSpotOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--d-spot", metavar="S", help="D_spot in seconds: spot VMs end by then. Estimated if nowhere given."),
-]
-MarketsOption: TypeAlias = Annotated[
-    str | None, typer.Option("--markets", help="Markets that may be used: spot, on-demand, or both by a comma.")
-]
-CostWeightOption: TypeAlias = Annotated[
-    float | None, typer.Option("--cost-weight", help="Weight of the cost in the objective, 0 to 1.")
-]
-CostScaleOption: TypeAlias = Annotated[
-    float | None, typer.Option("--cost-scale", metavar="USD", help="Scale of the cost.")
-]
-MakespanScaleOption: TypeAlias = Annotated[
-    float | None, typer.Option("--makespan-scale", metavar="S", help="Scale of the makespan.")
-]
-RandomSeedOption: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
-ThreadsOption: TypeAlias = Annotated[int, typer.Option("--threads", min=1, help="Threads of a solver.")]
+
+
+def duration_option(name: str, about: str) -> Any:
+    """Return an option that takes a time, as people write it."""
+    return typer.Option(name, metavar="TIME", parser=_parser(name, "duration_s"), help=about)
+
+
+def seconds_option(name: str, about: str) -> Any:
+    """Return an option that takes a time of whole seconds, as people write it."""
+    return typer.Option(name, metavar="TIME", parser=_parser(name, "whole_seconds"), help=about)
+
+
+def amount_option(name: str, about: str) -> Any:
+    """Return an option that takes dollars, as people write them."""
+    return typer.Option(name, metavar="USD", parser=_parser(name, "amount_usd"), help=about)
+
+
+def _parser(option: str, reader: str) -> Callable[[str], float]:
+    """Return what reads an option's value by a function of `spotbag.core.quantities`, which is loaded when it must."""
+
+    def read(text: str) -> float:
+        from ..core import quantities
+        from ..core.errors import InputError, Issue
+
+        try:
+            return cast("float", getattr(quantities, reader)(text))
+        except ValueError as error:
+            raise InputError(option, [Issue("", str(error), value=text)]) from None
+
+    return read
+
+
+def _as_typed(value: Any, annotation: Any) -> Any:
+    """Return what an option is if absent, as the help shows it: times with their unit."""
+    takes_time = getattr(get_args(annotation)[-1], "metavar", None) == "TIME"
+    return f"{value:g}s" if takes_time and value is not None else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceOptions:
+    """Options that change an instance; a command has them all by a parameter of this type (see `spread`)."""
+
+    deadline: Annotated[
+        int | None, seconds_option("--deadline", "Deadline, instead of the instance's: 2h, 1h30m or seconds.")
+    ] = None
+    d_spot: Annotated[
+        int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then. Estimated if nowhere given.")
+    ] = None
+    markets: Annotated[
+        str | None,
+        typer.Option(
+            "--markets", metavar="NAMES", help="Markets that may be used: spot, on-demand, or both by a comma."
+        ),
+    ] = None
+    cost_weight: Annotated[
+        float | None,
+        typer.Option("--cost-weight", metavar="W", help="Weight of the cost in the objective, 0 to 1."),
+    ] = None
+    cost_scale: Annotated[float | None, amount_option("--cost-scale", "Scale of the cost.")] = None
+    makespan_scale: Annotated[float | None, duration_option("--makespan-scale", "Scale of the makespan.")] = None
+
+    def apply(self, instance: Instance) -> Instance:
+        """Return the instance with what the command line says instead of what it says itself.
+
+        Raises
+        ------
+        InputError
+            If what the command line says does not suit the instance.
+        """
+        from ..core.errors import InputError
+
+        given = {
+            "deadline_s": self.deadline,
+            "d_spot_s": self.d_spot,
+            "markets": None if self.markets is None else names_in([self.markets]),
+        }
+        weights = {
+            "cost_weight": self.cost_weight,
+            "cost_scale_usd": self.cost_scale,
+            "makespan_scale_s": self.makespan_scale,
+        }
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        weights = {name: value for name, value in weights.items() if value is not None}
+        if weights:
+            changes["objective"] = instance.objective.model_dump(exclude_unset=True) | weights
+        if not changes:
+            return instance
+        try:
+            return instance.replace(**changes)
+        except InputError as error:
+            raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """Options of how it is planned; a command has them, or some of them, by a parameter of this type (see `spread`)."""
+
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", metavar="NAMES", help="How to plan: see 'spotbag methods'."),
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method; may be given again."),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        duration_option("--time-limit", "Time after which the best found so far is returned: 30s, 5m."),
+    ] = None
+    target_gap: Annotated[
+        float,
+        typer.Option("--target-gap", metavar="G", help="Stop at this relative gap to the bound, e.g. 0.01."),
+    ] = 0.0
+    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the random numbers.")] = 0
+    threads: Annotated[int, typer.Option("--threads", metavar="T", min=1, help="Threads of a solver.")] = 1
+    initial: Annotated[
+        str | None,
+        typer.Option("--initial", metavar="PLAN", help="A plan to start from; nothing worse is returned."),
+    ] = None
+
+    def methods(self, absent: Sequence[str]) -> list[str]:
+        """Return the names of the methods, each once; some if none is given."""
+        return names_in(self.method or absent)
+
+    def one_method(self, absent: str = "auto") -> str:
+        """Return the name of the method.
+
+        Raises
+        ------
+        SpotbagError
+            If there are several.
+        """
+        from ..core.errors import SpotbagError
+
+        names = self.methods([absent])
+        if len(names) > 1:
+            raise SpotbagError(
+                f"--method {','.join(names)}: one plan is made by one method; 'spotbag compare' takes several"
+            )
+        return names[0]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the method, by name."""
+        return parse_options(self.option or [])
+
+    def given(self) -> list[str]:
+        """Return the options, as they are called, that differ from what they are if absent."""
+        return [
+            f"--{field.name.replace('_', '-')}"
+            for field in fields(self)
+            if (getattr(self, field.name) or field.default) != field.default
+        ]
+
+
+class Only:
+    """In a command's signature, ``Annotated[MethodOptions, Only("seed")]``: these of the options.
+
+    Parameters
+    ----------
+    names : str
+        Fields of the options.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose parameters of a type such as `InstanceOptions` are the options of that type, one by one.
+
+    The default of such a parameter, if it has one, has the defaults of the options.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if kind not in (InstanceOptions, MethodOptions):
+            parameters.append(parameter.replace(annotation=hint))
+            continue
+        options = get_type_hints(kind, include_extras=True)
+        default = kind() if parameter.default is parameter.empty else parameter.default
+        chosen = next((mark.names for mark in marks if isinstance(mark, Only)), tuple(options))
+        groups[parameter.name] = kind, [*chosen]
+        parameters += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_as_typed(getattr(default, name), options[name]),
+                annotation=options[name],
+            )
+            for name in chosen
+        ]
+    ordered = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+
+    def spread_command(**given: Any) -> None:
+        for name, (kind, chosen) in groups.items():
+            given[name] = kind(**{field: given.pop(field) for field in chosen})
+        command(**given)
+
+    spread_command.__doc__ = command.__doc__
+    spread_command.__name__ = command.__name__
+    spread_command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+    spread_command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    return spread_command
+
+
 PlanGanttOption: TypeAlias = Annotated[
     str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
 ]
@@ -88,6 +276,11 @@ def load_platform(argument: str) -> Platform:
     return read_platform(argument) if is_path(argument, platform_names()) else library_platform(argument)
 
 
+def names_in(given: Iterable[str]) -> list[str]:
+    """Return names, each once, of an option that may be given several times, each time with several by commas."""
+    return list(dict.fromkeys(name.strip() for value in given for name in value.split(",")))
+
+
 def some(names: Sequence[str]) -> str:
     """Return the first of many names."""
     return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
@@ -105,39 +298,6 @@ def is_path(argument: str, names: Sequence[str]) -> bool:
             warn([f"{argument} is taken from the library; the file of this name is ./{argument}"])
         return False
     return readable or argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
-
-
-def change_instance(
-    instance: Instance,
-    *,
-    deadline: int | None = None,
-    d_spot: int | None = None,
-    markets: str | None = None,
-    cost_weight: float | None = None,
-    cost_scale: float | None = None,
-    makespan_scale: float | None = None,
-) -> Instance:
-    """Return the instance with what the command line says instead of what it says itself."""
-    from ..core.errors import InputError
-
-    changes: dict[str, Any] = {}
-    if deadline is not None:
-        changes["deadline_s"] = deadline
-    if d_spot is not None:
-        changes["d_spot_s"] = d_spot
-    if markets is not None:
-        changes["markets"] = [market.strip() for market in markets.split(",")]
-    weights = {"cost_weight": cost_weight, "cost_scale_usd": cost_scale, "makespan_scale_s": makespan_scale}
-    given = {name: value for name, value in weights.items() if value is not None}
-    if given:
-        scales = instance.objective.model_dump(include={*weights}, exclude_none=True)
-        changes["objective"] = {"goal": "balanced"} | scales | given
-    if not changes:
-        return instance
-    try:
-        return instance.replace(**changes)
-    except InputError as error:
-        raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
 
 
 def warn(messages: Iterable[str]) -> None:

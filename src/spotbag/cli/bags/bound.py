@@ -10,17 +10,12 @@ import typer
 
 from ...core.tables import Column, Table
 from ..arguments import (
-    CostScaleOption,
-    CostWeightOption,
-    DeadlineOption,
-    DSpotOption,
     InstanceArgument,
+    InstanceOptions,
     JsonOption,
-    MakespanScaleOption,
-    MarketsOption,
-    change_instance,
     load_instance,
     print_json,
+    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -33,14 +28,10 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 
 
+@spread
 def bound_command(
     instance: InstanceArgument,
-    deadline: DeadlineOption = None,
-    d_spot: DSpotOption = None,
-    markets: MarketsOption = None,
-    cost_weight: CostWeightOption = None,
-    cost_scale: CostScaleOption = None,
-    makespan_scale: MakespanScaleOption = None,
+    changes: InstanceOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Show lower bounds that no plan can beat: of objective, cost and makespan.
@@ -51,15 +42,7 @@ def bound_command(
     from ...models.bags.infeasibility import explain_infeasibility
     from ...models.bags.lower_bounds import lower_bounds
 
-    given = change_instance(
-        load_instance(instance),
-        deadline=deadline,
-        d_spot=d_spot,
-        markets=markets,
-        cost_weight=cost_weight,
-        cost_scale=cost_scale,
-        makespan_scale=makespan_scale,
-    )
+    given = changes.apply(load_instance(instance))
     problem = with_d_spot(given)
     warning = d_spot_warning(given, problem)
     warn([warning] if warning else [])

@@ -9,13 +9,12 @@ import typer
 
 from ...core.tables import Column, Table
 from ..arguments import (
-    DeadlineOption,
-    DSpotOption,
     InstanceArgument,
+    InstanceOptions,
     JsonOption,
-    change_instance,
     load_instance,
     print_json,
+    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -26,13 +25,13 @@ EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 _SHOWN = 40
 
 
+@spread
 def check_command(
     instance: InstanceArgument,
     plan: Annotated[
         str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
     ],
-    deadline: DeadlineOption = None,
-    d_spot: DSpotOption = None,
+    changes: InstanceOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
@@ -44,7 +43,7 @@ def check_command(
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import read_schedule_document
 
-    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot)
+    problem = changes.apply(load_instance(instance))
     document = read_schedule_document(plan)
     problem = with_d_spot(problem)
     report = check(problem, document)

@@ -11,17 +11,15 @@ import typer
 
 from ...core.tables import Column, Table
 from ..arguments import (
-    DeadlineOption,
-    DSpotOption,
     InstanceArgument,
+    InstanceOptions,
     JsonOption,
-    MarketsOption,
-    RandomSeedOption,
-    ThreadsOption,
-    change_instance,
+    MethodOptions,
+    Only,
     check_output,
     load_instance,
     print_json,
+    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -38,22 +36,18 @@ EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.p
 
 _HEURISTICS = ("greedy", "lpt", "ils", "search")
 _HEURISTICS_SHARE = 0.05
+_PLANNING = MethodOptions(time_limit=60.0)
 
 
+@spread
 def pareto_command(
     instance: InstanceArgument,
+    changes: InstanceOptions,
+    planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
     points: Annotated[
         int | None,
         typer.Option("--points", metavar="N", min=2, help="At most N points, evenly spread; all if absent."),
     ] = None,
-    deadline: DeadlineOption = None,
-    d_spot: DSpotOption = None,
-    markets: MarketsOption = None,
-    seed: RandomSeedOption = 0,
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="S", help="Seconds for the whole front; 60 if absent.")
-    ] = None,
-    threads: ThreadsOption = 1,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
     ] = None,
@@ -73,8 +67,8 @@ def pareto_command(
     """
     files = _Files(out, plans, plot)
     files.check(instance)
-    problem = change_instance(load_instance(instance), deadline=deadline, d_spot=d_spot, markets=markets)
-    front, others = _front(problem, points, seed, time_limit, threads, heuristics=plot is not None)
+    problem = changes.apply(load_instance(instance))
+    front, others = _front(problem, points, planning, heuristics=plot is not None)
     if front.interrupted:
         warn(["interrupted: these are the points so far"])
     warn(front.warnings)
@@ -124,25 +118,26 @@ class _Files:
 
 
 def _front(
-    problem: Instance, points: int | None, seed: int, time_limit_s: float | None, threads: int, heuristics: bool
+    problem: Instance, points: int | None, planning: MethodOptions, heuristics: bool
 ) -> tuple[ParetoFront, dict[str, Schedule]]:
     """Find the front; with the plans of the heuristics, if they are wanted, within the same time."""
     from ...core.processes import interruptible
-    from ...solvers.bags.pareto import DEFAULT_TIME_LIMIT_S, pareto_front
+    from ...solvers.bags.pareto import pareto_front
 
-    limit = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
+    limit = planning.time_limit
+    assert limit is not None, "there is a limit if none is given"
     begin = time.perf_counter()
     others: dict[str, Schedule] = {}
     with interruptible():
         if heuristics:
             with busy("planning by the heuristics"):
-                others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, seed)
+                others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, planning.seed)
         with points_found(f"front of {problem.name}") as show:
             front = pareto_front(
                 problem,
                 time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
-                seed=seed,
-                threads=threads,
+                seed=planning.seed,
+                threads=planning.threads,
                 most_points=points,
                 on_point=show,
                 initial=others.values(),

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import (
-    DeadlineOption,
-    DSpotOption,
     InstanceArgument,
+    InstanceOptions,
     JsonOption,
-    MarketsOption,
-    change_instance,
+    MethodOptions,
+    Only,
     check_output,
     load_instance,
     print_json,
     print_story,
+    spread,
     warn,
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
-from ..progress import busy, counting, progress
+from ..progress import busy, counting
 from ..run_options import WorkersOption, policies_option, policy_names
 from ..run_report import warn_of_missing
+from .planning import plan_by
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ _DEFAULT_RUNS = 100
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
+@spread
 def replay_command(
     instance: InstanceArgument,
-    plan: Annotated[str | None, typer.Option("--plan", metavar="PLAN", help="The plan (JSON).")] = None,
-    method: Annotated[
+    changes: InstanceOptions,
+    planning: Annotated[MethodOptions, Only("method", "option", "time_limit", "target_gap", "threads", "initial")],
+    plan: Annotated[
         str | None,
-        typer.Option("--method", "-m", help="Make the plan by this method instead; auto if neither is given."),
+        typer.Option("--plan", metavar="PLAN", help="The plan (JSON), or - for standard input; made if absent."),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -81,12 +84,6 @@ def replay_command(
     ] = 1.0,
     one_means: Annotated[
         str | None, typer.Option("--one-means", help="In an availability trace, 1 means: available or preempted.")
-    ] = None,
-    deadline: DeadlineOption = None,
-    d_spot: DSpotOption = None,
-    markets: MarketsOption = None,
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="S", help="Seconds that the method may plan.")
     ] = None,
     first_hour_free: Annotated[
         bool, typer.Option("--first-hour-free", help="A spot VM that hibernates in its first hour is free until then.")
@@ -129,13 +126,6 @@ def replay_command(
 
     names = _full_names(policy or _DEFAULT_POLICIES)
     replayed = [name for name in names if name != CLAIRVOYANT]
-    planning = _Planning(
-        argument=instance,
-        changes={"deadline": deadline, "d_spot": d_spot, "markets": markets},
-        plan=plan,
-        method=method,
-        time_limit_s=time_limit,
-    )
     options = _DayOptions(
         scenario=scenario,
         rates={"k_h": k_h, "k_r": k_r, "rate_scale": rate_scale, "one_means": one_means},
@@ -150,12 +140,12 @@ def replay_command(
     one_day = day is not None or files.wanted
     if one_day and not replayed:
         raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
-    files.check(instance, plan, scenario)
-    planning.check()
+    files.check(instance, plan, planning.initial, scenario)
+    _check_planning(plan, planning)
     options.check()
     days_from = options.find_scenario()
-    problem = planning.problem()
-    schedule, maker, interrupted = _plan(problem, planning)
+    problem = changes.apply(load_instance(instance))
+    schedule, maker, interrupted = _plan(problem, plan, planning)
     if interrupted:
         _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
         raise typer.Exit(INTERRUPTED)
@@ -178,27 +168,13 @@ def replay_command(
         print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
 
 
-@dataclass(frozen=True)
-class _Planning:
-    """What is planned and how, or the plan to read."""
+def _check_planning(plan: str | None, planning: MethodOptions) -> None:
+    """Refuse options of making a plan beside a plan to read."""
+    from ...core.errors import SpotbagError
 
-    argument: str
-    changes: dict[str, Any]
-    plan: str | None
-    method: str | None
-    time_limit_s: float | None
-
-    def check(self) -> None:
-        """Refuse options of making a plan beside a plan to read."""
-        from ...core.errors import SpotbagError
-
-        if self.plan is not None and (self.method is not None or self.time_limit_s is not None):
-            other = "--method" if self.method is not None else "--time-limit"
-            raise SpotbagError(f"--plan and {other}: give one of them; the plan is read, or made")
-
-    def problem(self) -> Instance:
-        """Load the instance."""
-        return change_instance(load_instance(self.argument), **self.changes)
+    given = planning.given()
+    if plan is not None and given:
+        raise SpotbagError(f"--plan and {given[0]}: give one of them; the plan is read, or made")
 
 
 @dataclass(frozen=True)
@@ -348,15 +324,14 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
     return policies
 
 
-def _plan(problem: Instance, planning: _Planning) -> tuple[Schedule | None, str, bool]:
+def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[Schedule | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
-    if planning.plan is not None:
-        return _read_plan(problem, planning.plan), f"the plan of {planning.plan}", False
-    from ...solvers.bags.solve import solve
+    if plan is not None:
+        from ...core.text_files import source_name
 
-    name = planning.method or "auto"
-    with progress(f"planning {problem.name} by {name}") as show:
-        result = solve(problem, name, time_limit_s=planning.time_limit_s, on_progress=show)
+        return _read_plan(problem, plan), f"the plan of {source_name(plan)}", False
+    result = plan_by(problem, planning)
+    name = result.method
     warn(result.warnings)
     if result.schedule is None:
         return None, f"{problem.name}: no plan found by {name}\n{result.message}", result.interrupted

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...core.tables import Column, Table
 from ..arguments import (
-    CostScaleOption,
-    CostWeightOption,
-    DeadlineOption,
-    DSpotOption,
     InstanceArgument,
+    InstanceOptions,
     JsonOption,
-    MakespanScaleOption,
-    MarketsOption,
+    MethodOptions,
     PlanGanttOption,
-    RandomSeedOption,
-    ThreadsOption,
-    change_instance,
     check_output,
     load_instance,
-    parse_options,
     print_json,
+    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
-from ..progress import busy, progress
+from ..progress import busy
 from ..tables import print_table, seconds
+from .planning import plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -41,31 +35,11 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
 
 
+@spread
 def solve_command(
     instance: InstanceArgument,
-    method: Annotated[str, typer.Option("--method", "-m", help="See 'spotbag methods'.")] = "auto",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method; may be given again."),
-    ] = None,
-    deadline: DeadlineOption = None,
-    d_spot: DSpotOption = None,
-    markets: MarketsOption = None,
-    cost_weight: CostWeightOption = None,
-    cost_scale: CostScaleOption = None,
-    makespan_scale: MakespanScaleOption = None,
-    seed: RandomSeedOption = 0,
-    time_limit: Annotated[
-        float | None,
-        typer.Option("--time-limit", metavar="S", help="Seconds after which the best plan so far is returned."),
-    ] = None,
-    target_gap: Annotated[
-        float, typer.Option("--target-gap", metavar="G", help="Stop at this relative gap to the bound, e.g. 0.01.")
-    ] = 0.0,
-    threads: ThreadsOption = 1,
-    initial: Annotated[
-        str | None, typer.Option("--initial", metavar="PLAN", help="A plan to start from; nothing worse is returned.")
-    ] = None,
+    changes: InstanceOptions,
+    planning: MethodOptions,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
     gantt: PlanGanttOption = None,
     convergence: Annotated[
@@ -79,27 +53,9 @@ def solve_command(
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason;
     2: bad input; 130: interrupted.
     """
-    planning = _Planning(
-        argument=instance,
-        method=method,
-        options=option or [],
-        changes={
-            "deadline": deadline,
-            "d_spot": d_spot,
-            "markets": markets,
-            "cost_weight": cost_weight,
-            "cost_scale": cost_scale,
-            "makespan_scale": makespan_scale,
-        },
-        seed=seed,
-        time_limit_s=time_limit,
-        target_gap=target_gap,
-        threads=threads,
-        initial=initial,
-    )
     files = _Files(out, gantt, convergence)
-    files.check(instance, initial)
-    problem, result = _solve(planning)
+    files.check(instance, planning.initial)
+    problem, result = _solve(instance, changes, planning)
     if result.interrupted:
         warn(["interrupted: this is the best plan and bound so far"])
     warn(result.warnings)
@@ -110,21 +66,6 @@ def solve_command(
         _print_result(result, estimated=problem.d_spot_s is None)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
-
-
-@dataclass(frozen=True)
-class _Planning:
-    """What is to be planned, and how."""
-
-    argument: str
-    method: str
-    options: list[str]
-    changes: dict[str, Any]
-    seed: int
-    time_limit_s: float | None
-    target_gap: float
-    threads: int
-    initial: str | None
 
 
 @dataclass(frozen=True)
@@ -177,31 +118,10 @@ class _Files:
             warn([f"{self.convergence} is not drawn: {method} {reason}"])
 
 
-def _solve(planning: _Planning) -> tuple[Instance, Result]:
+def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> tuple[Instance, Result]:
     """Load the instance and plan it."""
-    from ...heuristics.bags.d_spot import with_d_spot
-    from ...solvers.bags.solve import solve
-
-    problem = change_instance(load_instance(planning.argument), **planning.changes)
-    options = parse_options(planning.options)
-    start = None
-    if planning.initial is not None:
-        from ...schedules.schedule_files import read_schedule
-
-        start = read_schedule(planning.initial, with_d_spot(problem))
-    with progress(f"planning {problem.name} by {planning.method}") as show:
-        result = solve(
-            problem,
-            planning.method,
-            time_limit_s=planning.time_limit_s,
-            target_gap=planning.target_gap,
-            seed=planning.seed,
-            threads=planning.threads,
-            initial=start,
-            options=options,
-            on_progress=show,
-        )
-    return problem, result
+    problem = changes.apply(load_instance(argument))
+    return problem, plan_by(problem, planning)
 
 
 def _d_spot(result: Result, estimated: bool) -> str:
