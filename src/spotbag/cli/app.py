@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core.wording import printable
+from .arguments import spread
 
 _MODULES = {
     "solve": "bags.solve",
@@ -84,7 +85,7 @@ def make_app(asked: str | None = None) -> typer.Typer:
             app.add_typer(module.app, name=name)
             continue
         command = getattr(module, f"{name.replace('-', '_')}_command")
-        app.command(name, epilog=module.EXAMPLE)(_listed(command) if asked in _HELP else command)
+        app.command(name, epilog=module.EXAMPLE)(_listed(command) if asked in _HELP else spread(command))
     return app
 
 

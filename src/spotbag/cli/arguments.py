@@ -75,7 +75,7 @@ def _as_typed(value: Any, annotation: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceOptions:
-    """Options that change an instance; a command has them all by a parameter of this type (see `spread`)."""
+    """Options that change an instance; a command has them by a parameter of this type (see `spread`)."""
 
     deadline: Annotated[
         int | None, seconds_option("--deadline", "Deadline, instead of the instance's: 2h, 1h30m or seconds.")

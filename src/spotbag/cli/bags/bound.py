@@ -15,7 +15,6 @@ from ..arguments import (
     JsonOption,
     load_instance,
     print_json,
-    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 
 
-@spread
 def bound_command(
     instance: InstanceArgument,
     changes: InstanceOptions,

@@ -14,7 +14,6 @@ from ..arguments import (
     JsonOption,
     load_instance,
     print_json,
-    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -25,7 +24,6 @@ EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 _SHOWN = 40
 
 
-@spread
 def check_command(
     instance: InstanceArgument,
     plan: Annotated[

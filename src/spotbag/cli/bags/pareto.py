@@ -19,7 +19,6 @@ from ..arguments import (
     check_output,
     load_instance,
     print_json,
-    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -39,7 +38,6 @@ _HEURISTICS_SHARE = 0.05
 _PLANNING = MethodOptions(time_limit=60.0)
 
 
-@spread
 def pareto_command(
     instance: InstanceArgument,
     changes: InstanceOptions,

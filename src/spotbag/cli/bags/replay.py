@@ -19,7 +19,6 @@ from ..arguments import (
     load_instance,
     print_json,
     print_story,
-    spread,
     warn,
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
@@ -45,7 +44,6 @@ _DEFAULT_RUNS = 100
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
-@spread
 def replay_command(
     instance: InstanceArgument,
     changes: InstanceOptions,

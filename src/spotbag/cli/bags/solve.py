@@ -18,7 +18,6 @@ from ..arguments import (
     check_output,
     load_instance,
     print_json,
-    spread,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
 
 
-@spread
 def solve_command(
     instance: InstanceArgument,
     changes: InstanceOptions,
