@@ -11,11 +11,11 @@ import io
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from ...core.errors import ModelRefusal, SpotbagError
+from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
 from ...core.limits import LimitReached, Stop, stop_point
 from ...core.processes import in_processes, interruptible
@@ -23,7 +23,7 @@ from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...solvers.bags.methods import find_method
+from ...solvers.bags.methods import find_method, make_options
 from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
@@ -47,12 +47,15 @@ class Case:
         One of `spotbag.solvers.bags.methods.METHODS`.
     seed : int
         Of the random numbers.
+    options : mapping
+        Options of the method, by name.
     """
 
     label: str
     instance: Instance
     method: str
     seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,13 @@ class MethodTotal:
 # ---------------------------------------------------------------------------- runs
 
 
-def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds: int) -> list[Case]:
+def make_cases(
+    instances: Mapping[str, Instance],
+    methods: Sequence[str],
+    seeds: int,
+    first_seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> list[Case]:
     """All runs of a comparison: every method on every instance with every seed; one seed where it makes no difference.
 
     Parameters
@@ -213,24 +222,47 @@ def make_cases(instances: Mapping[str, Instance], methods: Sequence[str], seeds:
     methods : sequence of str
         Of `spotbag.solvers.bags.methods.METHODS`.
     seeds : int
-        Seeds 0 to ``seeds - 1``.
+        How many seeds, from the first on.
+    first_seed : int
+        The first of them.
+    options : mapping, optional
+        Options of the methods, by name; each goes to those of the methods that have it.
 
     Raises
     ------
     InputError
-        If a method is unknown, or the D_spot of an instance can be neither read nor estimated.
+        If a method is unknown, none of them has an option, or the D_spot of an instance can be neither read nor
+        estimated.
     """
     numbers = {method: seeds if find_method(method).seeded else 1 for method in methods}
     resolved = {label: with_d_spot(instance) for label, instance in instances.items()}
+    chosen = _options_by_method(methods, options or {})
     return [
-        Case(label, instance, method, seed)
+        Case(label, instance, method, first_seed + seed, chosen[method])
         for label, instance in resolved.items()
         for method in methods
         for seed in range(numbers[method])
     ]
 
 
-def run_case(case: Case, time_limit_s: float | None = None) -> Row:
+def _options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Options of each method: those that it has."""
+    if not options:
+        return {method: {} for method in methods}
+    known = {method: {entry.name for entry in fields(find_method(method).options_type)} for method in methods}
+    unknown = [name for name in options if not any(name in names for names in known.values())]
+    if unknown:
+        rule = f"is an option of none of these methods: {', '.join(methods)}"
+        raise InputError("options", [Issue("", rule, value=name) for name in unknown])
+    chosen = {
+        method: {name: value for name, value in options.items() if name in names} for method, names in known.items()
+    }
+    for method, mine in chosen.items():
+        make_options(find_method(method), mine)
+    return chosen
+
+
+def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float = 0.0, threads: int = 1) -> Row:
     """Make one run; what goes wrong with the method becomes a row as well.
 
     Raises
@@ -241,7 +273,15 @@ def run_case(case: Case, time_limit_s: float | None = None) -> Row:
     warm_up([case.method])  # it is no part of the time of a run
     stop_point()
     try:
-        result = solve(case.instance, case.method, time_limit_s=time_limit_s, seed=case.seed)
+        result = solve(
+            case.instance,
+            case.method,
+            time_limit_s=time_limit_s,
+            seed=case.seed,
+            options=case.options,
+            target_gap=target_gap,
+            threads=threads,
+        )
     except ModelRefusal as refusal:
         return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
     except SpotbagError as error:
@@ -263,7 +303,13 @@ def run_case(case: Case, time_limit_s: float | None = None) -> Row:
 
 
 def run_cases(
-    cases: Sequence[Case], time_limit_s: float | None = None, workers: int = 1, stop: Stop | None = None
+    cases: Sequence[Case],
+    time_limit_s: float | None = None,
+    workers: int = 1,
+    stop: Stop | None = None,
+    *,
+    target_gap: float = 0.0,
+    threads: int = 1,
 ) -> Iterator[Row]:
     """Make runs; yield them as they are finished: with several workers, in no particular order.
 
@@ -277,8 +323,10 @@ def run_cases(
         Processes.
     stop : Stop, optional
         See `spotbag.solve`: no more rows then. A run of this process that it cuts short is the last row.
+    target_gap, threads
+        Of each run; see `spotbag.solve`.
     """
-    work = functools.partial(run_case, time_limit_s=time_limit_s)
+    work = functools.partial(run_case, time_limit_s=time_limit_s, target_gap=target_gap, threads=threads)
     rows = in_processes(work, cases, workers, in_order=False) if workers > 1 else map(work, cases)
     while True:
         with interruptible(stop):

@@ -112,7 +112,10 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["solve", ".", "-m", "greedy"], "is a folder"),
         (["solve", "hads/J60", "--method", "magic"], "is unknown (known: auto"),
         (["solve", "hads/J60", "-m", "greedy", "--deadline", "50"], "longer than the deadline allows on every VM type"),
-        (["solve", "hads/J60", "-m", "greedy", "--deadline", "-5"], "--deadline: '-5' must be from 0 to 1000000000 seconds"),
+        (
+            ["solve", "hads/J60", "-m", "greedy", "--deadline", "-5"],
+            "--deadline: '-5' must be from 0 to 1000000000 seconds",
+        ),
         (["solve", "hads/J60", "-m", "greedy", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
         (
             ["solve", "hads/J60", "-m", "greedy", "--cost-weight", "2"],

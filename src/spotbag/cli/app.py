@@ -36,6 +36,14 @@ _MODULES = {
 
 _HELP = ("-h", "--help")
 
+_FORMER_NAMES = {"methods": "method", "convergence": "plot"}
+"""Options by the names that they were published under, which are still understood."""
+
+
+def _name_now(name: str) -> str:
+    """Return the name of an option, without its dashes, for one that it may have had before."""
+    return _FORMER_NAMES.get(name, name)
+
 
 class _Commands(TyperGroup):
     """The commands; what is wrong with the words that a user, or a wild card of the shell, gave them can be printed."""
@@ -74,7 +82,7 @@ def make_app(asked: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": [*_HELP]},
+        context_settings={"help_option_names": [*_HELP], "token_normalize_func": _name_now},
         help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
         epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
     )

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import typer
@@ -37,9 +37,13 @@ StreamArgument: TypeAlias = Annotated[
 ]
 
 
-def duration_option(name: str, about: str) -> Any:
-    """Return an option that takes a time, as people write it."""
-    return typer.Option(name, metavar="TIME", parser=_parser(name, "duration_s"), help=about)
+def duration_option(name: str, about: str, least_s: float = 0, shown: bool | str = True) -> Any:
+    """Return an option that takes a time, as people write it, of so many seconds or more.
+
+    ``shown`` is what it is if absent, where that is not shown by itself.
+    """
+    read = _parser(name, "duration_s", least_s)
+    return typer.Option(name, metavar="TIME", parser=read, help=about, show_default=shown)
 
 
 def seconds_option(name: str, about: str) -> Any:
@@ -52,17 +56,25 @@ def amount_option(name: str, about: str) -> Any:
     return typer.Option(name, metavar="USD", parser=_parser(name, "amount_usd"), help=about)
 
 
-def _parser(option: str, reader: str) -> Callable[[str], float]:
-    """Return what reads an option's value by a function of `spotbag.core.quantities`, which is loaded when it must."""
+def _parser(option: str, reader: str, least: float = 0) -> Callable[[str | float], float]:
+    """Return what reads an option's value by a function of `spotbag.core.quantities`, which is loaded when it must.
 
-    def read(text: str) -> float:
+    What an option is if absent passes through it as well, and may be a number.
+    """
+
+    def read(given: str | float) -> float:
+        if not isinstance(given, str):
+            return given
         from ..core import quantities
         from ..core.errors import InputError, Issue
 
         try:
-            return cast("float", getattr(quantities, reader)(text))
+            value = cast("float", getattr(quantities, reader)(given))
+            if value < least:
+                raise ValueError(f"must be at least {least:g} s")
         except ValueError as error:
-            raise InputError(option, [Issue("", str(error), value=text)]) from None
+            raise InputError(option, [Issue("", str(error), value=given)]) from None
+        return value
 
     return read
 
@@ -116,6 +128,8 @@ class InstanceOptions:
             "cost_scale_usd": self.cost_scale,
             "makespan_scale_s": self.makespan_scale,
         }
+        if self.d_spot is not None and not any(offer.market == "spot" for offer in instance.offers):
+            warn([f"--d-spot changes nothing: {instance.name} has no spot VMs"])
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         weights = {name: value for name, value in weights.items() if value is not None}
         if weights:
@@ -181,12 +195,32 @@ class MethodOptions:
         """Options of the method, by name."""
         return parse_options(self.option or [])
 
-    def given(self) -> list[str]:
+    def warn_of_idle(self, *methods: str) -> None:
+        """Warn of options that change nothing with these methods.
+
+        Raises
+        ------
+        InputError
+            If a method is unknown.
+        """
+        from ..solvers.bags.methods import find_method
+
+        chosen = [find_method(name) for name in methods]
+        by = " and ".join(methods)
+        given = self.given()
+        if "--seed" in given and not any(method.seeded for method in chosen):
+            warn([f"--seed changes nothing: {by} uses no random numbers"])
+        for option in ("--threads", "--target-gap"):
+            if option in given and not any(method.exact for method in chosen):
+                warn([f"{option} changes nothing: {by} is no exact method"])
+
+    def given(self, absent: MethodOptions | None = None) -> list[str]:
         """Return the options, as they are called, that differ from what they are if absent."""
+        usual = absent or MethodOptions()
         return [
             f"--{field.name.replace('_', '-')}"
             for field in fields(self)
-            if (getattr(self, field.name) or field.default) != field.default
+            if (getattr(self, field.name) or None) != (getattr(usual, field.name) or None)
         ]
 
 
@@ -209,18 +243,19 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     The default of such a parameter, if it has one, has the defaults of the options.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, tuple[Any, list[str]]] = {}
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         hint = hints[parameter.name]
         kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        if kind not in (InstanceOptions, MethodOptions):
+        if not is_dataclass(kind):
             parameters.append(parameter.replace(annotation=hint))
             continue
         options = get_type_hints(kind, include_extras=True)
-        default = kind() if parameter.default is parameter.empty else parameter.default
+        made = cast("Callable[..., Any]", kind)
+        default = made() if parameter.default is parameter.empty else parameter.default
         chosen = next((mark.names for mark in marks if isinstance(mark, Only)), tuple(options))
-        groups[parameter.name] = kind, [*chosen]
+        groups[parameter.name] = made, [*chosen]
         parameters += [
             inspect.Parameter(
                 name,
@@ -233,8 +268,8 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     ordered = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
 
     def spread_command(**given: Any) -> None:
-        for name, (kind, chosen) in groups.items():
-            given[name] = kind(**{field: given.pop(field) for field in chosen})
+        for name, (made, chosen) in groups.items():
+            given[name] = made(**{field: given.pop(field) for field in chosen})
         command(**given)
 
     spread_command.__doc__ = command.__doc__
@@ -304,6 +339,11 @@ def warn(messages: Iterable[str]) -> None:
     """Print warnings on standard error."""
     for message in messages:
         print(f"warning: {message}", file=sys.stderr)
+
+
+def wrote(path: str, what: str = "") -> None:
+    """Say on standard error that a file is written, and what it is."""
+    print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .arguments import JsonOption, check_output, print_json, warn
+from .arguments import JsonOption, check_output, duration_option, print_json, warn, wrote
 from .exit_codes import INTERRUPTED
 from .progress import counting
 from .run_options import WorkersOption
@@ -140,9 +139,7 @@ def a2ha_command(
     workers: WorkersOption = 1,
     optimum_time: Annotated[
         float,
-        typer.Option(
-            "--optimum-time", metavar="S", min=0.1, help="Seconds for the least wall time of an ordering, at most."
-        ),
+        duration_option("--optimum-time", "Time to find the least wall time of an ordering.", least_s=0.1, shown="60s"),
     ] = 60.0,
     plots: Annotated[str | None, _plots("Draw Figs 9 to 12, Table 2 and more there.")] = None,
     out: OutOption = None,
@@ -218,9 +215,10 @@ def _report(paper: Paper[Options, Runs], options: Options, output: Output) -> No
             raise typer.Exit(INTERRUPTED) from None
     if out is not None:
         write_text(out, format_result(result, ending))
+        wrote(out)
     if plots is not None:
         for path in write_pictures(paper.pictures, result.rows, plots):
-            print(f"wrote {path}", file=sys.stderr)
+            wrote(str(path))
     if output.as_json:
         print_json(result.to_dict())
     else:

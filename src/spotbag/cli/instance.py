@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.tables import Column, Table
-from .arguments import InstanceArgument, JsonOption, check_output, load_instance, print_json, warn
+from .arguments import (
+    InstanceArgument,
+    JsonOption,
+    check_output,
+    load_instance,
+    print_json,
+    seconds_option,
+    warn,
+    wrote,
+)
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -106,9 +115,7 @@ def generate_command(
     tightness: Annotated[
         float, typer.Option("--tightness", help="Least time on all cores divided by the deadline, in (0, 1].")
     ] = 0.5,
-    deadline: Annotated[
-        int | None, typer.Option("--deadline", metavar="S", help="Deadline, instead of the tightness.")
-    ] = None,
+    deadline: Annotated[int | None, seconds_option("--deadline", "Deadline, instead of the tightness.")] = None,
     d_spot_fraction: Annotated[
         float,
         typer.Option("--d-spot-fraction", help="D_spot as a fraction of the deadline; negative: let it be estimated."),
@@ -146,10 +153,8 @@ def generate_command(
 def import_command(
     job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
     env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
-    deadline: Annotated[
-        int, typer.Option("--deadline", metavar="S", help="Deadline in seconds; it is in neither file.")
-    ],
-    d_spot: Annotated[int | None, typer.Option("--d-spot", metavar="S", help="D_spot in seconds.")] = None,
+    deadline: Annotated[int, seconds_option("--deadline", "Deadline; it is in neither file.")],
+    d_spot: Annotated[int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then.")] = None,
     out: OutOption = None,
     map_file: Annotated[
         str | None, typer.Option("--map", metavar="FILE", help="map.json: a plan for the job, to be read as well.")
@@ -176,6 +181,7 @@ def import_command(
     _deliver(imported.instance, out, as_json, warnings)
     if map_file is not None and plan is not None:
         write_schedule(schedule, plan, "imported map")
+        wrote(plan)
 
 
 @app.command("export", epilog="Example:  spotbag instance export hads/J60 --job job.json --env env.json")
@@ -211,8 +217,8 @@ def export_command(
     written = [path for path in (job, env, map_file) if path is not None]
     if as_json:
         print_json({"instance": problem.name, "written": written, "warnings": warnings})
-    else:
-        print(f"{problem.name}: wrote {', '.join(written)}")
+    for path in written:
+        wrote(path)
 
 
 @app.command("schema", epilog="Example:  spotbag instance schema > instance.schema.json")
@@ -255,5 +261,4 @@ def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[
     }
     if as_json:
         print_json(report)
-    else:
-        print(f"wrote {out}: {instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")
+    wrote(out, f"{instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

@@ -107,7 +107,7 @@ def test_an_interrupted_run_is_the_last() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "spotbag.benchmarks.bags.comparison.run_case",
-            lambda case, time_limit_s: Row("two", case.method, 0, "no-plan", interrupted=True),
+            lambda case, **limits: Row("two", case.method, 0, "no-plan", interrupted=True),
         )
         assert [entry.method for entry in runs()] == ["greedy"]
 

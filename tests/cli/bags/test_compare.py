@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from command_shell import Shell
@@ -37,26 +38,26 @@ def test_the_table_has_a_line_for_each_method_and_one_for_the_optimum(shell: She
 
 
 def test_seeds_are_averaged_and_the_worst_is_shown(shell: Shell) -> None:
-    found = shell.json("compare", "hads/J60", "--methods", "ils,greedy", "--seeds", "2")
+    found = shell.json("compare", "hads/J60", "--method", "ils,greedy", "--seeds", "2")
     rows = [row["objective"] for row in found["rows"] if row["method"] == "ils"]
     assert [row["method"] for row in found["rows"]] == ["ils", "ils", "greedy"]
     ils = found["summaries"][0]
     assert ils["objective_mean"] == pytest.approx(sum(rows) / 2)
     assert ils["objective_worst"] == max(rows)
-    out = shell.run("compare", "hads/J60", "--methods", "ils,greedy", "--seeds", "2")
+    out = shell.run("compare", "hads/J60", "--method", "ils,greedy", "--seeds", "2")
     assert "worst seed" in out
     assert f"{max(rows):.6f}" in out
 
 
 def test_what_is_known_of_a_library_instance_measures_the_plans(shell: Shell) -> None:
-    out = shell.run("compare", "hads/J60", "--methods", "greedy")
+    out = shell.run("compare", "hads/J60", "--method", "greedy")
     assert lines(out)["="][2:] == ["by", "best", "known"]
     (shell.folder / "mine.json").write_text(library_instance("hads/J60").replace(deadline_s=2101).to_text())
-    assert "best known" not in shell.run("compare", "mine.json", "--methods", "greedy")
+    assert "best known" not in shell.run("compare", "mine.json", "--method", "greedy")
 
 
 def test_a_method_that_refuses_is_explained_below_the_table(shell: Shell) -> None:
-    out = shell.run("compare", "tiny/memory-parts-them", "tiny/two-cores", "--methods", "patterns,lpt")
+    out = shell.run("compare", "tiny/memory-parts-them", "tiny/two-cores", "--method", "patterns,lpt")
     assert "refused [1]" in out
     assert "[1] patterns: the pattern model knows core loads only" in out
     assert "solved" in out
@@ -67,18 +68,18 @@ def test_a_method_that_refuses_is_explained_below_the_table(shell: Shell) -> Non
 
 def test_no_plan_for_an_instance_is_exit_code_1(shell: Shell) -> None:
     (shell.folder / "late.json").write_text(LATE)
-    out = shell.run("compare", "late.json", "tiny/two-cores", "--methods", "greedy", code=1)
+    out = shell.run("compare", "late.json", "tiny/two-cores", "--method", "greedy", code=1)
     assert "infeasible [1]" in out
     assert "[1] greedy: " in out
     assert "= best bound" in out
     assert lines(out[out.index("All instances") :])["greedy"][:3] == ["1", "of", "2"]
-    found = shell.json("compare", "late.json", "--methods", "greedy", code=1)
+    found = shell.json("compare", "late.json", "--method", "greedy", code=1)
     assert found["references"][0]["bound"] is None
-    shell.run("compare", "tiny/memory-parts-them", "--methods", "patterns", code=1)
+    shell.run("compare", "tiny/memory-parts-them", "--method", "patterns", code=1)
 
 
 def test_every_run_goes_to_a_file(shell: Shell) -> None:
-    words = ["compare", "tiny/two-cores", "tiny/boot", "--methods", "greedy,ils", "--seeds", "2"]
+    words = ["compare", "tiny/two-cores", "tiny/boot", "--method", "greedy,ils", "--seeds", "2"]
     shell.run(*words, "--out", "rows.csv")
     with open(shell.folder / "rows.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -96,7 +97,7 @@ def test_every_run_goes_to_a_file(shell: Shell) -> None:
 def test_instances_of_the_same_name_are_distinguished_by_their_files(shell: Shell) -> None:
     for file in ("a.json", "b.json"):
         (shell.folder / file).write_text(library_instance("tiny/boot").replace(name="mine").to_text())
-    found = shell.json("compare", "a.json", "b.json", "a.json", "--methods", "lpt")
+    found = shell.json("compare", "a.json", "b.json", "a.json", "--method", "lpt")
     assert [row["instance"] for row in found["rows"]] == ["a.json", "b.json"]
 
 
@@ -104,7 +105,7 @@ def test_instances_of_the_same_name_are_distinguished_by_their_files(shell: Shel
     ("words", "said"),
     [
         (["none.json"], "none.json: no such file"),
-        (["tiny/boot", "--methods", "magic"], "is unknown"),
+        (["tiny/boot", "--method", "magic"], "is unknown"),
         (["tiny/boot", "--time-limit", "0"], "must be positive"),
         (["tiny/boot", "--out", "rows.xlsx"], "must end in .csv or .json"),
         (["tiny/boot", "--out", "no/rows.csv"], "the folder does not exist"),
@@ -129,14 +130,14 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
 
     run_case = comparison.run_case
 
-    def interrupted_at_lpt(case: comparison.Case, time_limit_s: float | None = None) -> comparison.Row:
+    def interrupted_at_lpt(case: comparison.Case, **limits: Any) -> comparison.Row:
         if case.method == "lpt":
             interrupt_command()
             stop_point()
-        return run_case(case, time_limit_s)
+        return run_case(case, **limits)
 
     monkeypatch.setattr(comparison, "run_case", interrupted_at_lpt)
-    out = shell.run("compare", "tiny/two-cores", "--methods", "greedy,lpt", "--out", "rows.csv", code=130)
+    out = shell.run("compare", "tiny/two-cores", "--method", "greedy,lpt", "--out", "rows.csv", code=130)
     assert "0.400000" in out
     assert "interrupted: 1 of 2 runs are here" in shell.err
     assert (shell.folder / "rows.csv").read_text().count("\n") == 2
@@ -144,7 +145,7 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
 
 def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.cli.tables.terminal_width", lambda: 80)
-    out = shell.run("compare", "tiny/two-cores", "--methods", "greedy")
+    out = shell.run("compare", "tiny/two-cores", "--method", "greedy")
     assert "cost ($)" not in out
     assert "A wider terminal shows cost" in out
     assert lines(out)["greedy"][:3] == ["0.400000", "25.000", "feasible"]

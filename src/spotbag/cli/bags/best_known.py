@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, check_output, print_json, warn
+from ..arguments import JsonOption, MethodOptions, Only, check_output, print_json, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
 from ..tables import print_table, seconds
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ...instances.bags.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
+
+_PLANNING = MethodOptions(time_limit=60.0)
 
 _COLUMNS = [
     Column("instance"),
@@ -39,11 +41,7 @@ def best_known_command(
     update: Annotated[
         bool, typer.Option("--update", help="Solve again, from the best plans, and keep what is better.")
     ] = False,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="S", help="With --update: seconds for each instance.")
-    ] = 60.0,
-    method: Annotated[str, typer.Option("--method", "-m", help="With --update: see 'spotbag methods'.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="With --update: seed of the random numbers.")] = 0,
+    planning: Annotated[MethodOptions, Only("method", "time_limit", "seed")] = _PLANNING,
     file: Annotated[
         str | None,
         typer.Option(
@@ -56,14 +54,16 @@ def best_known_command(
 ) -> None:
     """Show the best plans and bounds known for the library instances, or look for better ones.
 
+    Options of how it is planned go with --update; a time limit is that of each instance.
     An entry is replaced only by a plan that the checker passed and that is better, or by a larger bound.
     Exit code 0: done; 1: an instance has no plan yet, and none was found; 2: bad input, or a contradiction;
     130: interrupted, with what was better until then.
     """
     chosen = _library_names(names or [])
     if update:
-        _update(chosen, time_limit, method, seed, file, as_json)
+        _update(chosen, planning, file, as_json)
         return
+    warn(f"{option} changes nothing without --update" for option in planning.given(_PLANNING))
     from ...instances.bags.best_known import best_known
 
     entries = best_known(file)
@@ -86,7 +86,7 @@ def _library_names(names: list[str]) -> list[str]:
     return list(dict.fromkeys(names)) or library_names()
 
 
-def _update(names: list[str], time_limit: float, method: str, seed: int, file: str | None, as_json: bool) -> None:
+def _update(names: list[str], planning: MethodOptions, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
     from ...benchmarks.bags.best_known import update_best_known
@@ -95,13 +95,23 @@ def _update(names: list[str], time_limit: float, method: str, seed: int, file: s
     from ...core.processes import interruptible
     from ...solvers.bags.methods import find_method
 
+    method, time_limit = planning.one_method(), planning.time_limit
     find_method(method)
+    planning.warn_of_idle(method)
+    assert time_limit is not None, "there is a limit if none is given"
     if not time_limit > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
     check_output(file)
     updates: list[Update] = []
     left = iter(
-        update_best_known(names, version=__version__, method=method, time_limit_s=time_limit, seed=seed, file=file)
+        update_best_known(
+            names,
+            version=__version__,
+            method=method,
+            time_limit_s=time_limit,
+            seed=planning.seed,
+            file=file,
+        )
     )
     with interruptible():
         while not stopped():

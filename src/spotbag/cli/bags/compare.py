@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, check_output, load_instance, print_json, warn
+from ..arguments import (
+    InstanceOptions,
+    JsonOption,
+    MethodOptions,
+    Only,
+    check_output,
+    load_instance,
+    print_json,
+    warn,
+    wrote,
+)
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import counting
 from ..tables import narrow_terminal, print_table, seconds
@@ -19,7 +29,10 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
     from ...instances.instance import Instance
 
-EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --methods auto,ils,lpt --seeds 3 --out rows.csv"
+EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
+
+_METHODS = ("auto", "greedy", "lpt", "ils", "search")
+_PLANNING = MethodOptions(time_limit=10.0)
 
 _UNKNOWN = "-"
 _WIDTH = 110
@@ -32,15 +45,13 @@ def compare_command(
         list[str],
         typer.Argument(metavar="INSTANCE...", help="JSON files or names of library instances.", show_default=False),
     ],
-    methods: Annotated[
-        str, typer.Option("--methods", "-m", help="Methods, by commas; see 'spotbag methods'.")
-    ] = "auto,greedy,lpt,ils,search",
+    changes: InstanceOptions,
+    planning: Annotated[
+        MethodOptions, Only("method", "option", "time_limit", "target_gap", "seed", "threads")
+    ] = _PLANNING,
     seeds: Annotated[
         int, typer.Option("--seeds", metavar="N", min=1, help="Runs of each method that uses random numbers.")
     ] = 1,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="S", help="Seconds after which a run returns its best plan.")
-    ] = 10.0,
     workers: Annotated[
         int, typer.Option("--workers", "-w", metavar="W", min=1, help="Runs at the same time; they share the machine.")
     ] = 1,
@@ -52,7 +63,8 @@ def compare_command(
     """Compare methods: how good their plans are, and how far from the optimum.
 
     Gaps are to the best bound of all runs, and of what is known of a library instance. A run without a plan is
-    counted, never averaged. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
+    counted, never averaged. Methods are auto, greedy, lpt, ils and search if none is given. An option of a method goes
+    to those methods that have it. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
     130: interrupted, after showing the runs so far.
     """
     from ...benchmarks.bags.comparison import (
@@ -65,13 +77,16 @@ def compare_command(
     )
     from ...core.processes import interruptible
 
+    methods, time_limit = planning.methods(_METHODS), planning.time_limit
+    assert time_limit is not None, "there is a limit if none is given"
     _check(out, time_limit, instances)
-    problems = _load(instances)
-    cases = make_cases(problems, _names(methods), seeds)
+    problems = _load(instances, changes)
+    planning.warn_of_idle(*methods)
+    cases = make_cases(problems, methods, seeds, first_seed=planning.seed, options=planning.options)
     known = _known(problems)
     rows: list[Row] = []
     with counting("comparing", len(cases)) as count, interruptible():
-        for row in run_cases(cases, time_limit, workers):
+        for row in run_cases(cases, time_limit, workers, target_gap=planning.target_gap, threads=planning.threads):
             rows.append(row)
             count(f"{row.instance} by {row.method}")
     rows = in_order(rows, cases)
@@ -84,6 +99,7 @@ def compare_command(
     totals = total_by_method(summaries)
     if out is not None:
         _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers)
+        wrote(out)
     if as_json:
         _print_objects(rows, references, summaries, totals, interrupted)
     else:
@@ -110,14 +126,9 @@ def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None
     check_output(out, *instances)
 
 
-def _names(methods: str) -> list[str]:
-    """Names of methods, each once."""
-    return list(dict.fromkeys(name.strip() for name in methods.split(",")))
-
-
-def _load(arguments: Sequence[str]) -> dict[str, Instance]:
+def _load(arguments: Sequence[str], changes: InstanceOptions) -> dict[str, Instance]:
     """Instances by what they are called in the table: by name, or by argument where two have the same."""
-    loaded = {argument: load_instance(argument) for argument in dict.fromkeys(arguments)}
+    loaded = {argument: changes.apply(load_instance(argument)) for argument in dict.fromkeys(arguments)}
     names = [instance.name for instance in loaded.values()]
     return {
         argument if names.count(instance.name) > 1 else instance.name: instance for argument, instance in loaded.items()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.tables import Column, Table
+from ...core.wording import counted
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
@@ -20,6 +21,7 @@ from ..arguments import (
     load_instance,
     print_json,
     warn,
+    wrote,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
@@ -50,7 +52,7 @@ def pareto_command(
         str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
     ] = None,
     plans: Annotated[
-        str | None, typer.Option("--plans", metavar="DIR", help="Write the plan of each point as JSON in a folder.")
+        str | None, typer.Option("--plans", metavar="FOLDER", help="Write the plan of each point as JSON in a folder.")
     ] = None,
     plot: Annotated[
         str | None,
@@ -109,10 +111,13 @@ class _Files:
                 from ...charts.bags.front import write_pareto
 
                 write_pareto(front, self.plot, others)
+            wrote(self.plot)
         if self.out is not None:
             _write_points(front, self.out)
+            wrote(self.out)
         if self.plans is not None:
             _write_plans(front, self.plans)
+            wrote(self.plans, counted(len(front.points), "plan"))
 
 
 def _front(
@@ -241,8 +246,6 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
 
 
 def _summary(front: ParetoFront) -> str:
-    from ...core.wording import counted
-
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"
     ended = ", interrupted" if front.interrupted else ""

@@ -18,6 +18,7 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
     from ...solvers.bags.solve import solve
 
     method, options = planning.one_method(), planning.options
+    planning.warn_of_idle(method)
     start = None
     if planning.initial is not None:
         from ...schedules.schedule_files import read_schedule

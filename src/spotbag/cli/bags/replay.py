@@ -20,6 +20,7 @@ from ..arguments import (
     print_json,
     print_story,
     warn,
+    wrote,
 )
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
@@ -257,6 +258,7 @@ class _Files:
             from ...traces.files import write_traces
 
             write_traces(self.trace, traces)
+            wrote(self.trace)
         if self.gantt is None:
             return
         from ...charts.bags.replay import write_replay_gantt
@@ -266,6 +268,7 @@ class _Files:
             name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
             with busy(f"drawing {name}"):
                 write_replay_gantt(trace, name)
+            wrote(name)
 
 
 def _full_names(policies: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 
 from ...core.tables import Column, Table
 from ...core.wording import printable_line
-from ..arguments import JsonOption, PlanGanttOption, check_output, is_path, load_instance, print_json, warn
+from ..arguments import JsonOption, PlanGanttOption, check_output, is_path, load_instance, print_json, warn, wrote
 from ..progress import busy
 from ..tables import print_table, seconds
 from .solve import print_rented
@@ -69,6 +69,7 @@ def show_command(
         maker = found.method if report.feasible else "NOT FEASIBLE"
         with busy(f"drawing {gantt}"):
             write_gantt(schedule, gantt, maker)
+        wrote(gantt)
     _show_schedule(schedule, found, as_json)
 
 

@@ -19,6 +19,7 @@ from ..arguments import (
     load_instance,
     print_json,
     warn,
+    wrote,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
@@ -40,9 +41,8 @@ def solve_command(
     planning: MethodOptions,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
     gantt: PlanGanttOption = None,
-    convergence: Annotated[
-        str | None,
-        typer.Option("--convergence", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf."),
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +51,7 @@ def solve_command(
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason;
     2: bad input; 130: interrupted.
     """
-    files = _Files(out, gantt, convergence)
+    files = _Files(out, gantt, plot)
     files.check(instance, planning.initial)
     problem, result = _solve(instance, changes, planning)
     if result.interrupted:
@@ -72,7 +72,7 @@ class _Files:
 
     out: str | None
     gantt: str | None
-    convergence: str | None
+    plot: str | None
 
     def check(self, *sources: str | None) -> None:
         """Refuse, before any work is done, what cannot be written."""
@@ -80,14 +80,14 @@ class _Files:
             from ...charts.picture_files import picture_format
 
             picture_format(self.gantt)
-        if self.convergence is not None:
+        if self.plot is not None:
             from ...charts.bags.convergence import CONVERGENCE
             from ...charts.picture_files import still_format
 
-            still_format(self.convergence, CONVERGENCE)
-        check_output(self.out, *sources, self.gantt, self.convergence)
-        check_output(self.gantt, *sources, self.convergence)
-        check_output(self.convergence, *sources)
+            still_format(self.plot, CONVERGENCE)
+        check_output(self.out, *sources, self.gantt, self.plot)
+        check_output(self.gantt, *sources, self.plot)
+        check_output(self.plot, *sources)
 
     def write(self, result: Result) -> None:
         """Write the plan and the pictures."""
@@ -96,6 +96,7 @@ class _Files:
             from ...schedules.schedule_files import write_schedule
 
             write_schedule(schedule, self.out, method)
+            wrote(self.out)
         with beside_the_answer():
             self._draw(result)
 
@@ -107,13 +108,15 @@ class _Files:
 
             with busy(f"drawing {self.gantt}"):
                 write_gantt(schedule, self.gantt, method)
-        if self.convergence is not None and result.trace:
+            wrote(self.gantt)
+        if self.plot is not None and result.trace:
             from ...charts.bags.convergence import write_convergence
 
-            write_convergence(result, self.convergence)
-        elif self.convergence is not None:
+            write_convergence(result, self.plot)
+            wrote(self.plot)
+        elif self.plot is not None:
             reason = "ended before there was anything to trace, or keeps no trace"
-            warn([f"{self.convergence} is not drawn: {method} {reason}"])
+            warn([f"{self.plot} is not drawn: {method} {reason}"])
 
 
 def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> tuple[Instance, Result]:

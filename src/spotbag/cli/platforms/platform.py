@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn
+from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn, wrote
 from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
 from ..run_options import (
@@ -144,8 +144,8 @@ def platform_command(
             print_runs(loaded, job_set, done, seed, bounds)
         elif stories is not None:
             _print_stories(stories)
-        for path in files:
-            print(f"wrote {path}")
+    for path in files:
+        wrote(path)
     if picture_refused is not None:
         print(f"error: {picture_refused}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
@@ -239,9 +239,8 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
     write_platform(written, path)
     if as_json:
         print_json({"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
-    else:
-        resources = counted(len(platform.resources), "resource")
-        print(f"wrote {path}: {platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
+    resources = counted(len(platform.resources), "resource")
+    wrote(path, f"{platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
 
 
 def _traces(platform: Platform, policies: Sequence[str], job_set: JobSet | None, seed: int) -> list[Trace]:

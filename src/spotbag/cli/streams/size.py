@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, StreamArgument, load_stream, print_json, warn
+from ..arguments import JsonOption, StreamArgument, load_stream, print_json, seconds_option, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -31,13 +31,7 @@ def size_command(
     ] = None,
     deadline: Annotated[
         int | None,
-        typer.Option(
-            "--deadline",
-            metavar="S",
-            min=0,
-            max=10**9,
-            help="Seconds from submission to deadline, instead of the job's.",
-        ),
+        seconds_option("--deadline", "Time from submission to deadline, instead of the job's."),
     ] = None,
     method: Annotated[
         str, typer.Option("--method", "-m", help="milp or dynamic-programme; both give the same counts.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn
+from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn, wrote
 from ..files_beside import beside_the_answer
 from ..progress import busy, counting
 from ..run_options import (
@@ -179,8 +179,7 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
     write_stream(stream, path)
     if as_json:
         print_json({"stream": stream.name, "written": [path]})
-    else:
-        print(f"wrote {path}: {stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
+    wrote(path, f"{stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
 def _check_options(stream: str | None, run_times: str | None, options: RunOptions) -> None:
@@ -247,8 +246,10 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
         from ...traces.files import write_traces
 
         write_traces(path, traces)
+        wrote(path)
     if gantt is not None:
         from ...charts.streams.replay import save_stream_gantt
 
         with busy(f"drawing {gantt}"):
             save_stream_gantt(traces, gantt)
+        wrote(gantt)
