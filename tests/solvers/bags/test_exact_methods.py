@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,30 @@ from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
-from spotbag.schedules.method import Run
+from spotbag.schedules.method import Run, TracePoint
 from spotbag.solvers.backend import SolverAnswer, SolverLimits
 from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
+ONE_PROCESS = pytest.mark.xdist_group("hads/J60")
+"""Tests that share plans of an instance on which every stage of `auto` has some work."""
+
+
+@cache
+def found_by_search() -> Result:
+    return solve(library_instance("hads/J60"), "search")
+
+
+@cache
+def found_by_auto() -> tuple[Result, list[TracePoint]]:
+    """What `auto` finds, and what it reports on its way."""
+    reported: list[TracePoint] = []
+    result = solve(library_instance("hads/J60"), seed=5, on_progress=lambda point, planned: reported.append(point))
+    return result, reported
 
 
 def knapsack() -> IntegerProgram:
@@ -133,10 +150,10 @@ def test_a_part_of_the_window_does_not_inherit_the_bound_of_a_programme() -> Non
     assert result.bound <= 1.1309523809524 * (1 + 1e-9)
 
 
+@ONE_PROCESS
 @pytest.mark.parametrize("solver", ["highs", pytest.param("cp-sat", marks=pytest.mark.slow)])
 def test_patterns_agree_on_both_solvers(solver: str) -> None:
-    instance = with_d_spot(library_instance("hads/J60"))
-    start = solve(instance, "search").schedule
+    instance, start = found_by_search().instance, found_by_search().schedule
     result = solve(instance, "patterns", options={"solver": solver}, initial=start)
     assert result.status == "optimal"
     assert result.objective == pytest.approx(0.24791516553, abs=1e-11)
@@ -163,10 +180,11 @@ def test_an_initial_plan_that_breaks_a_rule_is_refused() -> None:
         solve(library_instance("hads/J80"), "greedy", initial=start)
 
 
+@ONE_PROCESS
 def test_a_heuristic_gives_back_a_better_initial_plan() -> None:
-    instance = library_instance("hads/J60")
-    best = solve(instance, "search").schedule
-    assert solve(instance, "greedy", initial=best).objective == best.objective  # type: ignore[union-attr]
+    best = found_by_search().schedule
+    assert best is not None
+    assert solve(library_instance("hads/J60"), "greedy", initial=best).objective == best.objective
 
 
 @pytest.mark.parametrize(
@@ -205,8 +223,9 @@ def test_auto_is_never_worse_than_search_and_its_bound_than_the_divisible_one() 
         )
 
 
+@ONE_PROCESS
 def test_auto_is_deterministic_with_a_seed() -> None:
-    first, second = (solve(library_instance("hads/J60"), seed=5) for _ in range(2))
+    first, second = found_by_auto()[0], solve(library_instance("hads/J60"), seed=5)
     assert first.schedule is not None
     assert second.schedule is not None
     assert first.status == "optimal"
@@ -275,9 +294,10 @@ def test_classes_collect_identical_tasks_and_cover_the_bag() -> None:
     assert int(classes.size.sum()) == instance.n_tasks
 
 
+@ONE_PROCESS
 def test_the_window_holds_the_makespan_of_the_optimum() -> None:
-    instance = with_d_spot(library_instance("hads/J60"))
-    result = solve(instance)
+    result, _ = found_by_auto()
+    instance = result.instance
     assert result.schedule is not None
     window = makespan_window(instance, result.schedule.objective)
     assert window.earliest_s <= result.schedule.makespan_s <= window.latest_s
@@ -328,9 +348,9 @@ def test_exact_plans_pass_the_checker_on_library_instances(name: str) -> None:
     assert check(result.instance, result.schedule).feasible
 
 
+@ONE_PROCESS
 def test_progress_is_reported_with_bound_and_best_plan() -> None:
-    described: list[Any] = []
-    result = solve(library_instance("hads/J60"), on_progress=lambda point, planned: described.append(point))
+    result, described = found_by_auto()
     assert [point.iteration for point in described] == sorted(point.iteration for point in described)
     assert described[-1].best == pytest.approx(result.objective)
     bounds = [point.bound for point in described if point.bound is not None]
