@@ -256,7 +256,7 @@ def test_python_callers_get_the_same_errors() -> None:
 
 
 @given(instance_documents())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_writing_and_reading_gives_the_same_instance(valid: dict[str, Any]) -> None:
     _write_and_read(valid)
 

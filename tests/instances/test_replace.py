@@ -77,19 +77,19 @@ def test_a_change_that_breaks_a_rule_is_refused(record: WholeDocument, changes: 
     assert str(caught.value) == made_anew(record, changes)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(instance_documents(), instance_documents())
 def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Instance(**first), Instance(**second))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(stream_documents(), stream_documents())
 def test_fields_of_another_stream(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Stream(**first), Stream(**second))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(platform_documents(), platform_documents())
 def test_fields_of_another_platform(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Platform(**first), Platform(**second))

@@ -86,7 +86,7 @@ def test_a_schedule_cannot_be_changed(plan: Schedule) -> None:
 
 
 @given(random_instances())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_writing_and_reading_gives_the_same_plan(instance: Instance) -> None:
     result = solve(instance, "greedy")
     if result.schedule is None:

@@ -27,7 +27,7 @@ def naive_start(
 
 
 @given(TASKS, st.integers(1, 4), st.integers(9, 20), st.integers(0, 5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_tasks_start_as_early_as_cores_and_memory_allow(
     tasks: list[tuple[int, int]], vcpus: int, memory: int, ready: int
 ) -> None:
@@ -44,7 +44,7 @@ def test_tasks_start_as_early_as_cores_and_memory_allow(
 
 
 @given(TASKS, st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_memory_that_never_binds_changes_nothing(tasks: list[tuple[int, int]], vcpus: int) -> None:
     free, ample = VmTimeline(vcpus, None), VmTimeline(vcpus, 9 * vcpus)
     for takes, need in tasks:

@@ -284,7 +284,7 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
 
 
 @given(plans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
     _look_at_every_second(case)
 
@@ -304,7 +304,7 @@ def _look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
 
 
 @given(plans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_looking_at_each_task_and_vm_finds_no_more_than_the_arrays(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

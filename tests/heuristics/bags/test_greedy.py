@@ -173,7 +173,7 @@ OPTIONS = st.builds(
 
 
 @given(random_instances(12), OPTIONS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_plans_for_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
     _check_plan(problem, options)
 
@@ -241,7 +241,7 @@ def test_memory_that_is_too_small_in_the_markets_allowed_is_named() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_phase_1_remembers_when_no_vm_of_an_offer_is_free(steps: list[tuple[int, int]]) -> None:
     """A million tasks took minutes: all of 23,000 VMs were looked at for each task, and sorted for each new VM."""
     vms = _VmsOfOffer(limit_s=1000)

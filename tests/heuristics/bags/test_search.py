@@ -259,7 +259,7 @@ def test_identical_tasks_are_planned_to_the_optimum() -> None:
     st.integers(1, 4),
     st.sampled_from([-1, 9, 12, 20]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_compiled_list_scheduling_is_that_of_the_timeline(
     tasks: list[tuple[int, int]], vcpus: int, size: int
 ) -> None:
@@ -275,7 +275,7 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
 
 
 @given(random_instances(10), st.sampled_from(["lpt", "ils", "search"]), st.integers(0, 3))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_plans_of_every_method_for_random_instances_pass_the_checker(
     instance: Instance, method: str, seed: int
 ) -> None:

@@ -114,7 +114,7 @@ def _compare_with_plans(name: str, options: dict[str, dict[str, Any]]) -> None:
 
 
 @given(random_instances(4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=4)
 
@@ -164,7 +164,7 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(data: st.DataObject) -> None:
     _bound_full_vms(data)
 

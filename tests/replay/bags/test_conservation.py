@@ -70,7 +70,7 @@ def plan_that_holds_on_a_quiet_day(schedule: Schedule) -> ReplayPlan:
     return plan
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
 def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: 
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), billing)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.integers(0, 40))
 def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, policy: str, steps: int) -> None:
     """A replay that is copied in the middle ends twice, each time as one that never was."""

@@ -68,19 +68,19 @@ def demand_sound_replay(platform: Platform, policy: str, seed: int) -> Counter[s
     return replay.counts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(crowded_platforms(), st.sampled_from(sorted(POLICIES)))
 def test_crowded_platforms(platform: Platform, policy: str) -> None:
     demand_sound_replay(platform, policy, 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(random_platforms().filter(lambda platform: bool(platform.jobs)), st.sampled_from(sorted(POLICIES)))
 def test_random_platforms(platform: Platform, policy: str) -> None:
     demand_sound_replay(platform, policy, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(crowded_platforms(), st.sampled_from(sorted(POLICIES)), st.data())
 def test_no_event_can_be_left_out_or_moved(platform: Platform, policy: str, data: st.DataObject) -> None:
     replay = PlatformReplay(platform, POLICIES[policy](1), record=True)

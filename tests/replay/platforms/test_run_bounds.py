@@ -91,7 +91,7 @@ def assert_not_beaten(platform: Platform, outcome: PlatformOutcome) -> None:
         assert bound.value <= getattr(outcome, metric) * (1 + 1e-9)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(
     random_platforms(most_jobs=8).filter(lambda platform: bool(platform.jobs)),
     st.sampled_from(sorted(PLATFORM_POLICIES)),

@@ -80,7 +80,7 @@ class Distrustful(UnknownLearning):
         super().woken(replay, datum)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_queue_that_is_not_gone_through_has_no_late_task(seed: int) -> None:
     demand_no_late_task(seed)
@@ -97,7 +97,7 @@ def demand_no_late_task(seed: int) -> None:
     StreamReplay(sampled, Distrustful(Sampling(0.2, 2))).run()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
 def test_random_streams(seed: int, policy: str) -> None:
     demand_sound_stream(seed, policy)

@@ -293,7 +293,7 @@ def timelines(draw: st.DrawFn, problem: Instance) -> Timeline:
 
 
 @given(st.data(), random_instances(5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, problem: Instance) -> None:
     _compare_with_linear_programme(data, problem)
 
@@ -316,7 +316,7 @@ def _compare_with_linear_programme(data: st.DataObject, problem: Instance) -> No
 
 
 @given(st.data(), random_instances(5), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_more_down_time_never_lowers_the_bound(data: st.DataObject, problem: Instance, quiet: bool) -> None:
     timeline = QUIET if quiet else data.draw(timelines(problem))
     assume("spot" in {offer.market for offer in problem.offers})
@@ -342,7 +342,7 @@ def with_down_time(timeline: Timeline, name: str, first: int, last: int) -> Time
 
 
 @given(st.data(), random_instances(4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_free_hours_never_raise_the_bound(data: st.DataObject, problem: Instance) -> None:
     timeline = data.draw(timelines(problem))
     free = clairvoyant_bound(problem, timeline, Billing(first_hour_free=True))
@@ -352,7 +352,7 @@ def test_free_hours_never_raise_the_bound(data: st.DataObject, problem: Instance
 
 
 @given(st.data(), random_instances(5), st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_nobody_who_knows_the_day_is_cheaper(data: st.DataObject, problem: Instance, seed: int) -> None:
     _compare_with_walk(data, problem, seed)
 

@@ -35,7 +35,7 @@ def check(least: LeastMakespan, run_times_s: list[int], unit_s: int, boot_s: int
     assert (least.status == "optimal") == (least.lower_bound_s == least.wall_s)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1, 15), min_size=1, max_size=6),
     st.integers(1, 12),
@@ -55,7 +55,7 @@ def test_against_all_plans(run_times: list[int], unit: int, boot: int, more: int
         assert (least.status, least.wall_s, least.gap) == ("optimal", expected, 0.0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(1, 15), min_size=1, max_size=6),
     st.integers(1, 12),
@@ -82,7 +82,7 @@ def test_columns_refute_only_what_no_plan_does_and_make_plans(
     assert paid_units_of(problem, packing) <= budget
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=25),
     st.integers(20, 60),
@@ -176,7 +176,7 @@ def test_the_bags_are_like_those_of_the_paper() -> None:
     assert one_host_per_task_line(sampled["long"], boot_s=0).paid_units == pytest.approx(512, abs=15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 15), min_size=1, max_size=6), st.integers(2, 12), st.integers(0, 1), st.integers(0, 40))
 def test_the_least_payment_by_a_time(run_times_s: list[int], unit_s: int, boot_s: int, slack_s: int) -> None:
     alone = one_host_per_task_line(run_times_s, unit_s, boot_s)
