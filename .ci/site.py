@@ -1,0 +1,82 @@
+"""What the documentation site needs beside Markdown: formulas, the command reference, and the package to read."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from latex2mathml.converter import convert
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
+from markdown.preprocessors import Preprocessor
+
+_ROOT = Path(__file__).parents[1]
+
+
+def on_config(config: Any) -> None:
+    """Put the package together for mkdocstrings, and have formulas read."""
+    subprocess.run([_ROOT / ".ci" / "package-view", _ROOT / ".cache" / "package"], check=True)
+    config.markdown_extensions.append(_Formulas())
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put the reference of all commands where the page asks for it."""
+    return markdown.replace("<!-- commands -->", "\n".join(_commands())) if page.file.src_uri == "commands.md" else markdown
+
+
+class _Formulas(Extension):
+    """LaTeX as MathML, which needs no script: blocks of ``math``, and $`...`$ in a line, as on GitHub."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the name is given)
+        md.preprocessors.register(_DisplayedFormulas(md), "displayed-formulas", 28)
+        md.inlinePatterns.register(_InlineFormulas(r"\$`([^`]+)`\$", md), "inline-formulas", 195)
+
+
+class _DisplayedFormulas(Preprocessor):
+    def run(self, lines: list[str]) -> list[str]:
+        return re.sub(r"^```math\n(.*?)^```$", self._formula, "\n".join(lines), flags=re.DOTALL | re.MULTILINE).split("\n")
+
+    def _formula(self, block: re.Match[str]) -> str:
+        mathml = convert(block[1].strip(), display="block")
+        return "\n" + self.md.htmlStash.store(f'<div class="formula">{mathml}</div>') + "\n"
+
+
+class _InlineFormulas(InlineProcessor):
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]  # noqa: N802
+        return self.md.htmlStash.store(convert(m[1])), m.start(0), m.end(0)
+
+
+def _commands() -> Iterator[str]:
+    """Markdown lines of the reference of all commands."""
+    from spotbag.cli.app import make_app
+
+    yield from _reference(typer.main.get_command(make_app()), "spotbag")
+
+
+def _reference(command: Any, name: str, context: Any = None) -> Iterator[str]:
+    """Markdown lines of the reference of a command and of those below it: what their --help says."""
+    context = command.context_class(command, info_name=name.rpartition(" ")[2], parent=context)
+    if context.parent is not None:
+        yield from (f"{'#' * len(name.split())} {name}", "")
+    for paragraph in (command.help or "").split("\n\n"):
+        yield from (_text(paragraph), "")
+    yield from ("```text", " ".join([name, *command.collect_usage_pieces(context)]), "```", "")
+    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    rows = [f"| `{names}` | {_text(meaning)} |" for names, meaning in filter(None, records)]
+    yield from ("| argument or option | meaning |", "|---|---|", *rows, "")
+    if command.epilog:
+        kind, _, example = command.epilog.partition(":")
+        yield from (f"{kind}:", "", "```bash", example.strip(), "```", "")
+    for sub_name, sub_command in getattr(command, "commands", {}).items():
+        yield from _reference(sub_command, f"{name} {sub_name}", context)
+
+
+def _text(text: str) -> str:
+    """Text of a help message as Markdown that shows it as it is."""
+    return re.sub(r"([*_|\\`\[\]])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
