@@ -43,7 +43,8 @@ class _DisplayedFormulas(Preprocessor):
         return re.sub(r"^```math\n(.*?)^```$", self._formula, "\n".join(lines), flags=re.DOTALL | re.MULTILINE).split("\n")
 
     def _formula(self, block: re.Match[str]) -> str:
-        mathml = convert(block[1].strip(), display="block")
+        # Browsers take the alignment of columns from style sheets only.
+        mathml = convert(block[1].strip(), display="block").replace('columnalign="', 'class="')
         return "\n" + self.md.htmlStash.store(f'<div class="formula">{mathml}</div>') + "\n"
 
 

@@ -70,7 +70,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
         Words in the commands of those that are measured anew.
     """
     found = {}
-    for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]:
+    for path in [root / "README.md", *sorted(set(root.glob("docs/**/*.md")) - set(root.glob("docs/papers/*")))]:
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
         if len(_CONSOLE.findall(text)) != text.count("```console"):
             raise SpotbagError(f"{name}: a block 'console' is '$ spotbag ...' and what it prints, without backticks")
