@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,15 +60,19 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
     """Text of each page of the docs with what its commands print now, by its path in a checkout.
 
     Of a block ``console``, the first line is the command, the others are its output, without columns of times that are
-    measured. Between ``<!-- checked: python -m spotbag.MODULE -->`` and ``<!-- end -->`` are the tables of a module.
-    Those of ``<!-- measured: ... -->`` hold times, or take minutes, and stay as they are.
+    measured. Between ``<!-- checked: python -m spotbag.MODULE -->`` (or ``python examples/SCRIPT.py``) and
+    ``<!-- end -->`` are the tables that it prints. What stands below ``<!-- measured -->``, or between
+    ``<!-- measured: ... -->`` and the end, depends on times, or takes minutes, and stays as it is.
+
+    The commands of a page run in one folder, which is empty but for ``examples``.
 
     Parameters
     ----------
     root : Path
         The checkout.
     measured : sequence of str
-        Words in the commands of those that are measured anew.
+        Words in the commands of those that are measured anew. Pictures of the page that these commands draw are
+        replaced.
     """
     found = {}
     for path in [root / "README.md", *sorted(set(root.glob("docs/**/*.md")) - set(root.glob("docs/papers/*")))]:
@@ -78,39 +83,51 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
             raise SpotbagError(
                 f"{name}: a table is between '<!-- checked: python -m spotbag.... -->' and '<!-- end -->'"
             )
-        found[name] = _TABLES.sub(lambda block: _tables(block, measured), _CONSOLE.sub(_rerun, text))
+        text = _TABLES.sub(lambda block: _tables(block, measured), text)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "examples").symlink_to(root / "examples")
+            with contextlib.chdir(folder):
+                found[name] = _CONSOLE.sub(lambda block: _rerun(block, measured), text)
+            for picture in re.findall(r"\]\((\S+\.(?:png|svg))\)", text):
+                if (drawn := Path(folder) / Path(picture).name).is_file():
+                    shutil.copyfile(drawn, path.parent / picture)
     return found
 
 
-_CONSOLE = re.compile(r"(?<=^```console\n)\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
-_TABLES = re.compile(r"^<!-- (checked|measured): python -m spotbag\.(\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE)
+_CONSOLE = re.compile(r"^(<!-- measured -->\n)?```console\n\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
+_TABLES = re.compile(
+    r"^<!-- (checked|measured): python (-m spotbag\.\S+|examples/\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE
+)
 
 
-def _rerun(block: re.Match[str]) -> str:
+def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
     """Return a command and what it prints now."""
     from .cli import main
     from .cli.tables import repeatable_tables
 
+    mark, command = block.groups(default="")
+    if mark and not any(word in command for word in measured):
+        return block[0]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():
-        code = main(block[1].split())
+        code = main(command.split())
     if code != 0:
-        raise SpotbagError(f"spotbag {block[1]} ends with {code}")
+        raise SpotbagError(f"spotbag {command} ends with {code}")
     lines = [line.rstrip() for line in printed.getvalue().rstrip().splitlines()]
-    return "\n".join([f"$ spotbag {block[1]}", *lines, ""])
+    return "\n".join([f"{mark}```console", f"$ spotbag {command}", *lines, ""])
 
 
 def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
     """Return the tables that a module prints now, between their marks."""
-    kind, module, words = block.groups()
-    if kind == "measured" and not any(word in f"{module}{words}" for word in measured):
+    kind, program, words = block.groups()
+    if kind == "measured" and not any(word in f"{program}{words}" for word in measured):
         return block[0]
-    command = [sys.executable, "-m", f"spotbag.{module}", *words.split()]
+    command = [sys.executable, *program.split(), *words.split()]
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     tables = re.findall(r"(?:^\|.*\n)+", printed.stdout, re.MULTILINE)
     if printed.returncode != 0 or not tables:
-        raise SpotbagError(f"python -m spotbag.{module}{words} ends with {printed.returncode}, {len(tables)} tables")
-    return "\n".join([f"<!-- {kind}: python -m spotbag.{module}{words} -->\n", *tables, "<!-- end -->"])
+        raise SpotbagError(f"python {program}{words} ends with {printed.returncode}, {len(tables)} tables")
+    return "\n".join([f"<!-- {kind}: python {program}{words} -->\n", *tables, "<!-- end -->"])
 
 
 def index(root: Path) -> Mapping[str, str]:
