@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import SpotbagError
 from ..core.tables import Column, Table
 from ..core.text_files import write_text
 from .claims import FITTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
@@ -101,17 +100,9 @@ def page_text(page: Page, results: Results) -> str:
 
 
 def _environment(page: Page) -> Environment:
-    """Return what reads the templates.
+    """Return what reads the templates."""
+    from jinja2 import DictLoader, Environment, StrictUndefined
 
-    Raises
-    ------
-    SpotbagError
-        If Jinja is not installed; it is only needed to write the docs.
-    """
-    try:
-        from jinja2 import DictLoader, Environment, StrictUndefined
-    except ModuleNotFoundError:
-        raise SpotbagError("the pages of the docs need jinja2: pip install 'spotbag[dev]'") from None
     packages = {_TEMPLATE: __package__, "paper": f"{__package__}.{page.folder}"}
     templates = {
         name: resources.files(package).joinpath(_TEMPLATE).read_text(encoding="utf-8")

@@ -20,8 +20,8 @@ JOB_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
 ROW_IN = 0.24
 """Height of a row where there are few."""
 
-_MOST_TIMES_LONGER = 4
-"""A limit that lies farther behind the end is not shown: it would squeeze all else to nothing."""
+_MOST_TIMES_LONGER = 1.6
+"""A limit that lies farther behind the end is only named at the edge: most of the picture would be empty."""
 
 _LEAST_ROW_IN = 0.02
 _ROWS_IN = 18.0
@@ -86,7 +86,7 @@ class Bar:
     name, short : str
         What is written into it if there is room, and where there is not enough for that.
     hover : tuple of str
-        Lines of what there is to say about it.
+        Lines of what there is to say about it beside its name, place, times and what it stands for.
     """
 
     lane: int
@@ -267,6 +267,10 @@ class Chart:
         Labels of the axes.
     unit_s : int
         Seconds that the axis of time counts by.
+    row_label : str
+        What the rows of a lane are, one of them; empty if there is nothing to say.
+    notes : tuple of str
+        Lines below the title.
     """
 
     title: str
@@ -277,6 +281,8 @@ class Chart:
     time_label: str
     lane_label: str = ""
     unit_s: int = 1
+    row_label: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:

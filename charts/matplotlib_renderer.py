@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ..core.wording import cut_in_the_middle, printable
@@ -34,14 +36,16 @@ _LEAST_PANEL_IN = 0.95
 _MARGIN_IN = 0.85
 _PANEL_MARGIN_IN = 0.7
 _TIERS_IN = 0.25
+_TITLE_LINE_IN = 0.2
+_TIME_AXIS_IN = 0.5
 _LEGEND_ROW_IN = 0.17
 _LEGEND_CHARACTER_IN = 0.065
 _LEGEND_SIGN_IN = 0.65
 _MOST_COLUMNS = 6
 _MAX_LABELS_PER_IN = 6
-_TITLE_PT = 11.0
-_TITLE_ROOM_PT = 1500.0
-"""Width of a title at a size of one point for each character."""
+_TITLE_CHARACTERS = 120
+_SUBTITLE_CHARACTERS = 130
+"""What a line has room for, of the title of a chart and of those of its panels."""
 
 _CHARACTER_IN = 0.062
 _LINE_IN = 0.1
@@ -69,28 +73,63 @@ def draw(chart: Chart, kind: str) -> bytes:
     bytes
         The file; the same chart gives the same file.
     """
-    tops = [panel.tops_in() for panel in chart.panels]
-    heights = [max(panel_tops[-1], _LEAST_PANEL_IN) for panel_tops in tops]
-    margin = _PANEL_MARGIN_IN + _TIERS_IN * any(limit.tier is not None for limit in chart.panels[0].limits)
-    longest = max((len(look.label) for look in chart.legend), default=1)
-    columns = max(1, min(int(WIDTH_IN / (longest * _LEGEND_CHARACTER_IN + _LEGEND_SIGN_IN)), _MOST_COLUMNS))
-    legend_in = -(-len(chart.legend) // columns) * _LEGEND_ROW_IN
-    figure = new_figure(WIDTH_IN, max(sum(heights) + margin * len(heights) + legend_in + _MARGIN_IN, _LEAST_IN))
-    all_axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, panel, panel_tops in zip(all_axes, chart.panels, tops, strict=True):
-        _draw_panel(axes, chart, panel, panel_tops)
-    all_axes[0].set_xlim(chart.start_s / chart.unit_s, chart.end_s / chart.unit_s)
-    all_axes[-1].set_xlabel(chart.time_label)
-    if chart.unit_s == 1:
-        all_axes[-1].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    else:
-        all_axes[0].ticklabel_format(axis="x", useOffset=False)
-    figure.suptitle(chart.title, fontsize=12, fontweight="bold", parse_math=False)
-    handles = [_handle(look) for look in chart.legend]
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    figure = new_figure(*figure_size_in(chart))
+    draw_figure(chart, figure)
     return figure_bytes(figure, kind)
+
+
+def figure_size_in(chart: Chart) -> tuple[float, float]:
+    """Width and height of a figure that has room for a chart, in inches."""
+    heights = [max(panel.tops_in()[-1], _LEAST_PANEL_IN) for panel in chart.panels]
+    margin = _PANEL_MARGIN_IN + _TIERS_IN * any(limit.tier is not None for limit in chart.panels[0].limits)
+    lines = _title(chart).count("\n") + sum(_wrapped(panel.title).count("\n") for panel in chart.panels)
+    rows = -(-len(chart.legend) // _legend_columns(chart, WIDTH_IN))
+    high = sum(heights) + margin * len(heights) + lines * _TITLE_LINE_IN + rows * _LEGEND_ROW_IN + _MARGIN_IN
+    return WIDTH_IN, max(high, _LEAST_IN)
+
+
+def draw_figure(chart: Chart, figure: Figure) -> list[Axes]:
+    """Draw a chart onto an empty figure of the size of `figure_size_in`, and return the axes of its panels."""
+    heights = [max(panel.tops_in()[-1], _LEAST_PANEL_IN) for panel in chart.panels]
+    all_axes = list(figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
+    for axes, panel in zip(all_axes, chart.panels, strict=True):
+        _draw_panel(axes, chart, panel, _Room(_AXIS_IN, 1.0))
+        axes.set_title(
+            _wrapped(panel.title), fontsize=11, loc="left", pad=_pad(panel), color="#222222", parse_math=False
+        )
+    _draw_time_axis(all_axes[-1], chart)
+    figure.suptitle(_title(chart), fontsize=12, fontweight="bold", parse_math=False)
+    _explain(figure, chart, WIDTH_IN, loc="outside lower center")
+    return all_axes
+
+
+def draw_axes(chart: Chart, axes: Axes) -> None:
+    """Draw a chart of one panel onto axes, with its title above them and its legend below.
+
+    How much fits into bars is judged by the size of the axes as they are.
+    """
+    [panel] = chart.panels
+    figure = axes.get_figure()
+    assert figure is not None
+    box = axes.get_window_extent()
+    wide, high = box.width / figure.dpi, box.height / figure.dpi
+    _draw_panel(axes, chart, panel, _Room(wide, high / panel.tops_in()[-1]))
+    _draw_time_axis(axes, chart)
+    characters = max(int(wide / _CHARACTER_IN), 20)
+    lines = [line for text in (chart.title, *chart.notes, panel.title) for line in wrap(text, characters)]
+    axes.set_title("\n".join(lines), fontsize=9, loc="left", pad=_pad(panel), parse_math=False)
+    _explain(axes, chart, wide, loc="upper center", bbox_to_anchor=(0.5, -_TIME_AXIS_IN / high), borderaxespad=0.0)
+
+
+def axes_of_chart(chart: Chart, axes: Axes | None) -> Axes:
+    """Draw a chart of one panel onto axes, or onto those of a new figure of pyplot, and return them."""
+    if axes is not None:
+        draw_axes(chart, axes)
+        return axes
+    from matplotlib import pyplot
+
+    [drawn] = draw_figure(chart, pyplot.figure(figsize=figure_size_in(chart), layout="constrained"))
+    return drawn
 
 
 def new_figure(width_in: float, height_in: float) -> Figure:
@@ -123,22 +162,51 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 # --------------------------------------------------------------------- panels
 
 
-def _draw_panel(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Width of axes in inches, and inches of theirs for one that is planned."""
+
+    wide_in: float
+    high_per_in: float
+
+
+def _title(chart: Chart) -> str:
+    return "\n".join(line for text in (chart.title, *chart.notes) for line in wrap(text, _TITLE_CHARACTERS))
+
+
+def _wrapped(title: str) -> str:
+    return "\n".join(wrap(title, _SUBTITLE_CHARACTERS))
+
+
+def _pad(panel: Panel) -> int:
+    """Points between a panel and its title: names of limits lie between them."""
+    return 26 if any(limit.tier is not None for limit in panel.limits) else 6
+
+
+def _draw_time_axis(axes: Axes, chart: Chart) -> None:
+    axes.set_xlim(chart.start_s / chart.unit_s, chart.end_s / chart.unit_s)
+    axes.set_xlabel(chart.time_label)
+    if chart.unit_s == 1:
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    else:
+        axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def _draw_panel(axes: Axes, chart: Chart, panel: Panel, room: _Room) -> None:
+    tops = panel.tops_in()
     for lane, top in zip(panel.lanes, tops, strict=False):
         if lane.shaded:
             axes.axhspan(top, top + lane.rows * lane.height_in, color=STRIPE_COLOUR, zorder=0)
     _draw_bars(axes, chart, panel, tops)
-    _write_names(axes, chart, panel, tops)
+    _write_names(axes, chart, panel, tops, room)
     _draw_marks(axes, chart, panel, tops)
     _draw_links(axes, chart, panel, tops)
     for tier in dict.fromkeys(limit.tier for limit in panel.limits):
-        _draw_limits(axes, chart, [limit for limit in panel.limits if limit.tier == tier])
+        _draw_limits(axes, chart, [limit for limit in panel.limits if limit.tier == tier], room)
     axes.set_ylim(tops[-1], 0)
     _label_lanes(axes, panel.lanes, tops)
     axes.set_ylabel(chart.lane_label)
-    size = min(_TITLE_PT, _TITLE_ROOM_PT / max(len(panel.title), 1))
-    above = 26 if any(limit.tier is not None for limit in panel.limits) else 6
-    axes.set_title(panel.title, fontsize=size, loc="left", pad=above, color="#222222", parse_math=False)
+    _name_limits_out_of_sight(axes, chart, panel.limits)
     axes.grid(axis="x", color="#CCCCCC", linewidth=0.5)
     axes.set_axisbelow(True)
     axes.tick_params(labelbottom=True)
@@ -178,19 +246,19 @@ def _outline(chart: Chart, panel: Panel, bar: Bar, tops: list[float]) -> list[tu
     return [(top[0][0], ground), *top, (top[-1][0], ground)]
 
 
-def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
+def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float], room: _Room) -> None:
     """Write names into bars, along or across, whichever has room for more of them."""
     if len(panel.bars) > MAX_NAMED_BARS:
         return
-    second_in = _AXIS_IN / (chart.end_s - chart.start_s)
+    second_in = room.wide_in / (chart.end_s - chart.start_s)
     for bar in panel.bars:
         if not bar.look.text or not bar.name:
             continue
         ground, full = panel.ground_and_height_in(bar, tops)
         high = full * min(height for _, height in bar.profile[:-1])
-        wide = (bar.end_s - bar.start_s) * second_in
-        along = fitting_name(bar.name, bar.short, int(wide / _CHARACTER_IN)) if high > _LINE_IN else ""
-        across = fitting_name(bar.name, bar.short, int(high / _CHARACTER_IN)) if wide > _LINE_IN else ""
+        wide, tall = (bar.end_s - bar.start_s) * second_in, high * room.high_per_in
+        along = fitting_name(bar.name, bar.short, int(wide / _CHARACTER_IN)) if tall > _LINE_IN else ""
+        across = fitting_name(bar.name, bar.short, int(tall / _CHARACTER_IN)) if wide > _LINE_IN else ""
         if not along and not across:
             continue
         rotation, name = (0, along) if len(along) >= len(across) else (90, across)
@@ -248,7 +316,7 @@ def _line_style(look: Look) -> Any:
     return (0, (4, 2)) if look.line == "--" and look.width < 1 else look.line
 
 
-def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
+def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit], room: _Room) -> None:
     """Draw the limits of a tier in order of time, with their names above them where there is room."""
     from matplotlib.patheffects import Normal, Stroke
     from matplotlib.transforms import ScaledTranslation
@@ -259,7 +327,7 @@ def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
     for limit in [limit for limit in limits if limit.time_s <= chart.end_s]:
         height, aside = (0, 0.0) if limit.tier is None else _TIERS[limit.tier]
         half_in = len(limit.name) * _LIMIT_CHARACTER_IN / 2
-        at_in = (limit.time_s - chart.start_s) / (chart.end_s - chart.start_s) * _AXIS_IN
+        at_in = (limit.time_s - chart.start_s) / (chart.end_s - chart.start_s) * room.wide_in
         named = bool(limit.name) and at_in - half_in >= free_from_in
         if named:
             free_from_in = at_in + half_in + _LIMIT_GAP_IN
@@ -276,7 +344,29 @@ def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
             line.set_transform(line.get_transform() + ScaledTranslation(aside / 72, 0, figure.dpi_scale_trans))
 
 
+def _name_limits_out_of_sight(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:
+    """Say at the right edge which limits lie behind it, unless there are tiers of them."""
+    behind = [limit for limit in limits if limit.tier is None and limit.time_s > chart.end_s]
+    for place, limit in enumerate(behind):
+        text = limit.look.label.replace(" (", "\n(") + " →"
+        style: dict[str, Any] = {"fontsize": 8, "color": limit.look.colour, "fontweight": "bold", "va": "top"}
+        below = (5, -2 - 26 * place)
+        axes.annotate(text, (1, 1), below, "axes fraction", textcoords="offset points", parse_math=False, **style)
+
+
 # --------------------------------------------------------------------- legend
+
+
+def _legend_columns(chart: Chart, width_in: float) -> int:
+    longest = max((len(look.label) for look in chart.legend), default=1)
+    return max(1, min(int(width_in / (longest * _LEGEND_CHARACTER_IN + _LEGEND_SIGN_IN)), _MOST_COLUMNS))
+
+
+def _explain(owner: Figure | Axes, chart: Chart, width_in: float, **place: Any) -> None:
+    handles = [_handle(look) for look in chart.legend]
+    legend = owner.legend(handles=handles, ncols=_legend_columns(chart, width_in), fontsize=8, frameon=False, **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a dollar begins no formula
 
 
 def _handle(look: Look) -> Artist:

@@ -11,7 +11,7 @@ from ..core.errors import SpotbagError
 from ..core.text_files import write_bytes
 from .chart import Chart
 from .matplotlib_renderer import draw
-from .plotly_renderer import page
+from .page import page
 
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 

@@ -107,7 +107,7 @@ def test_the_example_of_a_platform_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(platform_example("save_platform_gantt"), {})
+    exec(platform_example("write_replay"), {})
     *policies, run, least, in_time = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [words[0] for words in policies] == ["money-saving", "round-robin"]
     assert run[-1] in ("dedicated", "allocated", "cloud")

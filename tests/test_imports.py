@@ -33,6 +33,7 @@ DOORS = {
     "traces/files.py",
     "traces/stories.py",
     "audits/auditor.py",
+    "charts/replay.py",
     "audits/given.py",
     "solvers/backend.py",
 }

@@ -38,7 +38,13 @@ def vm_lanes(vms: Sequence[tuple[str, int]]) -> list[Lane]:
 
 
 def bag_chart(
-    title: str, panel: Panel, explained: Sequence[Look], deadline_s: int, d_spot_s: int | None, end_s: int
+    title: str,
+    panel: Panel,
+    explained: Sequence[Look],
+    deadline_s: int,
+    d_spot_s: int | None,
+    end_s: int,
+    notes: Sequence[str] = (),
 ) -> Chart:
     """Add the deadline and D_spot to a panel, and make a chart of it.
 
@@ -54,14 +60,22 @@ def bag_chart(
         The limits; D_spot is None if there are no spot VMs.
     end_s : int
         When the last thing shown ends.
+    notes : sequence of str
+        Lines below the title.
     """
     moments = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
-    limits = []
-    legend = list(explained)
-    axis_s = 1.03 * last_shown_s(end_s, (deadline_s, d_spot_s or 0))
-    for moment_s, look in (*moments, (deadline_s, DEADLINE)):
-        limits.append(Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)")))
-        away = "" if moment_s <= axis_s else ", not shown"
-        legend.append(replace(look, label=f"{look.label} ({moment_s:,} s{away})"))
-    panels = [replace(panel, limits=limits)]
-    return Chart(title, panels, legend, 0, axis_s, "time since the start (s)", "VM (one row for each core)")
+    limits = [
+        Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)"))
+        for moment_s, look in (*moments, (deadline_s, DEADLINE))
+    ]
+    return Chart(
+        title,
+        [replace(panel, limits=limits)],
+        [*explained, *(limit.look for limit in limits)],
+        0,
+        1.03 * last_shown_s(end_s, (deadline_s, d_spot_s or 0)),
+        "time since the start (s)",
+        "VM (one row for each core)",
+        row_label="core",
+        notes=tuple(notes),
+    )

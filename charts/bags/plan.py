@@ -1,42 +1,83 @@
-"""Gantt charts of plans: PNG, SVG, PDF, and HTML that stands alone."""
+"""Gantt charts of plans."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.wording import counted, shortened
 from ...schedules.schedule import Schedule
 from ..chart import Bar, Chart, Panel, stretch
-from ..picture_files import picture_format, write_chart
+from ..matplotlib_renderer import axes_of_chart
+from ..picture_files import picture_format, plotting_libraries, write_chart
 from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def write_gantt(schedule: Schedule, path: str | os.PathLike[str], method: str | None = None) -> None:
-    """Draw a plan: one row for each core grouped by VM, coloured by market, with D_spot and the deadline.
+
+def plot_gantt(
+    schedule: Schedule, ax: Axes | None = None, method: str | None = None, notes: Sequence[str] = ()
+) -> Axes:
+    """Draw a plan onto axes of matplotlib: one row for each core grouped by VM, with D_spot and the deadline.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    ax : matplotlib.axes.Axes, optional
+        Where; axes of a new figure that has room for it if not given.
+    method : str, optional
+        What made the plan, for the title.
+    notes : sequence of str
+        Lines below the title, e.g. what the plan survives.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, with title and legend.
+
+    Raises
+    ------
+    SpotbagError
+        If matplotlib is missing.
+    """
+    with plotting_libraries():
+        return axes_of_chart(plan_chart(schedule, method, notes), ax)
+
+
+def write_gantt(
+    schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, notes: Sequence[str] = ()
+) -> None:
+    """Draw a plan to a file: one row for each core grouped by VM, coloured by market, with D_spot and the deadline.
 
     Parameters
     ----------
     schedule : Schedule
         The plan.
     path : path
-        Its ending says the format: ``.png``, ``.svg``, ``.pdf``, or ``.html`` (zoom; hovering tells task, VM, times).
+        Its ending says the format: ``.png``, ``.svg``, ``.pdf``, or ``.html``: a page that fits any screen, zooms, and
+        tells VM, core and times of the task that one points at.
     method : str, optional
         What made the plan, for the title.
+    notes : sequence of str
+        Lines below the title, e.g. what the plan survives.
 
     Raises
     ------
     SpotbagError
-        If the format is unknown, the file cannot be written or the plotting libraries are missing.
+        If the format is unknown, the file cannot be written or a plotting library is missing.
     """
     kind = picture_format(path)
-    write_chart(plan_chart(schedule, method), path, kind)
+    write_chart(plan_chart(schedule, method, notes), path, kind)
 
 
-def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:
+def plan_chart(schedule: Schedule, method: str | None = None, notes: Sequence[str] = ()) -> Chart:
     """Lay out the Gantt chart of a plan; VMs without tasks are left out.
 
     Parameters
@@ -45,6 +86,8 @@ def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:
         The plan.
     method : str, optional
         What made it, for the title.
+    notes : sequence of str
+        Lines below the title.
     """
     instance = schedule.instance
     offers = [instance.offers[offer] for offer in schedule.vm_offer]
@@ -60,8 +103,7 @@ def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:
         start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
         offer, baseline = offers[vm], bool(schedule.task_baseline[task])
         look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)
-        hover = (f"{schedule.vm_ids[vm]}, core {core}", f"{start:,} to {end:,} s ({end - start:,} s)", look.label)
-        bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name, hover=hover))
+        bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name))
     found = {bar.look for bar in bars}
     lanes = vm_lanes([(schedule.vm_ids[vm], int(schedule.vm_vcpus[vm])) for vm in order])
     maker = f", {method}" if method else ""
@@ -72,6 +114,7 @@ def plan_chart(schedule: Schedule, method: str | None = None) -> Chart:
         instance.deadline_s,
         instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None,
         schedule.makespan_s,
+        notes,
     )
 
 

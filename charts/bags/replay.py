@@ -1,20 +1,17 @@
-"""Gantt charts of replays of plans: PNG, SVG, PDF, and HTML that stands alone."""
+"""Gantt charts of replays of plans."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from ...core.errors import SpotbagError
 from ...core.wording import counted, percent, shortened
 from ...traces.bags.story import counts_text, deadline_text
 from ...traces.trace import Trace
 from ...traces.vm_history import History, Move, Run, VmLife, awake, read_history
 from ..chart import DARK_COLOUR, Bar, Chart, Link, Look, Mark, Panel, stretch
-from ..picture_files import picture_format, write_chart
 from .bag_chart import (
     BASELINE,
     BOOTING,
@@ -59,36 +56,6 @@ _WASTED = {
 _INSET = 0.009
 _UPPER, _LOWER = 0.25, 0.2
 """Distances of signs from the upper and the lower edge of a row."""
-
-
-def write_replay_gantt(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Draw a replay: one row for each core grouped by VM, with hibernations, migrations, steals and recoveries.
-
-    Parameters
-    ----------
-    trace : Trace
-        The replay.
-    path : path
-        Its ending says the format: ``.png``, ``.svg``, ``.pdf``, or ``.html`` (zoom; hovering tells more).
-
-    Raises
-    ------
-    SpotbagError
-        If the format is unknown, the trace is not one of a plan or contradicts itself, the file cannot be written
-        or the plotting libraries are missing.
-    """
-    kind = picture_format(path)
-    if trace.of_platform:
-        raise SpotbagError(
-            f"the replay of policy {trace.run['policy']!r} is one on a hybrid platform; this picture shows replays of "
-            "plans (spotbag.charts.platforms.replay draws it, describe_trace tells it in words)"
-        )
-    if trace.of_stream:
-        raise SpotbagError(
-            f"the replay of policy {trace.run['policy']!r} is one of a stream; this picture shows replays of plans "
-            "(spotbag.charts.streams.replay draws it, describe_trace tells it in words)"
-        )
-    write_chart(day_chart(trace), path, kind)
 
 
 def day_chart(trace: Trace) -> Chart:
@@ -176,8 +143,7 @@ class _Day:
                     yield self._span(life, start, end, HIBERNATED)
 
     def _span(self, life: VmLife, start: int, end: int, look: Look) -> Bar:
-        hover = (life.name, f"{start:,} to {end:,} s ({end - start:,} s)")
-        return Bar(self.lane[life.name], None, stretch(start, end), look, look.label, hover=hover)
+        return Bar(self.lane[life.name], None, stretch(start, end), look, look.label)
 
     def ends(self) -> Iterator[Mark]:
         """Ends of VMs, over all their rows."""
@@ -194,7 +160,7 @@ class _Day:
             task = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=run.baseline)
             for start, end, outcome in self._cut(run):
                 look = task if outcome is None else _WASTED[task, outcome]
-                hover = (f"{run.vm}, core {run.core}", *_piece_lines(run, start, end, task, outcome))
+                hover = tuple(_piece_lines(run, start, end, outcome))
                 yield Bar(self.lane[run.vm], run.core, stretch(start, end), look, run.task, hover=hover)
 
     def _cut(self, run: Run) -> Iterator[tuple[int, int, Look | None]]:
@@ -267,15 +233,12 @@ class _Day:
         return self.lane[move.target], core + 1 - _LOWER
 
 
-def _piece_lines(run: Run, start: int, end: int, task: Look, outcome: Look | None) -> Iterator[str]:
-    yield f"{start:,} to {end:,} s ({end - start:,} s), {task.label}"
+def _piece_lines(run: Run, start: int, end: int, outcome: Look | None) -> Iterator[str]:
     if (start, end) != (run.start_s, run.end_s):
         yield f"piece of a run from {run.start_s:,} to {run.end_s:,} s"
     if run.saved:
         yield f"went on from a checkpoint at {percent(run.saved)}"
-    if outcome is not None:
-        yield outcome.label
-    elif run.ending == "migrated":
+    if outcome is None and run.ending == "migrated":
         yield f"saved by checkpoints: {percent(run.saved_after)} of the task"
 
 

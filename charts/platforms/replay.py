@@ -1,8 +1,7 @@
-"""Gantt charts of replays on hybrid platforms, one above the other: PNG, SVG and PDF."""
+"""Gantt charts of replays on hybrid platforms, one above the other."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +27,7 @@ from ..chart import (
     late_look,
     stretch,
 )
-from ..picture_files import still_format, write_chart
 from .bar_labels import job_colours, short_labels
-
-PICTURE = "a hybrid platform"
-"""What is drawn, in messages about the format of the file."""
 
 MOST_LANES = 24
 MOST_MACHINES = 160
@@ -60,49 +55,22 @@ _EDGE = 0.08
 _HOUR_S = 3600
 
 
-def save_platform_gantt(traces: Trace | Sequence[Trace], path: str | os.PathLike[str]) -> None:
-    """Draw replays on a hybrid platform one above the other: a lane for each resource, a bar for each job.
-
-    The height of a cluster is its processors; a cloud has a row for each machine.
-
-    Parameters
-    ----------
-    traces : Trace or sequence of Trace
-        A replay, or several of the same jobs, e.g. by `replay_platform_once` under several policies.
-    path : path
-        Its ending says the format: ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    SpotbagError
-        If the format is unknown, the traces are not of the same jobs on a hybrid platform or contradict themselves,
-        there is more in them than can be read, the file cannot be written or matplotlib is missing.
-    """
-    kind = still_format(path, PICTURE)
-    write_chart(platform_chart([traces] if isinstance(traces, Trace) else traces), path, kind)
-
-
 def platform_chart(traces: Sequence[Trace]) -> Chart:
     """Lay out the Gantt charts of replays on a hybrid platform.
 
     Parameters
     ----------
     traces : sequence of Trace
-        Replays of the same jobs; a panel each.
+        Replays of the same jobs, at least one; a panel each. The height of a cluster is its processors; a cloud has a
+        row for each machine.
 
     Raises
     ------
     SpotbagError
-        If there is no trace, one is not of a platform, they are of different platforms or jobs, one contradicts
-        itself, or there is more than can be told apart in a picture.
+        If they are of different platforms or jobs, one contradicts itself, or there is more than can be told apart in
+        a picture.
     """
-    if not traces:
-        raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
-        if not trace.of_platform:
-            name = shortened(str(trace.instance.get("name")), 60)
-            other = "a stream; spotbag.charts.streams.replay" if trace.of_stream else "a plan; write_replay_gantt"
-            raise SpotbagError(f"the trace of {name!r} is not one on a hybrid platform, but of {other} draws it")
         if trace.instance != traces[0].instance:
             raise SpotbagError("the traces are of different platforms or jobs; a picture shows replays of the same")
     platform = Platform.from_document(traces[0].instance, "platform of the trace")

@@ -1,8 +1,7 @@
-"""Gantt charts of replays of streams, one above the other: PNG, SVG and PDF."""
+"""Gantt charts of replays of streams, one above the other."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,10 +28,6 @@ from ..chart import (
     row_height_in,
     stretch,
 )
-from ..picture_files import still_format, write_chart
-
-PICTURE = "a stream"
-"""What is drawn, in messages about the format of the file."""
 
 LAUNCHING = Look("VM launching", BOOT_COLOUR, layer=0.5)
 IDLE = Look("VM idle", IDLE_COLOUR, layer=0.5)
@@ -49,52 +44,20 @@ _LONGEST_LEGEND_NAME = 18
 """Of a job or an application: there is room for two."""
 
 
-def save_stream_gantt(traces: Sequence[Trace], path: str | os.PathLike[str]) -> None:
-    """Draw replays of a stream one above the other: a row for each VM, tasks in the colours of their jobs.
-
-    Parameters
-    ----------
-    traces : sequence of Trace
-        Replays of one stream, e.g. by `replay_stream_once` under several policies.
-    path : path
-        Its ending says the format: ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    SpotbagError
-        If the format is unknown, the traces are not of one stream or contradict themselves, the file cannot be
-        written or matplotlib is missing.
-    """
-    kind = still_format(path, PICTURE)
-    write_chart(stream_chart(traces), path, kind)
-
-
 def stream_chart(traces: Sequence[Trace]) -> Chart:
     """Lay out the Gantt charts of replays of a stream.
 
     Parameters
     ----------
     traces : sequence of Trace
-        Replays of one stream; a panel each.
+        Replays of one stream, at least one; a panel each.
 
     Raises
     ------
     SpotbagError
-        If there is no trace, one is not of a stream, they are of different jobs, or one contradicts itself.
+        If they are of different jobs, or one contradicts itself.
     """
-    if not traces:
-        raise SpotbagError("no trace to draw: a picture shows at least one replay")
     for trace in traces:
-        if trace.of_platform:
-            raise SpotbagError(
-                f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one on a hybrid platform, not of "
-                "a stream; spotbag.charts.platforms.replay draws it"
-            )
-        if not trace.of_stream:
-            raise SpotbagError(
-                f"the trace of {shortened(str(trace.instance.get('name')), 60)!r} is one of a plan, not of a "
-                "stream; write_replay_gantt draws it"
-            )
         if trace.run["jobs"] != traces[0].run["jobs"]:
             raise SpotbagError("the traces are of different streams; a picture shows replays of one")
     jobs: Sequence[Mapping[str, Any]] = traces[0].run["jobs"]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .audits.auditor import audit
     from .audits.bags.plan import check
-    from .charts.bags.plan import write_gantt
+    from .charts.bags.plan import plot_gantt, write_gantt
+    from .charts.replay import plot_replay, write_replay
     from .core.errors import InputError, SpotbagError
     from .heuristics.bags.d_spot import estimate_d_spot
     from .instances.bags.generator import generate_instance
@@ -49,7 +50,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "audits.auditor": ("audit",),
     "audits.bags.plan": ("check",),
-    "charts.bags.plan": ("write_gantt",),
+    "charts.bags.plan": (
+        "plot_gantt",
+        "write_gantt",
+    ),
+    "charts.replay": (
+        "plot_replay",
+        "write_replay",
+    ),
     "core.errors": (
         "InputError",
         "SpotbagError",
@@ -155,6 +163,8 @@ __all__ = [
     "pareto_front",
     "platform_bound",
     "platform_names",
+    "plot_gantt",
+    "plot_replay",
     "problem_of_job",
     "read_instance",
     "read_platform",
@@ -171,6 +181,7 @@ __all__ = [
     "write_gantt",
     "write_instance",
     "write_platform",
+    "write_replay",
     "write_schedule",
     "write_stream",
 ]

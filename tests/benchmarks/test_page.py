@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,6 @@ from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.page import Page, index_text, is_stale, write_page
 from spotbag.benchmarks.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
 from spotbag.benchmarks.paper_tables import PaperTable
-from spotbag.core.errors import SpotbagError
 
 BASE = Path(pages.__file__).with_name("page.md.j2").read_text(encoding="utf-8")
 
@@ -157,15 +155,3 @@ def test_papers_are_checked_or_written_where_they_are_asked_for(
     assert generated.main(["--check", "--papers", "fakes"]) == 2
     assert "there is no page 'fakes' (there are fake)" in capsys.readouterr().err
     assert len(seeds) == 4
-
-
-@pytest.mark.parametrize("use", [is_stale, write_page])
-def test_without_its_library_a_page_is_refused_before_any_replay(
-    docs: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[Page, Path], object]
-) -> None:
-    seeds: list[int] = []
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(SpotbagError, match=r"need jinja2: pip install 'spotbag\[dev\]'"):
-        use(fake_page(seeds), docs)
-    assert seeds == []
-    assert not (docs / "papers" / "fake.md").exists()

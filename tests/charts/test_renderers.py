@@ -1,9 +1,9 @@
-"""Drawing of charts: names where there is room, lines and signs, the data of pages."""
+"""Drawing of charts: names where there is room, lines and signs, what pages are given."""
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from spotbag.charts.chart import (
     stretch,
 )
 from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, fitting_name
-from spotbag.charts.plotly_renderer import page
+from spotbag.charts.page import page_data
 
 WORK = Look("work", "#4C8EDA", "white", text="white")
 LOST = Look("lost work", "#BCD5F3", "#4C8EDA", hatch="/////")
@@ -42,15 +42,6 @@ def chart(**parts: list[Any]) -> Chart:
 def svg(shown: Chart) -> str:
     """The chart as SVG."""
     return draw(shown, "svg").decode("utf-8")
-
-
-def traces_of(shown: Chart) -> dict[str, dict[str, Any]]:
-    """Data of a page, by name in the legend."""
-    text = page(shown).decode("utf-8")
-    found = re.search(r'Plotly\.newPlot\(\s*"gantt",\s*', text)
-    assert found is not None
-    data, _ = json.JSONDecoder().raw_decode(text, found.end())
-    return {trace["name"]: trace for trace in data}
 
 
 def test_what_lies_where_in_a_panel() -> None:
@@ -77,7 +68,7 @@ def test_rows_become_narrower_where_there_are_many() -> None:
 
 def test_limits_are_shown_unless_they_lie_far_behind_the_end() -> None:
     assert last_shown_s(100, [50]) == 100
-    assert last_shown_s(100, [400, 401]) == 400
+    assert last_shown_s(100, [160, 161]) == 160
     assert last_shown_s(0, [0]) == 1  # an axis has a length
 
 
@@ -116,27 +107,39 @@ def test_limits_are_named_where_there_is_room_and_all_shown_if_they_are_few() ->
     assert svg(chart(limits=beyond)).count("stroke: #c8372d") == 1
 
 
-def test_a_page_has_all_there_is() -> None:
+def test_long_titles_are_broken_into_lines() -> None:
+    [panel] = chart().panels
+    words = " ".join(f"word{number}" for number in range(60))
+    text = svg(replace(chart(), title=words, panels=[replace(panel, title=words)]))
+    lines = re.findall(r">(word[^<]*)<", text)
+    assert " ".join(lines) == f"{words} {words}"
+    assert max(map(len, lines)) <= 130
+
+
+def test_limits_out_of_sight_are_named_at_the_edge() -> None:
+    text = svg(chart(limits=[Limit(500, replace(DUE, label="due (500 s)")), Limit(600, DUE, "in a tier", 0)]))
+    assert re.findall(r">(\(500 s\) →|in a tier →)<", text) == ["(500 s) →"]
+
+
+def test_a_page_is_given_all_there_is() -> None:
     bars = [
-        Bar(0, 0, stretch(10, 50), WORK, "t<1>", hover=("a <1>, core 0", "10 to 50 s")),
-        Bar(1, None, stretch(0, 20), LOST, "t2"),
+        Bar(0, 0, stretch(10, 50), WORK, "t<1>", hover=("from a checkpoint",)),
+        Bar(1, None, stretch(0, 20.125), LOST),
+        Bar(2, 0, ((10, 1), (40, 0.5), (60, 0)), WORK, "steps"),
     ]
-    marks = [Mark(0, 30, 0.5, 0.5, STEAL, ("stolen & gone",)), Mark(2, 60, 0, 1, END)]
+    marks = [Mark(0, 30, 0.5, 0.5, STEAL, ("stolen \u202e gone",)), Mark(2, 60, 0, 1, END)]
     links = [Link(30, (0, 1), (1, 1), ARROW, 2)]
-    traces = traces_of(chart(bars=bars, marks=marks, links=links, limits=[Limit(90, DUE)]))
-    assert list(traces) == ["work", "lost work", "from, to", "steal", "end", "due"]
-    work, lost = traces["work"], traces["lost work"]
-    assert (work["base"], work["x"], work["text"]) == ([10], [40], ["t&lt;1&gt;"])
-    assert work["y"] == pytest.approx([0.12])
-    assert work["hovertext"] == ["<b>t&lt;1&gt;</b><br>a &lt;1&gt;, core 0<br>10 to 50 s"]
-    assert lost["y"] == pytest.approx([0.72])
-    assert "text" not in lost
-    assert lost["marker"]["pattern"]["shape"] == "/"
-    steal, end, arrow, due = (traces[name] for name in ("steal", "end", "from, to", "due"))
-    assert (steal["x"], steal["y"], steal["hovertext"]) == ([30], [0.12], ["stolen &amp; gone"])
-    assert end["x"] == [60, 60, None]
-    assert end["y"] == pytest.approx([0.96, 1.46, None])
-    assert arrow["y"][0] == pytest.approx(0.24)
-    assert arrow["y"][12] == pytest.approx(0.72)
-    assert max(x for x in arrow["x"] if x is not None) == pytest.approx(32)
-    assert due["x"] == [90, 90]
+    limits = [Limit(90, DUE), Limit(20, DUE, "in", 1)]
+    data = page_data(chart(bars=bars, marks=marks, links=links, limits=limits))
+    work, lost, steal, end, arrow, due = data["legend"]
+    [panel] = data["panels"]
+    assert panel["lanes"][0] == ["a <1>", 2, 0.24, True]
+    assert panel["bars"] == [
+        [0, 0, 10, 50, work, "t<1>", "", ["from a checkpoint"]],
+        [1, None, 0, 20.12, lost],
+        [2, 0, 10, 60, work, "steps", "", [], ((10, 1), (40, 0.5), (60, 0))],
+    ]
+    assert panel["marks"] == [[0, 30, 0.5, 0.5, steal, ["stolen \\u202e gone"]], [2, 60, 0, 1, end, []]]
+    assert panel["links"] == [[30, (0, 1), (1, 1), arrow, 2]]
+    assert panel["limits"] == [[20, due, "in", 1], [90, due, "", None]]
+    assert [look["label"] for look in data["looks"]] == ["work", "lost work", "steal", "end", "from, to", "due"]

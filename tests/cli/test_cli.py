@@ -322,7 +322,7 @@ def test_exit_codes_as_a_process() -> None:
 
 
 def test_help_and_import_load_nothing_heavy() -> None:
-    heavy = "{'numpy', 'pydantic', 'matplotlib', 'plotly', 'ortools', 'highspy', 'pyomo', 'pulp', 'numba', 'joblib'}"
+    heavy = "{'numpy', 'pydantic', 'matplotlib', 'jinja2', 'ortools', 'highspy', 'pyomo', 'pulp', 'numba', 'joblib'}"
     code = f"import sys, spotbag; assert not {heavy} & set(sys.modules), sys.modules; "
     code += "from spotbag.cli import main; main(['--help']); "
     code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"

@@ -169,7 +169,7 @@ def test_replay_gives_the_days_so_far(interrupted: Interrupted) -> None:
 
 
 def test_replay_whose_picture_is_interrupted_ends(interrupted: Interrupted) -> None:
-    found = interrupted.run((*REPLAY, "--gantt", "day.svg"), ("spotbag.charts.bags.replay", "write_replay_gantt"))
+    found = interrupted.run((*REPLAY, "--gantt", "day.svg"), ("spotbag.charts.replay", "write_replay"))
     assert (found.out, found.err) == ("", "interrupted\n")
     assert os.listdir(interrupted.folder) == ["command.py"]
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_HEAVY = {"joblib", "llvmlite", "matplotlib", "networkx", "numba", "ortools", "pandas", "plotly", "pulp", "pyomo"}
+_HEAVY = {"jinja2", "joblib", "llvmlite", "matplotlib", "networkx", "numba", "ortools", "pandas", "pulp", "pyomo"}
 
 
 def loaded_by(*words: str) -> set[str]:

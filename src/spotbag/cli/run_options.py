@@ -22,7 +22,7 @@ TraceOption: TypeAlias = Annotated[
     typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
 ]
 GanttOption: TypeAlias = Annotated[
-    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg or .pdf.")
+    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
 ]
 
 

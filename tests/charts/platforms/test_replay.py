@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from bad_day import bad_day
-from hand_made_stream_traces import sampled
 from tiny_hybrid_traces import tiny, with_sampled_jobs
 
 from spotbag.charts.chart import JOB_COLOURS, Panel
@@ -21,8 +17,8 @@ from spotbag.charts.platforms.replay import (
     IDLE_MACHINE,
     LATE,
     platform_chart,
-    save_platform_gantt,
 )
+from spotbag.charts.replay import write_replay
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
@@ -73,7 +69,7 @@ def test_what_there_is_besides_jobs() -> None:
 
 def test_svg_says_what_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "platform.svg"
-    save_platform_gantt([tiny(), tiny("time-saving")], path)
+    write_replay([tiny(), tiny("time-saving")], path)
     text = path.read_text(encoding="utf-8")
     for part in (
         "tiny/hybrid seed 0: 5 jobs",
@@ -92,7 +88,7 @@ def test_svg_says_what_is_seen(tmp_path: Path) -> None:
         "time of the clock (h), from the first arrival on",
     ):
         assert part in text, part
-    save_platform_gantt([tiny(), tiny("time-saving")], tmp_path / "again.svg")
+    write_replay([tiny(), tiny("time-saving")], tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
 
 
@@ -100,7 +96,7 @@ def test_what_does_not_happen_is_not_in_the_legend(tmp_path: Path) -> None:
     document = library_platform("tiny/hybrid").to_document()
     document["jobs"] = document["jobs"][:1]
     trace = replay_platform_once(Platform.from_document(document, "p"), "money-saving")[1]
-    save_platform_gantt([trace], tmp_path / "p.svg")
+    write_replay([trace], tmp_path / "p.svg")
     text = (tmp_path / "p.svg").read_text(encoding="utf-8")
     assert "no machines" in text
     assert "0 of 1 job late, all done" in text
@@ -108,38 +104,15 @@ def test_what_does_not_happen_is_not_in_the_legend(tmp_path: Path) -> None:
         assert part not in text, part
 
 
-@pytest.mark.parametrize(("name", "magic"), [("p.png", b"\x89PNG"), ("p.PDF", b"%PDF"), ("p.svg", b"<?xml")])
-def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
-    save_platform_gantt([tiny()], tmp_path / name)
-    assert (tmp_path / name).read_bytes().startswith(magic)
-
-
 def test_awkward_names_appear(tmp_path: Path) -> None:
     trace = tiny()
     document = trace.instance | {"name": "_a $b$ <c>"}
     document["jobs"] = [document["jobs"][0] | {"id": "$x$ <y>"}, *document["jobs"][1:]]
     events = [event | {"job": "$x$ <y>"} if event.get("job") == "first" else event for event in trace.events]
-    save_platform_gantt([Trace(document, trace.run, events, trace.end)], tmp_path / "p.svg")
+    write_replay([Trace(document, trace.run, events, trace.end)], tmp_path / "p.svg")
     text = (tmp_path / "p.svg").read_text(encoding="utf-8")
     assert "_a $b$ &lt;c&gt; seed 0" in text
     assert ">$x$ &lt;y&gt;<" in text
-
-
-def test_what_is_no_picture_of_a_platform_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpotbagError, match=r"p\.html: a picture of a hybrid platform is \.png, \.svg or \.pdf"):
-        save_platform_gantt([tiny()], tmp_path / "p.html")
-    with pytest.raises(SpotbagError, match="the folder does not exist"):
-        save_platform_gantt([tiny()], tmp_path / "none" / "p.png")
-    with pytest.raises(SpotbagError, match="not one on a hybrid platform, but of a plan; write_replay_gantt"):
-        save_platform_gantt([bad_day()], tmp_path / "p.png")
-    with pytest.raises(SpotbagError, match=r"but of a stream; spotbag\.charts\.streams\.replay draws it"):
-        save_platform_gantt([sampled()], tmp_path / "p.png")
-    with pytest.raises(SpotbagError, match="at least one replay"):
-        save_platform_gantt([], tmp_path / "p.png")
-    other = dataclasses.replace(tiny(), instance=tiny().instance | {"name": "another"})
-    with pytest.raises(SpotbagError, match="of different platforms or jobs"):
-        save_platform_gantt([tiny(), other], tmp_path / "p.png")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +156,7 @@ def test_a_picture_begins_with_the_first_arrival(tmp_path: Path) -> None:
     assert min(mark.time_s for mark in panel.marks if mark.lane == ARRIVALS) == 28_030
     assert 28_020 - 0.01 * (chart.end_s - 28_020) < chart.start_s < 28_020
     assert "all done by 8.0" in panel.title
-    save_platform_gantt([moved(28_800)], tmp_path / "p.svg")
+    write_replay([moved(28_800)], tmp_path / "p.svg")
     assert re.findall(r">(\d+\.\d+)<", (tmp_path / "p.svg").read_text(encoding="utf-8"))[:2] == ["8.0", "8.2"]
 
 
@@ -215,18 +188,3 @@ def test_labels_are_shortened() -> None:
     assert short_labels(["one", "two"]) == ["one", "two"]
     assert short_labels(["a-b", "a-b-b"]) == ["a-b", "…b…"]
     assert short_labels(["a-only"]) == ["a-only"]
-
-
-def test_a_missing_plotting_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(SpotbagError, match=r"pip install 'spotbag\[plot\]'"):
-        save_platform_gantt([tiny()], tmp_path / "p.png")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_single_trace_counts_as_a_list_of_one(tmp_path: Path) -> None:
-    save_platform_gantt(tiny(), tmp_path / "single.svg")
-    save_platform_gantt([tiny()], tmp_path / "list.svg")
-    text = (tmp_path / "single.svg").read_text(encoding="utf-8")
-    assert "policy money-saving" in text
-    assert text == (tmp_path / "list.svg").read_text(encoding="utf-8")

@@ -233,7 +233,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--draw", "huge"), "--draw 'huge': there are no such jobs (known: small"),
         (("tiny/hybrid", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/hybrid", "--once", "--trace", "p.png", "--gantt", "p.png"), "another file of this command"),
-        (("bad.json", "--gantt", "p.html"), "a picture of a hybrid platform is .png, .svg or .pdf"),
+        (("bad.json", "--gantt", "p.gif"), "must end in .png, .svg, .pdf, .html"),
         (("tiny/hybrid", "--draw", "small", "--number", "301", "--gantt", "p.png"), "jobs cannot be read: 300 at most"),
     ],
 )

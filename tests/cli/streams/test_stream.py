@@ -170,7 +170,7 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/two-jobs", "--write", "mine.json", "--gantt", "s.png"), "leave out --trace and --gantt"),
         (("tiny/two-jobs", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/two-jobs", "--once", "--trace", "s.png", "--gantt", "s.png"), "another file of this command"),
-        (("bad.json", "--gantt", "s.html"), "a picture of a stream is .png, .svg or .pdf"),
+        (("bad.json", "--gantt", "s.gif"), "must end in .png, .svg, .pdf, .html"),
     ],
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:

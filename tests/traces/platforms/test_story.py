@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import hand_made_platform_traces
 import pytest
 from hand_made_platform_traces import moved, rented, stuck
 
-from spotbag.charts.bags.replay import write_replay_gantt
-from spotbag.charts.streams.replay import stream_chart
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
 
@@ -94,13 +89,3 @@ def test_a_trace_that_contradicts_itself_is_refused(place: int, field: dict[str,
     trace.events[place].update(field)
     with pytest.raises(SpotbagError, match=event):
         describe_trace(trace)
-
-
-@pytest.mark.parametrize("make", hand_made_platform_traces.ALL)
-def test_pictures_of_plans_and_streams_do_not_show_platforms(make: object, tmp_path: Path) -> None:
-    assert callable(make)
-    with pytest.raises(SpotbagError, match="'by-hand' is one on a hybrid platform; this picture shows replays of plan"):
-        write_replay_gantt(make(), tmp_path / "platform.png")
-    with pytest.raises(SpotbagError, match="by hand' is one on a hybrid platform, not of a stream"):
-        stream_chart([make()])
-    assert list(tmp_path.iterdir()) == []

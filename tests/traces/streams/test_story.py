@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import hand_made_stream_traces
 import pytest
 from hand_made_stream_traces import fixed_fleet, given_up, sampled
 
-from spotbag.charts.bags.replay import write_replay_gantt
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.vm_history import read_history
@@ -94,11 +90,3 @@ def test_the_history_has_a_run_for_each_piece_of_a_task() -> None:
         ("v1", 135, 150, "suspended"),
         ("v1", 200, 305, "finished"),
     ]
-
-
-@pytest.mark.parametrize("make", hand_made_stream_traces.ALL)
-def test_pictures_of_plans_do_not_show_streams(make: object, tmp_path: Path) -> None:
-    assert callable(make)
-    with pytest.raises(SpotbagError, match="'by-hand' is one of a stream; this picture shows replays of plans"):
-        write_replay_gantt(make(), tmp_path / "stream.png")
-    assert list(tmp_path.iterdir()) == []

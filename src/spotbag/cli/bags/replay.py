@@ -261,13 +261,13 @@ class _Files:
             wrote(self.trace)
         if self.gantt is None:
             return
-        from ...charts.bags.replay import write_replay_gantt
+        from ...charts.replay import write_replay
 
         stem, ending = os.path.splitext(self.gantt)
         for trace in traces:
             name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
             with busy(f"drawing {name}"):
-                write_replay_gantt(trace, name)
+                write_replay(trace, name)
             wrote(name)
 
 

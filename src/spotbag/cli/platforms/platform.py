@@ -197,10 +197,9 @@ def _check_files(options: RunOptions, story: bool) -> None:
         if wanted and options.n_runs != 1:
             raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
     if options.gantt is not None:
-        from ...charts.picture_files import still_format
-        from ...charts.platforms.replay import PICTURE
+        from ...charts.picture_files import picture_format
 
-        still_format(options.gantt, PICTURE)
+        picture_format(options.gantt)
     options.check_files()
 
 
@@ -316,11 +315,11 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tupl
         write_traces(path, traces)
         files.append(path)
     if gantt is not None:
-        from ...charts.platforms.replay import save_platform_gantt
+        from ...charts.replay import write_replay
 
         try:
             with busy(f"drawing {gantt}"):
-                save_platform_gantt(traces, gantt)
+                write_replay(traces, gantt)
         except SpotbagError as error:
             return files, f"{gantt}: not drawn: {error}"
         files.append(gantt)

@@ -208,10 +208,9 @@ def _check_writing(options: RunOptions, path: str) -> None:
 def _check_picture(path: str | None) -> None:
     """Refuse a picture that cannot be drawn."""
     if path is not None:
-        from ...charts.picture_files import still_format
-        from ...charts.streams.replay import PICTURE
+        from ...charts.picture_files import picture_format
 
-        still_format(path, PICTURE)
+        picture_format(path)
 
 
 def _warn_of_hopeless_jobs(stream: Stream) -> None:
@@ -248,8 +247,8 @@ def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None
         write_traces(path, traces)
         wrote(path)
     if gantt is not None:
-        from ...charts.streams.replay import save_stream_gantt
+        from ...charts.replay import write_replay
 
         with busy(f"drawing {gantt}"):
-            save_stream_gantt(traces, gantt)
+            write_replay(traces, gantt)
         wrote(gantt)

@@ -1,0 +1,131 @@
+"""Charts as pages: HTML that stands alone, drawn by a script of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ..core.wording import printable
+from .chart import Bar, Chart, Look, Panel
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def page(chart: Chart) -> bytes:
+    """Make a page of a chart, which needs no network: it fits any width, zooms, and tells more of what one points at.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to draw.
+
+    Returns
+    -------
+    bytes
+        The page; the same chart gives the same page.
+    """
+    folder = files(__package__)
+    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return _template().render(chart=page_data(chart), style=style, script=script).encode("utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return environment.from_string((files(__package__) / "page.html.j2").read_text(encoding="utf-8"))
+
+
+def page_data(chart: Chart) -> dict[str, Any]:
+    """Return what the script of a page draws, as JSON has it: `page.js` reads it.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to draw.
+    """
+    looks: dict[Look, int] = {}
+
+    def number(look: Look) -> int:
+        return looks.setdefault(look, len(looks))
+
+    legend = [number(look) for look in chart.legend]
+    panels = [
+        {
+            "title": printable(panel.title),
+            "gap": panel.gap_in,
+            "lanes": [[printable(lane.label), lane.rows, lane.height_in, lane.shaded] for lane in panel.lanes],
+            "bars": [_bar(bar, number(bar.look)) for bar in panel.bars],
+            "marks": [
+                [mark.lane, _brief(mark.time_s), mark.top, mark.bottom, number(mark.look), _lines(mark.hover)]
+                for mark in panel.marks
+            ],
+            "links": [
+                [_brief(link.time_s), link.origin, link.goal, number(link.look), _brief(link.bend_s)]
+                for link in panel.links
+            ],
+            "limits": _limits(panel, number),
+        }
+        for panel in chart.panels
+    ]
+    return {
+        "title": printable(chart.title),
+        "notes": _lines(chart.notes),
+        "start": chart.start_s,
+        "end": chart.end_s,
+        "unit": chart.unit_s,
+        "timeLabel": chart.time_label,
+        "rowLabel": chart.row_label,
+        "looks": [_look(look) for look in looks],
+        "legend": legend,
+        "panels": panels,
+    }
+
+
+def _bar(bar: Bar, look: int) -> list[Any]:
+    """Return what there is of a bar, without what is empty at the end."""
+    start, end = bar.profile[0], bar.profile[-1]
+    steps = bar.profile if len(bar.profile) > 2 or start[1] != 1 else None
+    row: list[Any] = [bar.lane, bar.row, _brief(start[0]), _brief(end[0]), look]
+    row += [printable(bar.name), printable(bar.short), _lines(bar.hover), steps]
+    while not row[-1] and len(row) > 5:
+        row.pop()
+    return row
+
+
+def _limits(panel: Panel, number: Callable[[Look], int]) -> list[list[Any]]:
+    return [
+        [_brief(limit.time_s), number(limit.look), printable(limit.name), limit.tier]
+        for limit in sorted(panel.limits, key=lambda limit: limit.time_s)
+    ]
+
+
+def _look(look: Look) -> dict[str, Any]:
+    """Return a look with the names that the script has for its parts."""
+    return {
+        "label": printable(look.label),
+        "colour": look.colour,
+        "edge": look.edge,
+        "edgeWidth": look.edge_width,
+        "hatch": look.hatch,
+        "text": look.text,
+        "sign": look.sign,
+        "size": look.size,
+        "line": look.line,
+        "width": look.width,
+        "layer": look.layer,
+    }
+
+
+def _lines(lines: Sequence[str]) -> list[str]:
+    return [printable(line) for line in lines]
+
+
+def _brief(time_s: float) -> float:
+    """A time without more digits than a picture shows."""
+    return int(time_s) if time_s == int(time_s) else round(time_s, 2)

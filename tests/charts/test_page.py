@@ -1,0 +1,143 @@
+"""Pages: what is in them, and what a browser makes of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotbag.charts.bags.plan import plan_chart
+from spotbag.charts.chart import Chart
+from spotbag.charts.page import page, page_data
+from spotbag.core.wording import printable
+from spotbag.instances.library import library_instance
+from spotbag.solvers.bags.solve import solve
+
+HOSTILE = "</script><script>document.title = 'owned'</script><b>&amp; \u202e"
+
+
+class Reader(HTMLParser):
+    """Elements of a page with their attributes, and the text in each kind of them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.texts.setdefault(tag, []).append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.elements:
+            self.texts[self.elements[-1][0]][-1] += data
+
+
+@pytest.fixture(scope="module")
+def chart() -> Chart:
+    """A plan of 60 tasks, with names that try to get out."""
+    schedule = solve(library_instance("hads/J60"), "greedy").schedule
+    assert schedule is not None
+    made = plan_chart(schedule, "greedy", [HOSTILE])
+    [panel] = made.panels
+    bars = [*panel.bars[:-1], replace(panel.bars[-1], name=HOSTILE, hover=(HOSTILE,))]
+    lanes = [*panel.lanes[:-1], replace(panel.lanes[-1], label=HOSTILE)]
+    return replace(made, title=HOSTILE, panels=[replace(panel, title=HOSTILE, bars=bars, lanes=lanes)])
+
+
+def test_a_page_stands_alone_and_names_of_the_data_stay_text(chart: Chart) -> None:
+    made = page(chart)
+    assert made == page(chart)
+    assert len(made) < 60_000  # at most 300,000 are asked for
+    read = Reader(made.decode("utf-8"))
+    scripts = [attributes.get("type") for tag, attributes in read.elements if tag == "script"]
+    assert scripts == ["application/json", None]
+    for tag, attributes in read.elements:
+        assert tag not in ("b", "img", "link", "iframe", "object")
+        assert not {"src", "href", "srcset"} & attributes.keys()
+        assert not any(name.startswith("on") for name in attributes)
+    assert not re.search(r"https?:|@import|url\(|fetch\(|innerHTML", made.decode("utf-8"))
+    for tag in ("title", "h1", "h2"):
+        assert [text.strip() for text in read.texts[tag]] == [printable(HOSTILE)]
+    assert json.loads(read.texts["script"][0]) == json.loads(json.dumps(page_data(chart)))
+
+
+def in_a_browser(made: bytes, folder: Path, width: int, script: str) -> dict[str, Any]:
+    """Open a page, run a script in it, and return what it puts into ``answer``."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    path = folder / "page.html"
+    report = "document.body.dataset.answer = JSON.stringify(answer)"
+    steps = f"const answer = {{}}; try {{ {script} }} catch (error) {{ answer.error = String(error) }} {report}"
+    run = f"<script>addEventListener('load', () => {{ {steps} }})</script></body>"
+    path.write_text(made.decode("utf-8").replace("</body>", run), encoding="utf-8")
+    command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    command += [f"--window-size={width},800", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    [answer] = [attributes["data-answer"] for tag, attributes in Reader(done.stdout).elements if tag == "body"]
+    assert answer is not None
+    found: dict[str, Any] = json.loads(answer)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_browser_draws_tells_zooms_and_finds(chart: Chart, width: int, tmp_path: Path) -> None:
+    answer = in_a_browser(
+        page(chart),
+        tmp_path,
+        width,
+        """
+        const panel = panels[0], canvas = panel.canvas, box = canvas.getBoundingClientRect();
+        answer.title = document.title;
+        answer.overflow = document.documentElement.scrollWidth - innerWidth;
+        answer.drawn = panel.order.length;
+        const bar = panel.order.find((bar) => bar.name === "t6#1"), [ground, high] = panel.ground(bar);
+        const middle = (panel.x(bar.start) + panel.x(bar.end)) / 2;
+        const place = { clientX: box.left + middle, clientY: box.top + ground - high / 2 };
+        const touch = { pointerId: 1, pointerType: "touch", ...place };
+        const point = (kind) => canvas.dispatchEvent(new PointerEvent(kind, touch));
+        const corner = [panel.scale * (panel.x(bar.start) + 2), panel.scale * (ground - 2)];
+        answer.pixel = [...panel.context.getImageData(...corner, 1, 1).data];
+        point("pointermove");
+        answer.hover = tip.innerText;
+        point("pointerdown"), point("pointerup");
+        answer.tap = tip.hidden ? "" : tip.innerText;
+        canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+        answer.next = tip.innerText.split("\\n")[0];
+        const before = view.to - view.from;
+        document.getElementById("in").click();
+        answer.zoomed = (view.to - view.from) / before;
+        find.value = "/SCRIPT>";
+        find.dispatchEvent(new Event("input"));
+        answer.found = found.innerText + ": " + tip.innerText.split("\\n")[0];
+        """,
+    )
+    bars = {bar.name: bar for bar in chart.panels[0].bars if bar.name}
+    row = sorted(
+        (bar for bar in bars.values() if (bar.lane, bar.row) == (bars["t6#1"].lane, bars["t6#1"].row)),
+        key=lambda bar: bar.start_s,
+    )
+    assert "error" not in answer, answer["error"]
+    assert answer["title"] == printable(HOSTILE)
+    assert answer["overflow"] <= 0
+    assert answer["drawn"] == len(chart.panels[0].bars)
+    assert answer["pixel"] == [0x4C, 0x8E, 0xDA, 255]
+    first = bars["t6#1"]
+    times = f"{first.start_s:,} s to {first.end_s:,} s ({first.end_s - first.start_s:,} s)"
+    lane = chart.panels[0].lanes[first.lane].label
+    assert answer["hover"].split("\n") == ["t6#1", f"{lane}, core {first.row}", times, "spot"]
+    assert answer["tap"] == answer["hover"]
+    assert answer["next"] == row[1].name
+    assert answer["zoomed"] == pytest.approx(0.7)
+    assert answer["found"] == f"1 of 1: {printable(HOSTILE)}"
