@@ -52,6 +52,7 @@ class TypeFacts:
     limits: Mapping[str, int]
     credits: CreditFacts | None
     speed: Fraction
+    architecture: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ class InstanceFacts:
 
     def _runtime_s(self, task: str, type_name: str) -> int | None:
         entry, vm_type = self.tasks[task], self.types[type_name]
+        if entry.get("architecture") not in (None, vm_type.architecture):
+            return None
         by_type = entry.get("runtime_s")
         if by_type is not None:
             if type_name not in by_type:
@@ -195,6 +198,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         limits={market: int(offer["limit"]) for market, offer in entry["offers"].items()},
         credits=credits,
         speed=exact(entry.get("speed", 1)),
+        architecture=entry.get("architecture"),
     )
 
 

@@ -23,6 +23,8 @@ BASELINE = 1
 def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatArray:
     """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run.
 
+    A task that asks for an architecture has no run time on types of another, whatever is given.
+
     Parameters
     ----------
     tasks : sequence
@@ -43,6 +45,10 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
         table[given] = np.fromiter(times, float, len(by_name) * len(names)).reshape(-1, len(names))
     base_s = np.fromiter((task.base_runtime_s or math.inf for task in tasks if not task.runtime_s), float)
     table[~given] = base_s[:, None] / np.array([vm_type.speed for vm_type in vm_types])
+    asked = [task.architecture or None for task in tasks]
+    for architecture in {*asked} - {None}:
+        rows = np.fromiter((name == architecture for name in asked), bool, len(asked))
+        table[np.ix_(rows, [vm_type.architecture != architecture for vm_type in vm_types])] = np.inf
     return table
 
 

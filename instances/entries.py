@@ -23,6 +23,9 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each", "none"]
 SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
 
+Architecture: TypeAlias = Literal["x86_64", "arm64"]
+ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
+
 
 class Offer(Record):
     """What one market asks for a VM type.
@@ -84,6 +87,8 @@ class VmType(Record):
         Market to `Offer`.
     burstable : Burstable, optional
         Present if the type is burstable.
+    architecture : {"x86_64", "arm64"}, optional
+        Of its processors. Tasks that ask for an architecture run only on types that state it.
     """
 
     name: Name
@@ -93,6 +98,7 @@ class VmType(Record):
     gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
     speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
     burstable: Burstable | None = None
+    architecture: Architecture | None = None
 
 
 class Task(Record):
@@ -112,6 +118,8 @@ class Task(Record):
         How many identical tasks this is.
     command : str, optional
         What to execute; kept, never looked at.
+    architecture : {"x86_64", "arm64"}, optional
+        It runs only on VM types of this architecture; on all if absent.
     """
 
     id: Name
@@ -120,6 +128,7 @@ class Task(Record):
     base_runtime_s: RunTime | None = None
     count: Annotated[int, Field(ge=1, le=MAX_TASKS), INTEGRAL] = 1
     command: Text | None = None
+    architecture: Architecture | None = None
 
 
 class Checkpoints(Record):

@@ -209,6 +209,7 @@ def _placement_issues(
     largest = max(vm_type.memory_mb for vm_type in vm_types)
     largest_kb = max(sizes.values())
     smallest_kb = min(sizes.values())
+    architectures = {name: vm_type.architecture for name, vm_type in known.items()}
     for index, task in tasks:
         if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
@@ -222,6 +223,12 @@ def _placement_issues(
                 yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
             times = {name: time for name, time in times.items() if name in known}
             if not times:
+                continue
+        if task.architecture:
+            times = {name: time for name, time in times.items() if architectures[name] == task.architecture}
+            if not times:
+                rule = "is that of no VM type that it has a run time for"
+                yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
         need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - 1e-12))
         if need_kb > smallest_kb:

@@ -52,6 +52,7 @@ class Bag:
         self.need_kb = need_kb.astype(np.int64)
         self.run_times = [*(row.runtime_s or _NO_TIMES for row in rows), _NO_TIMES]
         self.base_s = np.array([*(row.base_runtime_s or math.nan for row in rows), math.nan])
+        self.architectures = np.array([*(row.architecture or "" for row in rows), ""])
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -89,6 +90,8 @@ class Bag:
             times, types = self.run_times, vms.type_names
             explicit = [times[row].get(types[vm], math.nan) for row, vm in rows]
             given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
+        asked = self.architectures[entry]
+        given = np.where((asked != "") & (asked != vms.architecture[plan.task_vm]), math.nan, given)
         seconds, clear = _rounded_up(given / speed)
         if rules is not None:
             dump = dump_s(rules, self.memory_mb[entry])
@@ -110,6 +113,8 @@ class Bag:
             sign_of_life()
             given = base_s / vm_type.speed
             given[by_type] = [table.get(vm_type.name, math.nan) for table in tables]
+            asked = self.architectures[:-1]
+            given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
             seconds, clear = _rounded_up(given)
             for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
                 seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
@@ -129,7 +134,7 @@ class Vms:
     ----------
     known, of_known_type, offered, spot, burstable : arrays of bool
         Whether the plan has the VM, its type is in the catalogue, its market is offered, and which it is.
-    vcpus, size_kb, speed, baseline : arrays
+    vcpus, size_kb, speed, baseline, architecture : arrays
         What the type says.
     doubled : bool
         Whether VMs have the same name.
@@ -153,6 +158,7 @@ class Vms:
         self.speed = np.array([*speeds, 1.0])[types]
         self.baseline = np.array([*baselines, 1.0])[types]
         self.burstable = np.array([*burstable, False])[types]
+        self.architecture = np.array([*(vm_type.architecture or "" for vm_type in instance.vm_types), ""])[types]
         offers = {vm_type.name: vm_type.offers for vm_type in instance.vm_types}
         self.offered = [vm.market in offers.get(vm.type, ()) for vm in plan.vms]
         spot = [vm.market == "spot" for vm in plan.vms] + [False] * (len(types) - len(plan.vms))
@@ -232,6 +238,8 @@ def size_kb(vm_type: VmType) -> int:
 
 def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
     """Run time of a task on a type in whole seconds; None if it has none there."""
+    if task.architecture is not None and task.architecture != vm_type.architecture:
+        return None
     if task.runtime_s is None:
         assert task.base_runtime_s is not None
         return round_up(exact(task.base_runtime_s) / exact(vm_type.speed))
