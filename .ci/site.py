@@ -27,7 +27,11 @@ def on_config(config: Any) -> None:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the reference of all commands where the page asks for it."""
-    return markdown.replace("<!-- commands -->", "\n".join(_commands())) if page.file.src_uri == "commands.md" else markdown
+    return (
+        markdown.replace("<!-- commands -->", "\n".join(_commands()))
+        if page.file.src_uri == "commands.md"
+        else markdown
+    )
 
 
 class _Formulas(Extension):
@@ -40,7 +44,9 @@ class _Formulas(Extension):
 
 class _DisplayedFormulas(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
-        return re.sub(r"^```math\n(.*?)^```$", self._formula, "\n".join(lines), flags=re.DOTALL | re.MULTILINE).split("\n")
+        return re.sub(r"^```math\n(.*?)^```$", self._formula, "\n".join(lines), flags=re.DOTALL | re.MULTILINE).split(
+            "\n"
+        )
 
     def _formula(self, block: re.Match[str]) -> str:
         # Browsers take the alignment of columns from style sheets only.

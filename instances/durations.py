@@ -48,7 +48,7 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
     asked = [task.architecture or None for task in tasks]
     for architecture in {*asked} - {None}:
         rows = np.fromiter((name == architecture for name in asked), bool, len(asked))
-        table[np.ix_(rows, [vm_type.architecture != architecture for vm_type in vm_types])] = np.inf
+        table[np.ix_(rows, np.array([vm_type.architecture != architecture for vm_type in vm_types]))] = np.inf
     return table
 
 

@@ -231,15 +231,13 @@ def make_cases(
     Raises
     ------
     InputError
-        If a method is unknown, none of them has an option, or the D_spot of an instance can be neither read nor
-        estimated.
+        If a method is unknown, or none of them has an option.
     """
     numbers = {method: seeds if find_method(method).seeded else 1 for method in methods}
-    resolved = {label: with_d_spot(instance) for label, instance in instances.items()}
     chosen = _options_by_method(methods, options or {})
     return [
         Case(label, instance, method, first_seed + seed, chosen[method])
-        for label, instance in resolved.items()
+        for label, instance in instances.items()
         for method in methods
         for seed in range(numbers[method])
     ]

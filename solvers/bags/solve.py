@@ -14,6 +14,7 @@ from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal
 from ...instances.instance import Instance
+from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
 from .attempts import Attempts
@@ -113,6 +114,9 @@ def solve(
             with within(left if left is None or not two else FIRST_SHARE * left):
                 first = first_stage(attempts, instance, initial)
             schedule, bound = first.schedule, first.bound
+            as_given = with_d_spot(given)
+            if as_given.d_spot_s != instance.d_spot_s:  # a bound of plans with the paper's D_spot is none of all plans
+                bound = divisible_bound(as_given).objective
             if schedule is not None and two and not stopped():
                 second = second_stage(attempts, instance, first, first_took_s=time.perf_counter() - begin)
                 schedule = second.schedule

@@ -1,0 +1,78 @@
+"""Goals of two quantities in order, against the whole front of tiny bags; thousands of them are soaked."""
+
+from __future__ import annotations
+
+import pytest
+from exhaustive import exhaustive_front
+from tiny_instances import FAMILIES, tiny_instance
+
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.solvers.bags.result import Result
+from spotbag.solvers.bags.solve import solve
+
+
+def tiny(seed: int) -> Instance:
+    return tiny_instance(seed, **FAMILIES["memory" if seed % 2 else "cores"]).replace(survive="none")
+
+
+def pair(result: Result) -> tuple[int, float]:
+    assert result.schedule is not None
+    return result.schedule.makespan_s, pytest.approx(result.schedule.cost_usd, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_goals_are_the_ends_of_the_front(seed: int) -> None:
+    instance = tiny(seed)
+    front = exhaustive_front(instance)
+    for goal, ends in (("cheapest", front[-1:]), ("fastest", front[:1])):
+        result = solve(instance, goal=goal)  # type: ignore[arg-type]
+        if not ends:
+            assert result.status == "infeasible"
+            continue
+        assert (pair(result), result.status) == (ends[0], "optimal")
+        assert [stage.proven for stage in result.stages] == [True, True]
+
+
+@pytest.mark.parametrize("seed", range(2, 5))
+def test_a_budget_is_kept_by_the_fastest_plan_that_it_pays(seed: int) -> None:
+    instance = tiny(seed)
+    front = exhaustive_front(instance)
+    for end, cost in front:
+        result = solve(instance, goal="fastest", budget_usd=cost)
+        assert (pair(result), result.status) == ((end, cost), "optimal")
+    if front:
+        result = solve(instance, goal="fastest", budget_usd=0.99 * front[-1][1])
+        assert result.status == "infeasible"
+        assert "within the budget" in result.message
+
+
+def test_a_bag_that_names_no_objective_is_to_be_cheap() -> None:
+    bag = next(bag for bag in map(tiny, range(1, 20)) if len(exhaustive_front(bag)) > 1)
+    fast, cheap = (solve(bag.replace(objective=entry)) for entry in ({"goal": "fastest"}, {}))
+    assert fast.schedule is not None
+    assert cheap.schedule is not None
+    assert cheap.instance.goal == "cheapest"
+    assert cheap.objective == cheap.schedule.cost_usd < fast.schedule.cost_usd
+    assert fast.objective == fast.schedule.makespan_s < cheap.schedule.makespan_s
+
+
+def test_what_has_no_meaning_for_a_goal_is_refused() -> None:
+    bag = library_instance("tiny/fast-or-cheap")
+    with pytest.raises(InputError, match=r"budget_usd 1.* is for the goal 'fastest' only"):
+        bag.with_goal("cheapest", budget_usd=1.0)
+    with pytest.raises(InputError, match=r"cost_weight 0.3 is for the goal 'balanced' only; the goal is 'fastest'"):
+        bag.replace(objective={"goal": "fastest", "cost_weight": 0.3})
+    assert bag.with_goal("cheapest").with_goal("balanced").cost_weight == 0.5
+
+
+def test_published_methods_have_the_d_spot_of_the_paper_and_a_bound_of_all_plans() -> None:
+    bag = generate_instance(30, classes=3, seed=5)
+    by_greedy, by_search = solve(bag, "greedy"), solve(bag.replace(survive="none"), "search")
+    assert by_greedy.instance.d_spot_s == estimate_d_spot(bag) < bag.deadline_s
+    assert by_greedy.bound is not None
+    assert by_search.objective is not None
+    assert by_greedy.bound <= by_search.objective
