@@ -1,0 +1,706 @@
+"""Survival: what a plan loses if spot VMs go down for good, and how the rest is done on demand by the deadline."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, get_args
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...core.limits import checkpoint
+from ...core.processes import run_compiled
+from ...core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray
+from ...core.wording import listed
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...schedules.schedule import Schedule
+
+Level: TypeAlias = Literal["one-type", "blackout", "each"]
+"""What goes down for good: any one spot type; all of spot at once; any spot VMs, each at a moment of its own."""
+
+Verdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
+
+_BUDGET = 60_000_000
+"""Places that are looked at for the types that go down together: some seconds."""
+_MOST_MOMENTS = 4_000
+_MOST_FAILURES = 8
+_LARGE_TASKS = 20_000
+_MOST_STEPS = 29
+_UNLIMITED = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class RescueVm:
+    """A VM of a rescue: a new one, or one of the plan that runs on.
+
+    Attributes
+    ----------
+    id : str
+        Its name.
+    offer : RentalOffer
+        What it is.
+    new : bool
+        Whether it is requested for the rescue.
+    ready_s, end_s : int
+        From when to when the rescue pays for it: of a VM of the plan, from its planned end.
+    cost_usd : float
+        What the rescue pays for it.
+    """
+
+    id: str
+    offer: RentalOffer
+    new: bool
+    ready_s: int
+    end_s: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rescue:
+    """How what is lost at a moment is done by the deadline.
+
+    Attributes
+    ----------
+    at_s, types : int and tuple of str
+        When which spot types go down for good, after the finishes and starts of that second.
+    begin_s : int
+        When new VMs are requested; mostly ``at_s``.
+    vms : tuple of RescueVm
+        The VMs that tasks are moved to.
+    task, task_vm, task_core, task_start_s, task_end_s : array of int
+        The tasks that are lost, as indices into ``instance.task_ids``, and where and when they run; by their starts.
+    """
+
+    at_s: int
+    types: tuple[str, ...]
+    begin_s: int
+    vms: tuple[RescueVm, ...]
+    task: IntArray
+    task_vm: IntArray
+    task_core: IntArray
+    task_start_s: IntArray
+    task_end_s: IntArray
+
+    @property
+    def cost_usd(self) -> float:
+        """What all its VMs cost."""
+        return math.fsum(vm.cost_usd for vm in self.vms)
+
+    @property
+    def end_s(self) -> int:
+        """End of the last task."""
+        return int(self.task_end_s.max(initial=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a plan survives, and what that costs at worst.
+
+    Attributes
+    ----------
+    level : {"one-type", "blackout", "each"}
+        What goes down for good.
+    verdict : {"survives", "does-not-survive", "not-shown"}
+        Whether whatever is lost at any second can be done on demand by the deadline: it can; it is proved that it
+        cannot; or neither is shown.
+    worst_cost_usd : float or None
+        If it survives: the most that plan and rescue cost together, whatever goes down when.
+    worst_at_s, worst_types : int or None, tuple of str
+        When that is, and which types it is that go down; nothing if no loss makes the plan dearer, or for ``each``.
+    least_slack_s : int or None
+        Seconds by which the rescues of all moments end before the deadline, at least.
+    rescue : Rescue or None
+        The rescue at the worst moment.
+    reason : str
+        Why it does not survive, or what was not found: when, which types, what does not fit, and what would help.
+    """
+
+    level: Level
+    verdict: Verdict
+    worst_cost_usd: float | None = None
+    worst_at_s: int | None = None
+    worst_types: tuple[str, ...] = ()
+    least_slack_s: int | None = None
+    rescue: Rescue | None = None
+    reason: str = ""
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is shown that the plan survives."""
+        return self.verdict == "survives"
+
+
+def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
+    """Say whether a plan survives if spot VMs go down for good, at any second.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    level : {"one-type", "blackout", "each"}
+        What goes down.
+    cost : bool
+        Whether the worst case and the least slack are asked for; else only the verdict, which is faster.
+
+    Raises
+    ------
+    LimitReached
+        If the limit of the work is over.
+
+    Notes
+    -----
+    What is lost at second t is done on new regular on-demand VMs, as many as the limits of their types and
+    ``limits.max_on_demand`` allow beside those of the plan that are still there; and on regular on-demand VMs of the
+    plan, after what they have to do. ``markets`` restricts the plan, not what may rescue it. Nothing is asked of
+    burstable and spot VMs. A moved task starts after the longer of boot and migration overhead; a task that was running
+    goes on from its last checkpoint. VMs are billed by the second.
+
+    Level ``each`` is shown by twins: if for every spot VM a VM of the same type can be rented on demand, beside all
+    others, and every core would be done in time after the longest loss of any of its tasks, then whatever is lost goes
+    to the twins in the same order.
+    """
+    if level not in get_args(Level):
+        raise ValueError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    return _rescuer(schedule).certificate(level, cost)
+
+
+def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
+    """Return the rescue of a plan whose spot VMs of some types go down for good at a second.
+
+    It ends by the deadline, and plan and rescue cost no more than the certificate of these types promises.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    types : iterable of str
+        VM types of which all spot VMs go down.
+    at_s : int
+        When; what finishes or starts at this second has done so.
+
+    Returns
+    -------
+    Rescue or None
+        None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
+    """
+    return _rescuer(schedule).rescue_at(tuple(types), at_s)
+
+
+def spot_types(schedule: Schedule) -> tuple[str, ...]:
+    """Names of the types of which the plan has spot VMs, in catalogue order."""
+    instance = schedule.instance
+    return tuple(
+        instance.offers[index].vm_type.name
+        for index in np.unique(schedule.vm_offer).tolist()
+        if instance.offer_is_spot[index]
+    )
+
+
+_rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
+
+
+def _rescuer(schedule: Schedule) -> _Rescuer:
+    """Return what is known of the rescues of a plan; kept as long as the plan is."""
+    if schedule not in _rescuers:
+        _rescuers[schedule] = _Rescuer(schedule)
+    return _rescuers[schedule]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A second for which there is a rescue, the last that it serves, its slack, and what both cost at most."""
+
+    at_s: int
+    last_s: int
+    slack_s: int
+    cost_usd: float
+
+    @property
+    def least_slack_s(self) -> int:
+        """Slack of the rescue when it is carried out as late as it may be."""
+        return self.slack_s - (self.last_s - self.at_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """A second for which no rescue was found."""
+
+    at_s: int
+    reason: str
+    proved: bool
+
+
+class _Rescuer:
+    """The rescues of one plan. What is known of it is kept in arrays, and not the plan itself."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        instance = schedule.instance
+        self.instance = instance
+        self.cost_usd = schedule.cost_usd
+        self.vm_ids = schedule.vm_ids
+        self.types = spot_types(schedule)
+        self.regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+        self.bag, self.spot_task, self.own_vm = self._arrays(schedule)
+        self.twins = _Twins(schedule)
+        self._moments: dict[tuple[str, ...], list[_Moment]] = {}
+        self._halt = np.zeros(1, dtype=np.int64)
+
+    def _arrays(self, schedule: Schedule) -> tuple[Any, IntArray, IntArray]:
+        """Return the arrays of the kernel; which tasks are its spot tasks; which VMs the regular on-demand ones."""
+        from .rescue_kernel import Bag, OwnVms, Rentals, SpotTasks, SpotVms, Terms
+
+        instance = schedule.instance
+        seconds = instance.runtime_s[:, [offer.type_index for offer in self.regular]]
+        least = seconds.min(axis=1, initial=NEVER)
+        able = seconds < NEVER
+        # What a core of each costs for the work that it can do, relative to the least time that this takes.
+        work = np.where(able, seconds, 0).sum(axis=0) / np.maximum(np.where(able, least[:, None], 0).sum(axis=0), 1)
+        per_core = [offer.price_usd_per_s / offer.vcpus for offer in self.regular]
+        cheapest = np.argsort(per_core * work, kind="stable").tolist()
+        self.regular = [self.regular[k] for k in cheapest]
+        never_binds = [instance.memory_never_binds[offer.type_index] for offer in self.regular]
+        rentals = Rentals(
+            seconds=np.ascontiguousarray(seconds[:, cheapest].T),
+            vcpus=_ints(offer.vcpus for offer in self.regular),
+            limit=_ints(offer.vm_type.offers["on-demand"].limit for offer in self.regular),
+            size_kb=_ints(
+                -1 if free else offer.memory_kb for free, offer in zip(never_binds, self.regular, strict=True)
+            ),
+            price=np.array([offer.price_usd_per_s for offer in self.regular]),
+            strongest=np.argsort([-offer.vcpus for offer in self.regular], kind="stable").astype(np.int64),
+            need_kb=np.array(instance.memory_kb),
+        )
+        type_of = _ints(offer.type_index for offer in instance.offers)
+        is_spot = instance.offer_is_spot[schedule.vm_offer]
+        task = np.flatnonzero(is_spot[schedule.task_vm])
+        group, offer_of = instance.task_group[task], schedule.vm_offer[schedule.task_vm[task]]
+        speeds = np.array(
+            [1.0 if vm_type.burstable is None else vm_type.burstable.baseline_fraction for vm_type in instance.vm_types]
+        )
+        interval = schedule.checkpoint_interval_s[task]
+        taken = np.isfinite(interval)
+        tasks = SpotTasks(
+            start=schedule.task_start_s[task],
+            end=schedule.task_end_s[task],
+            group=group,
+            type_index=type_of[offer_of],
+            runtime=instance.runtime_s[group, type_of[offer_of]].astype(float),
+            interval=np.where(taken, interval, 1.0),
+            period=np.where(taken, interval + instance.dump_s[group], 1.0),
+            checkpoints=np.where(taken, instance.checkpoint_count[group, type_of[offer_of]], 0.0).astype(np.int64),
+            speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
+        )
+        spot = np.flatnonzero(is_spot)
+        spot_vms = SpotVms(
+            type_index=type_of[schedule.vm_offer[spot]],
+            end=schedule.vm_end_s[spot],
+            price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
+        )
+        rental_of = {offer.index: number for number, offer in enumerate(self.regular)}
+        own_vm = _ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
+        cores = schedule.vm_vcpus
+        first_core = np.concatenate([[0], np.cumsum(cores)])
+        core_end = np.full(int(first_core[-1]), instance.boot_overhead_s, dtype=np.int64)
+        np.maximum.at(core_end, first_core[schedule.task_vm] + schedule.task_core, schedule.task_end_s)
+        own_cores = [core_end[first_core[vm] : first_core[vm + 1]] for vm in own_vm.tolist()]
+        own = OwnVms(
+            rental=_ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
+            end=schedule.vm_end_s[own_vm],
+            first_core=np.concatenate([[0], np.cumsum(cores[own_vm])]).astype(np.int64),
+            core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
+            counted_end=schedule.vm_end_s[~is_spot],
+        )
+        most = instance.limits.max_on_demand
+        terms = Terms(
+            deadline=instance.deadline_s,
+            boot=instance.boot_overhead_s,
+            overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
+            most_on_demand=_UNLIMITED if most is None else most,
+        )
+        return Bag(rentals, tasks, spot_vms, own, terms), task, own_vm
+
+    # ------------------------------------------------------------- certificates
+
+    def certificate(self, level: Level, cost: bool) -> Certificate:
+        """Return the certificate of a level."""
+        if level == "each":
+            return self._of_each(cost)
+        sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
+        if level == "blackout" and self.types:
+            sets = [self.types]
+        gaps = [gap for types in sets for gap in self._gaps(types)]
+        if gaps:
+            worst = min(gaps, key=lambda gap: (not gap.proved, gap.at_s))
+            return Certificate(level, "does-not-survive" if worst.proved else "not-shown", reason=worst.reason)
+        if not cost:
+            return Certificate(level, "survives")
+        moments = [(moment, types) for types in sets for moment in self.moments(types)]
+        slack = min((moment.least_slack_s for moment, _ in moments), default=None)
+        worst_moment, worst_types = max(
+            moments, key=lambda pair: (pair[0].cost_usd, -pair[0].at_s), default=(None, ())
+        )
+        if worst_moment is None or worst_moment.cost_usd <= self.cost_usd:
+            return Certificate(level, "survives", self.cost_usd, least_slack_s=slack)
+        return Certificate(
+            level,
+            "survives",
+            worst_moment.cost_usd,
+            worst_moment.at_s,
+            worst_types,
+            slack,
+            self._rescue_of(worst_types, worst_moment),
+        )
+
+    def _of_each(self, cost: bool) -> Certificate:
+        """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
+        missing = self.twins.missing()
+        if not missing:
+            if not cost:
+                return Certificate("each", "survives")
+            worst, slack = self.twins.worst_cost_usd(self.cost_usd), self.twins.least_slack_s
+            return Certificate("each", "survives", worst, least_slack_s=slack)
+        at_once = self.certificate("blackout", cost=False)
+        if at_once.verdict == "does-not-survive":
+            return Certificate("each", "does-not-survive", reason=at_once.reason)
+        return Certificate("each", "not-shown", reason=missing)
+
+    def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
+        """Seconds without a rescue, some of them at most; if none, all have one."""
+        gaps: list[_Gap] = []
+        since, work = 0, 0
+        while len(gaps) < _MOST_FAILURES and not (gaps and gaps[-1].proved):
+            _, failed_at, work = self._survey(types, since, MAX_SECONDS, MAX_SECONDS, False, work)
+            if failed_at is None:
+                break
+            if failed_at < 0:
+                reason = f"{_down(types)}: too much to be looked at for so many tasks"
+                gaps.append(_Gap(-1 - failed_at, reason, False))
+                break
+            reason, proved = self._obstacle(types, failed_at)
+            gaps.append(_Gap(failed_at, reason, proved))
+            since = failed_at + 1
+        return gaps
+
+    def moments(self, types: tuple[str, ...]) -> list[_Moment]:
+        """Return seconds that serve all others if some types go down; empty if nothing is lost ever.
+
+        The dearest and the one with least slack serve no other second, unless that would take too long.
+        """
+        if types not in self._moments:
+            self._moments[types] = self._refined(types)
+        return self._moments[types]
+
+    def _refined(self, types: tuple[str, ...]) -> list[_Moment]:
+        moments, _, work = self._survey(types, 0, MAX_SECONDS, MAX_SECONDS, True, 0)
+        settled: set[_Moment] = set()
+        while work <= _BUDGET:
+            coarse = [moment for moment in moments if moment.at_s < moment.last_s and moment not in settled]
+            dearest = max(moments, key=lambda moment: (moment.cost_usd, -moment.at_s), default=None)
+            tightest = min(moments, key=lambda moment: (moment.least_slack_s, moment.at_s), default=None)
+            chosen = next((moment for moment in (dearest, tightest) if moment in coarse), None)
+            if chosen is None:
+                break
+            patience = (chosen.last_s - chosen.at_s) // 4
+            finer, failed_at, work = self._survey(types, chosen.at_s, chosen.last_s, patience, True, work)
+            if failed_at is None:
+                place = moments.index(chosen)
+                moments[place : place + 1] = finer
+            else:  # what can wait for this second is better than what is found at it
+                settled.add(chosen)
+        return moments
+
+    def _survey(
+        self, types: tuple[str, ...], since: int, until: int, patience: int, cheap: bool, work: int
+    ) -> tuple[list[_Moment], int | None, int]:
+        """Return seconds that serve all between two; where there is no rescue; work done.
+
+        The second without a rescue is None if there is none, and -1 minus a second where the work was too much.
+        """
+        from .rescue_kernel import OVER_BUDGET, FAILED, survey
+
+        down = self._marked(types)
+        lost_vms = down[self.bag.spot_vms.type_index]
+        running = self.bag.spot_vms.price[lost_vms] * (self.bag.spot_vms.end[lost_vms] - self.bag.terms.boot)
+        kept_usd = self.cost_usd - float(running.sum())
+        moments = np.empty((256, 3), dtype=np.int64)
+        costs = np.empty(256)
+        found: list[_Moment] = []
+        second = since
+        while True:
+            checkpoint()
+            step = _BUDGET // 200
+            arguments = (self.bag, down, second, until, patience, cheap, step, moments, costs, self._halt)
+            count, status, second, done = self._run(lambda given=arguments: survey(*given))  # type: ignore[misc]
+            work += done
+            rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
+            found += [_Moment(at, last, slack, kept_usd + usd) for (at, last, slack), usd in rows]
+            if status == FAILED:
+                return found, second, work
+            if status != OVER_BUDGET:
+                return found, None, work
+            if work > _BUDGET or len(found) > _MOST_MOMENTS:
+                return found, -1 - second, work
+
+    def _run(self, work: Any) -> Any:
+        """Run a compiled loop; of a large bag so that it can be ended."""
+        if len(self.spot_task) < _LARGE_TASKS:
+            return work()
+        self._halt[0] = 0
+        return run_compiled(work, self._halt)
+
+    def _marked(self, types: tuple[str, ...]) -> BoolArray:
+        return np.array([vm_type.name in types for vm_type in self.instance.vm_types], dtype=bool)
+
+    # ------------------------------------------------------------------ rescues
+
+    def rescue_at(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
+        """Return the rescue of a second."""
+        types = tuple(name for name in self.types if name in types)
+        if types not in self._moments and self._gaps(types):
+            return None
+        moments = self.moments(types)
+        place = bisect_left(moments, at_s, key=lambda moment: moment.last_s)
+        if place == len(moments):
+            return self._rescue(types, at_s, at_s, *_nothing())
+        moment = moments[place]
+        at_once = self._at_once(types, at_s)
+        if at_once is not None and self._paid_usd(types, at_s) + at_once.cost_usd <= moment.cost_usd:
+            return at_once
+        return self._rescue_of(types, moment, at_s)
+
+    def _at_once(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
+        """Return the rescue that is found if a second is looked at by itself."""
+        from .rescue_kernel import best_rescue, lost_at
+
+        lost = lost_at(self.bag, self._marked(types), at_s)
+        found, _, _, _, packing = self._run(lambda: best_rescue(self.bag, lost, at_s, 0, True, self._halt))
+        return self._rescue(types, at_s, at_s, lost, packing) if found else None
+
+    def _rescue_of(self, types: tuple[str, ...], moment: _Moment, at_s: int | None = None) -> Rescue:
+        """Return the rescue of a second that another one serves: it waits for that, or is carried out later."""
+        from .rescue_kernel import Lost, best_rescue, lost_at
+
+        at_s = moment.at_s if at_s is None else at_s
+        down, patience = self._marked(types), moment.last_s - moment.at_s
+        lost = lost_at(self.bag, down, moment.at_s)
+        _, _, _, _, packing = self._run(
+            lambda: best_rescue(self.bag, lost, moment.at_s, patience, True, self._halt)
+        )
+        if at_s <= moment.at_s:
+            return self._rescue(types, at_s, moment.at_s, lost, packing)
+        later = lost_at(self.bag, down, at_s)
+        place_of = {task: place for place, task in enumerate(lost.task.tolist())}
+        still = _ints(place_of[task] for task in later.task.tolist())
+        start = packing.start[still] + (at_s - moment.at_s)
+        left = later.left[packing.vm_rental[packing.vm[still]], np.arange(len(still))]
+        moved = packing._replace(
+            vm=packing.vm[still],
+            core=packing.core[still],
+            start=start,
+            end=start + left,
+        )
+        return self._rescue(types, at_s, at_s, cast(Lost, later), moved)
+
+    def _rescue(self, types: tuple[str, ...], at_s: int, begin_s: int, lost: Any, packing: Any) -> Rescue:
+        """Make the record of a rescue from its arrays."""
+        order = np.lexsort((packing.core, packing.start))
+        numbers, vm_of = np.unique(packing.vm[order], return_inverse=True)
+        end = np.zeros(len(numbers), dtype=np.int64)
+        np.maximum.at(end, vm_of, packing.end[order])
+        names = set(self.vm_ids)
+        vms = []
+        for number, end_s in zip(numbers.tolist(), end.tolist(), strict=True):
+            offer = self.regular[packing.vm_rental[number]]
+            own = int(packing.vm_own[number])
+            planned_s = 0 if own < 0 else int(self.bag.own.end[own])
+            new = planned_s <= begin_s
+            if new:
+                name, count = "", 0
+                while not name or name in names:
+                    count += 1
+                    name = f"{offer.vm_type.name}-on-demand-{count}"
+                names.add(name)
+                ready_s = begin_s + self.bag.terms.boot
+            else:
+                name, ready_s = self.vm_ids[self.own_vm[own]], planned_s
+            end_s = max(end_s, ready_s)
+            vms.append(RescueVm(name, offer, new, ready_s, end_s, offer.price_usd_per_s * (end_s - ready_s)))
+        return Rescue(
+            at_s,
+            types,
+            begin_s,
+            tuple(vms),
+            self.spot_task[lost.task[order]],
+            vm_of.astype(np.int64),
+            packing.core[order],
+            packing.start[order],
+            packing.end[order],
+        )
+
+    def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
+        """Return what the plan costs if some types are paid for until a second."""
+        vms = self.bag.spot_vms
+        saved = vms.price * np.maximum(vms.end - max(at_s, self.bag.terms.boot), 0)
+        return self.cost_usd - float(saved[self._marked(types)[vms.type_index]].sum())
+
+    # ---------------------------------------------------------------- obstacles
+
+    def _obstacle(self, types: tuple[str, ...], at_s: int) -> tuple[str, bool]:
+        """Say why nothing can rescue what is lost at a second, and whether that is proved."""
+        from .rescue_kernel import lost_at, may_open
+
+        lost = lost_at(self.bag, self._marked(types), at_s)
+        room = may_open(self.bag, at_s)
+        begin_s = at_s + self.bag.terms.overhead
+        window_s = self.instance.deadline_s - begin_s
+        own = self.bag.own
+        when = f"{_down(types)} at {at_s:,} s"
+        alive = np.flatnonzero(own.end > at_s)
+        usable = np.zeros(len(self.regular), dtype=bool)
+        usable[own.rental[alive]] = True
+        cores = [own.core_end[own.first_core[vm] : own.first_core[vm + 1]] for vm in alive.tolist()]
+        rooms = [self.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
+        left = int(room[-1])
+        for rental in self.bag.rentals.strongest.tolist():
+            vms = min(int(room[rental]), left, len(lost.task))
+            if vms > 0:
+                usable[rental] = True
+                left -= vms
+                rooms.append(np.full(min(vms * self.regular[rental].vcpus, len(lost.task)), window_s))
+        # With a cap, another type might be taken instead of the strongest.
+        usable |= (room[:-1] > 0) & (room[-1] > 0)
+        room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
+        if not usable.any():
+            return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
+        seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
+        longest = int(seconds.argmax())
+        task = self.instance.task_ids[self.spot_task[lost.task[longest]]]
+        if seconds[longest] >= NEVER:
+            return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
+        if seconds[longest] > window_s:
+            least_s = begin_s + int(seconds[longest])
+            text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {least_s:,} s; "
+            return f"{when}: {text}end spot earlier (d_spot_s), allow checkpoints, or a later deadline", True
+        remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
+        work = int(seconds.sum())
+        if work > room_s.sum():
+            text = f"{work:,} core seconds are left to do on demand, and {int(room_s.sum()):,} can be had"
+            return f"{when}: {text}; {remedy}", True
+        lost_tasks = f"the {len(lost.task):,} tasks that are lost"
+        if any(_transformed(seconds, window_s, k).sum() > _transformed(room_s, window_s, k).sum() for k in _STEPS):
+            return f"{when}: {lost_tasks} do not fit the on-demand VMs that can be had; {remedy}", True
+        return f"{when}: no way was found to do {lost_tasks} on demand by the deadline; {remedy}", False
+
+
+_STEPS = range(1, _MOST_STEPS + 1)
+
+
+def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
+    """Apply the k-th dual-feasible function of Fekete and Schepers to sizes, as fractions of a window, times k * window.
+
+    A size x becomes x itself if (k + 1) x is whole, and the whole part of (k + 1) x over k else. It is superadditive:
+    what fits together into some room does so after it is applied to both.
+    """
+    parts = (k + 1) * seconds
+    return np.where(parts % window_s == 0, k * seconds, parts // window_s * window_s)
+
+
+class _Twins:
+    """The rule of twins: see `certify`."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        instance = schedule.instance
+        self._instance = instance
+        self._vm_ids = schedule.vm_ids
+        overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.spot = np.flatnonzero(instance.offer_is_spot[schedule.vm_offer])
+        self._offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
+        loss = _longest_loss_s(schedule)
+        core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])[schedule.task_vm] + schedule.task_core
+        binds = ~instance.memory_never_binds[[offer.type_index for offer in self._offers]][schedule.task_vm]
+        # Tasks move together: those of a core, or of a VM where memory may bind.
+        unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
+        end: dict[int, int] = {}
+        longest: dict[int, int] = {}
+        self.end_s = np.zeros(len(self._offers), dtype=np.int64)
+        on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+        rows = zip(*(array[on_spot].tolist() for array in (unit, schedule.task_end_s, loss)), strict=True)
+        for place, end_s, loss_s in rows:
+            end[place] = max(end.get(place, 0), end_s)
+            longest[place] = max(longest.get(place, 0), loss_s)
+        latest = _ints(end[place] + longest[place] + overhead for place in unit[on_spot].tolist())
+        np.maximum.at(self.end_s, schedule.task_vm[on_spot], latest)
+        self._planned_end_s = schedule.vm_end_s
+
+    def missing(self) -> str:
+        """Say what keeps the rule from being fulfilled; empty if nothing does."""
+        instance = self._instance
+        if not len(self.spot):
+            return ""
+        for vm in self.spot.tolist():
+            if self._offers[vm].burstable or "on-demand" not in self._offers[vm].vm_type.offers:
+                return f"no twin of {self._vm_ids[vm]!r} can be rented: its type is not a regular one on demand"
+            if self.end_s[vm] > instance.deadline_s:
+                return (
+                    f"a twin of {self._vm_ids[vm]!r} could end at {self.end_s[vm]:,} s, after the deadline; end spot "
+                    "earlier (d_spot_s), or allow a later deadline"
+                )
+        for vm_type in instance.vm_types:
+            vms = [offer for offer in self._offers if offer.vm_type.name == vm_type.name]
+            if any(offer.market == "spot" for offer in vms) and len(vms) > vm_type.offers["on-demand"].limit:
+                limit = vm_type.offers["on-demand"].limit
+                return f"the {len(vms)} VMs of {vm_type.name} are more than its limit of {limit} on demand"
+        most = instance.limits.max_on_demand
+        if most is not None and len(self._offers) > most:
+            return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
+        return ""
+
+    def worst_cost_usd(self, planned_usd: float) -> float:
+        """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
+        boot = self._instance.boot_overhead_s
+        more = 0.0
+        for vm in self.spot.tolist():
+            offer, end_s = self._offers[vm], int(self.end_s[vm])
+            planned_s = int(self._planned_end_s[vm])
+            price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
+            # The later it goes down, the longer it is paid for, and the shorter its twin.
+            bills = [offer.price_usd_per_s * (at - boot) + price * (end_s - at - boot) for at in (boot, planned_s - 1)]
+            more += max(*bills, offer.price_usd_per_s * (planned_s - boot)) - offer.price_usd_per_s * (planned_s - boot)
+        return planned_usd + more
+
+    @property
+    def least_slack_s(self) -> int | None:
+        """Seconds by which the twins end before the deadline, at least; None without spot VMs."""
+        return int(self._instance.deadline_s - self.end_s[self.spot].max()) if len(self.spot) else None
+
+
+def _longest_loss_s(schedule: Schedule) -> IntArray:
+    """Most seconds by which each task ends later if it goes on from its last checkpoint, without an overhead."""
+    instance = schedule.instance
+    interval = schedule.checkpoint_interval_s
+    period = np.where(np.isfinite(interval), interval + instance.dump_s[instance.task_group], np.inf)
+    burstable = instance.offer_is_burstable[schedule.vm_offer[schedule.task_vm]]
+    # With k of n checkpoints written, less than (k + 1)(interval + dump) has passed, and what is left is rounded up:
+    # ceil(r - k interval) + passed - ceil(r + n dump) < 1 + interval + dump.
+    most = np.where(np.isfinite(period) & ~burstable, np.ceil(period), float(_UNLIMITED))
+    return np.minimum(schedule.task_duration_s - 1, most.astype(np.int64))
+
+
+def _down(types: Sequence[str]) -> str:
+    return f"with spot VMs of {listed(types, 'type')} down for good"
+
+
+def _ints(values: Iterable[int]) -> IntArray:
+    return np.array(list(values), dtype=np.int64)
+
+
+def _nothing() -> Any:
+    """Return what is lost when nothing is, and its packing."""
+    from .rescue_kernel import Lost, Packing
+
+    empty = np.zeros(0, dtype=np.int64)
+    return Lost(empty, empty.reshape(0, 0), empty), Packing(*[empty] * len(Packing._fields))
