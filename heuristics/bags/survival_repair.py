@@ -1,0 +1,234 @@
+"""Plans changed so that more of what they may lose can be done again: the order on cores, and tasks that end too late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...core.quantities import BoolArray, IntArray
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.evaluation import objective_weights
+from ...schedules.schedule import Schedule
+
+_MOST_LOOKS = 3_000_000
+"""Tasks that are to move times cores that they may move to."""
+
+
+def longest_first_order(schedule: Schedule) -> Schedule:
+    """Return the plan with the tasks of each spot core in the order in which they can be lost latest.
+
+    What would take longest on demand comes first: by the argument of the earliest due date, if any order lets every
+    task be done again after it is lost just before its end, this one does. Cores end when they did, so that the plan
+    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed.
+    """
+    instance = schedule.instance
+    rows, core = _movable(schedule)
+    if not len(rows):
+        return schedule
+    left = left_at_end_s(schedule)[rows]
+    order = np.lexsort((schedule.task_start_s[rows], -left, core))
+    rows, core = rows[order], core[order]
+    before = np.cumsum(schedule.task_duration_s[rows]) - schedule.task_duration_s[rows]
+    first = np.searchsorted(core, core)
+    start = schedule.task_start_s.copy()
+    start[rows] = instance.boot_overhead_s + before - before[first]
+    return Schedule(
+        instance,
+        schedule.vm_offer,
+        schedule.task_vm,
+        schedule.task_core,
+        start,
+        schedule.task_baseline,
+        schedule.vm_ids,
+    )
+
+
+def _movable(schedule: Schedule) -> tuple[IntArray, IntArray]:
+    """Tasks of spot VMs whose order is free, and their cores."""
+    instance = schedule.instance
+    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer]
+    free = instance.memory_never_binds[types] & instance.offer_is_spot[schedule.vm_offer]
+    free &= ~instance.offer_is_burstable[schedule.vm_offer]
+    rows = np.flatnonzero(free[schedule.task_vm])
+    first_core = np.cumsum(schedule.vm_vcpus) - schedule.vm_vcpus
+    core = first_core[schedule.task_vm[rows]] + schedule.task_core[rows]
+    busy = np.bincount(core, weights=schedule.task_duration_s[rows])
+    end = np.zeros(len(busy), dtype=np.int64)
+    np.maximum.at(end, core, schedule.task_end_s[rows])
+    whole: BoolArray = busy == end - instance.boot_overhead_s
+    return rows[whole[core]], core[whole[core]]
+
+
+def least_on_demand_s(instance: Instance) -> IntArray:
+    """Least time of each group on a regular VM on demand, shape (n_groups,); `NEVER` if it can run on none."""
+    regular = [offer.type_index for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+    least: IntArray = instance.runtime_s[:, regular].min(axis=1, initial=NEVER)
+    return least
+
+
+def left_at_end_s(schedule: Schedule) -> IntArray:
+    """Seconds that each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
+    instance = schedule.instance
+    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
+    group = instance.task_group
+    interval = schedule.checkpoint_interval_s
+    written = np.where(np.isfinite(interval), instance.checkpoint_count[group, types], 0.0)
+    saved = written * np.where(np.isfinite(interval), interval, 0.0) / instance.runtime_s[group, types]
+    least = least_on_demand_s(instance)[group]
+    left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+    return np.where(least < NEVER, left, NEVER)
+
+
+@dataclass(slots=True)
+class _Core:
+    """A core: its VM, and its tasks with their durations and what is left of each just before its end."""
+
+    vm: int
+    offer: RentalOffer
+    tasks: list[tuple[int, int, int]] = field(default_factory=list)
+    end_s: int = 0
+
+
+def repaired(schedule: Schedule) -> Schedule | None:
+    """Return the plan with tasks elsewhere that end too late to be done again, each on its own; None if it has no way.
+
+    They are taken off their spot VMs and put back, longest first, where they cost least: on a spot core on which all
+    tasks still end early enough, on an on-demand core, or on a new VM.
+    """
+    instance = schedule.instance
+    offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
+    if not all(instance.memory_never_binds[offer.type_index] for offer in instance.offers):
+        return None
+    if (instance.offer_is_burstable[schedule.vm_offer][schedule.task_vm] & ~schedule.task_baseline).any():
+        return None
+    left = left_at_end_s(schedule)
+    cores: dict[tuple[int, int], _Core] = {}
+    for vm, offer in enumerate(offers):
+        for number in range(offer.vcpus):
+            cores[vm, number] = _Core(vm, offer, end_s=instance.boot_overhead_s)
+    ordered = longest_first_order(schedule)
+    rows = zip(
+        *(
+            column.tolist()
+            for column in (schedule.task_vm, schedule.task_core, schedule.task_duration_s, left, ordered.task_start_s)
+        ),
+        strict=True,
+    )
+    latest = instance.deadline_s + 1 - max(instance.boot_overhead_s, instance.migration_overhead_s)
+    taken_out: list[int] = []
+    for task, (vm, number, seconds, left_s, _) in sorted(enumerate(rows), key=lambda row: row[1][4]):
+        core = cores[vm, number]
+        if core.offer.market == "spot" and core.end_s + seconds + left_s > latest:
+            taken_out.append(task)
+        else:
+            core.tasks.append((task, seconds, left_s))
+            core.end_s += seconds
+    if not taken_out or len(taken_out) * (len(cores) + 10) > _MOST_LOOKS:
+        return None
+    return _Replacement(instance, list(cores.values()), len(offers), latest).plan(taken_out)
+
+
+class _Replacement:
+    """Puts tasks where they cost least and can still be done again."""
+
+    def __init__(self, instance: Instance, cores: list[_Core], n_vms: int, latest_s: int) -> None:
+        self._instance = instance
+        self._latest_s = latest_s
+        self._cost_weight, self._time_weight = objective_weights(instance)
+        self._vms = [[core for core in cores if core.vm == vm] for vm in range(n_vms)]
+        self._makespan_s = max((core.end_s for core in cores), default=0)
+        self._rented = [0] * len(instance.offers)
+        for vm in self._vms:
+            self._rented[vm[0].offer.index] += any(core.tasks for core in vm)
+        self._vms = [vm for vm in self._vms if any(core.tasks for core in vm)]
+        self._least_s = least_on_demand_s(instance)
+
+    def plan(self, tasks: list[int]) -> Schedule | None:
+        """Put all tasks back; None if one finds no place."""
+        group = self._instance.task_group
+        for task in sorted(tasks, key=lambda task: -int(self._least_s[group[task]])):
+            if not self._put(task):
+                return None
+        return self._schedule()
+
+    def _put(self, task: int) -> bool:
+        instance = self._instance
+        group = int(instance.task_group[task])
+        least = int(self._least_s[group])
+        best: tuple[float, int, list[_Core], _Core, int, int] | None = None
+        vms = [*self._vms, *self._new_vms()]
+        for vm in vms:
+            offer = vm[0].offer
+            if offer.burstable:
+                continue
+            seconds = int(instance.sustained_s[group, offer.index])
+            if seconds >= NEVER:
+                continue
+            left = least
+            if offer.market == "spot" and instance.checkpoint is not None and least < NEVER:
+                written = instance.checkpoint_count[group, offer.type_index]
+                saved = written * instance.checkpoint_interval_s[group] / instance.runtime_s[group, offer.type_index]
+                left = int(np.ceil(least * (1.0 - saved) - 1e-9)) if written else least
+            vm_end = max(core.end_s for core in vm)
+            for core in vm:
+                end_s = core.end_s + seconds
+                if end_s > instance.time_limit_s(offer.market):
+                    continue
+                longer = max(end_s - vm_end, 0)
+                value = self._cost_weight * offer.price_usd_per_s * longer
+                value += self._time_weight * max(end_s - self._makespan_s, 0)
+                if best is not None and (value, end_s) >= best[:2]:
+                    continue
+                if offer.market == "spot" and not self._in_time(core, seconds, left):
+                    continue
+                best = value, end_s, vm, core, seconds, left
+        if best is None:
+            return False
+        _, end_s, vm, core, seconds, left = best
+        if not any(vm is known for known in self._vms):
+            self._vms.append(vm)
+            self._rented[vm[0].offer.index] += 1
+        core.tasks.append((task, seconds, left))
+        core.tasks.sort(key=lambda entry: -entry[2])
+        core.end_s = end_s
+        self._makespan_s = max(self._makespan_s, end_s)
+        return True
+
+    def _new_vms(self) -> list[list[_Core]]:
+        """An empty VM of each offer that may be rented once more."""
+        instance = self._instance
+        found = []
+        for offer in instance.offers:
+            cap = instance.limits.of(offer.market)
+            in_market = sum(
+                number
+                for other, number in zip(instance.offers, self._rented, strict=True)
+                if other.market == offer.market
+            )
+            if self._rented[offer.index] < offer.limit and (cap is None or in_market < cap):
+                found.append([_Core(-1, offer, end_s=instance.boot_overhead_s) for _ in range(offer.vcpus)])
+        return found
+
+    def _in_time(self, core: _Core, seconds: int, left: int) -> bool:
+        """Whether every task of a core could be done again if one more ran there, longest first."""
+        end_s = self._instance.boot_overhead_s
+        for _, duration, rest in sorted([*core.tasks, (-1, seconds, left)], key=lambda entry: -entry[2]):
+            end_s += duration
+            if end_s + rest > self._latest_s:
+                return False
+        return True
+
+    def _schedule(self) -> Schedule:
+        instance = self._instance
+        task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+        for number, vm in enumerate(self._vms):
+            for place, core in enumerate(vm):
+                now_s = instance.boot_overhead_s
+                for task, seconds, _ in core.tasks:
+                    task_vm[task], task_core[task], start_s[task] = number, place, now_s
+                    now_s += seconds
+        vm_offer = np.array([vm[0].offer.index for vm in self._vms], dtype=np.int64)
+        return Schedule(instance, vm_offer, task_vm, task_core, start_s, instance.offer_is_burstable[vm_offer][task_vm])

@@ -1,0 +1,232 @@
+"""The choice of a plan that survives: D_spot as late as the loss of spot VMs allows.
+
+The later spot VMs may run, the cheaper the plan, and the less time there is to do again what they lose. No formula of
+the instance says how late is too late: that depends on what runs on spot, on how much of it at once, and on what can be
+rented then. So plans are made for several D_spot, by the method that was asked for or by the search, and the best that
+is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...heuristics.bags.rescue import Level, certify
+from ...heuristics.bags.survival_repair import longest_first_order, repaired
+from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .attempts import Attempt, Attempts
+from .goals import first_stage, plan_of
+from .methods import find_method, make_options
+from .result import closes_gap
+
+FIRST_SHARE = 0.5
+"""Share of a time limit for the plan without the guarantee."""
+
+_STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
+"""Times that D_spot is halved, for bags of up to so many tasks."""
+_LEAST_POLISH_S = 1.0
+_SHARE_OF_A_STEP = 0.25
+_MOVES = 1_000_000
+_MOST_POLISHED = 3
+
+
+class Survivor(NamedTuple):
+    """The plan that was chosen.
+
+    Attributes
+    ----------
+    instance : Instance
+        With the D_spot of the plan.
+    attempt : Attempt
+        The plan, with the bound of all plans, surviving or not.
+    survives : bool
+        Whether it is shown that it survives; if not, the plan is the one that was given.
+    without_usd : float or None
+        Cost of the plan without the guarantee, where that is cheaper.
+    """
+
+    instance: Instance
+    attempt: Attempt
+    survives: bool
+    without_usd: float | None = None
+
+
+def in_surviving_order(schedule: Schedule, level: Level) -> Schedule | None:
+    """Return a plan that is shown to survive as it is, or in another order on its cores; None else."""
+    if certify(schedule, level, cost=False).survives:
+        return schedule
+    ordered = longest_first_order(schedule)
+    return ordered if certify(ordered, level, cost=False).survives else None
+
+
+def surviving_plan(
+    attempts: Attempts, instance: Instance, level: Level, first: Attempt, first_took_s: float = math.inf
+) -> Survivor:
+    """Choose a plan that survives.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The method.
+    instance : Instance
+        With D_spot at the deadline.
+    level : {"one-type", "blackout", "each"}
+        What is to be survived.
+    first : Attempt
+        What the method came to for it, with a plan.
+    first_took_s : float
+        Seconds that this took.
+    """
+    search = _Search(attempts, instance, level, first)
+    try:
+        if search.take(instance, first.schedule):
+            search.go_on()
+        else:
+            search.look()
+            search.polish(first_took_s)
+    except LimitReached:
+        pass
+    return search.survivor()
+
+
+class _Search:
+    """The best surviving plan so far."""
+
+    def __init__(self, attempts: Attempts, instance: Instance, level: Level, first: Attempt) -> None:
+        self._attempts = attempts
+        self._silent = self._quick = replace(attempts, on_progress=lambda point, planned: None)
+        # Exact methods, and long searches, take too long for plans that are but candidates.
+        if attempts.method.exact or attempts.method.name == "search":
+            method = find_method("search")
+            self._quick = replace(self._silent, method=method, options=make_options(method, {"moves": _MOVES}))
+        self._instance = instance
+        self._level = level
+        self._first = first
+        self._best: Schedule | None = None
+        self._best_at_s = 0
+        self._kept: list[int] = []
+
+    def survivor(self) -> Survivor:
+        """Return what was chosen."""
+        first, best = self._first, self._best
+        assert first.schedule is not None, "there is a plan to begin with"
+        if best is None:
+            return Survivor(self._instance, first, False)
+        cheaper = first.schedule.cost_usd < best.cost_usd - 1e-12
+        attempt = replace(first, schedule=best)
+        return Survivor(best.instance, attempt, True, first.schedule.cost_usd if cheaper else None)
+
+    def take(self, instance: Instance, schedule: Schedule | None) -> bool:
+        """Keep a plan if it survives and is the best; return whether it survives."""
+        if schedule is None:
+            return False
+        ordered = in_surviving_order(plan_of(instance, schedule), self._level)
+        if ordered is not None and (self._best is None or ordered.objective < self._best.objective):
+            self._best = ordered
+            self._best_at_s = instance.time_limit_s("spot")
+        return ordered is not None
+
+    def _settled(self) -> bool:
+        """Whether nothing better can be found."""
+        if out_of_time():
+            return True
+        return self._best is not None and closes_gap(
+            self._best.objective, self._first.bound, self._attempts.target_gap
+        )
+
+    def go_on(self) -> None:
+        """Use what is left of a time limit for a better plan, where there is one."""
+        if seconds_left() is None or self._settled():
+            return
+        better = first_stage(self._attempts, self._instance, self._best)
+        self._first = replace(self._first, bound=max(self._first.bound, better.bound))
+        if better.schedule is not None and better.schedule.objective < self._first.schedule.objective:  # type: ignore[union-attr]
+            self._first = replace(self._first, schedule=better.schedule)
+            self.take(self._instance, better.schedule)
+
+    def look(self) -> None:
+        """Make plans for several D_spot."""
+        instance = self._instance
+        assert self._first.schedule is not None, "there is a plan to begin with"
+        self.take(instance, repaired(self._first.schedule))
+        steps = self._steps()
+        single_s = self._d_spot_of_single_tasks()
+        low, high = 0, instance.deadline_s
+        if 0 < single_s < high and self._try(single_s, steps + 2) is not False:
+            low = single_s
+        for step in range(steps):
+            if self._settled() or high - low <= instance.deadline_s / 100:
+                break
+            middle = (low + high) // 2
+            # Where there is no plan at all, there is none at an earlier D_spot either.
+            if self._try(middle, steps - step + 1) is False:
+                high = middle
+            else:
+                low = middle
+        if self._best is None:
+            self._try(0, 1)
+
+    def _steps(self) -> int:
+        return next((steps for most, steps in _STEPS if self._instance.n_tasks <= most), 1)
+
+    def _d_spot_of_single_tasks(self) -> int:
+        """D_spot up to which every task can be done again, if it is the only one."""
+        instance = self._instance
+        spot = [offer.index for offer in instance.offers if offer.market == "spot" and offer.limit]
+        seconds = instance.duration_s[:, spot, FULL_SPEED]
+        period = np.minimum(instance.checkpoint_interval_s + instance.dump_s, float(NEVER))
+        lost = np.minimum(np.where(seconds < NEVER, seconds, 0).max(axis=1, initial=0), period).max(initial=0)
+        overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        return instance.deadline_s - overhead - math.ceil(lost) + 1
+
+    def _try(self, d_spot_s: int, to_come: int) -> bool | None:
+        """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
+        if self._settled():
+            return None
+        left = seconds_left()
+        with within(None if left is None else left / max(to_come, 1)):
+            survives = self._try_with(self._quick, self._instance.replace(d_spot_s=d_spot_s))
+        if survives:
+            self._kept.append(d_spot_s)
+        return survives
+
+    def _try_with(self, attempts: Attempts, instance: Instance) -> bool | None:
+        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan."""
+        try:
+            plan = first_stage(attempts, instance, self._start(instance)).schedule
+        except LimitReached:
+            return None
+        if plan is None:
+            return None
+        return self.take(instance, plan) or self.take(instance, repaired(plan))
+
+    def _start(self, instance: Instance) -> Schedule | None:
+        """Return the best plan so far, if it is one for this D_spot."""
+        best = self._best
+        if best is None:
+            return None
+        spot = instance.offer_is_spot[best.vm_offer[best.task_vm]]
+        latest = int(best.task_end_s[spot].max(initial=0))
+        return plan_of(instance, best) if latest <= instance.time_limit_s("spot") else None
+
+    def polish(self, first_took_s: float) -> None:
+        """Ask the method itself, if the plans were made by another one, or in less time."""
+        if self._best is None or self._settled() or self._quick is self._silent:
+            return
+        limited = self._silent.method.exact and seconds_left() is None
+        # With more effort, D_spot is used to the full, which a plan may not survive: then another one.
+        latest_first = sorted({*self._kept} - {self._best_at_s}, reverse=True)
+        for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:_MOST_POLISHED]):
+            before = self._best.objective
+            left = seconds_left()
+            share = None if left is None else left / (_MOST_POLISHED - number)
+            with within(max(_SHARE_OF_A_STEP * first_took_s, _LEAST_POLISH_S) if limited else share):
+                self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
+            if self._best.objective < before:
+                return
