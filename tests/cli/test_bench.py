@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 from command_shell import Shell, interrupt_after_runs
+from paper_results import compared
 
 from spotbag.replay.bags import runs
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands print the comparison that the tests of the paper made."""
+    monkeypatch.setattr("spotbag.benchmarks.paper.compare", lambda paper, options, on_runs: compared(paper, options))
 
 
 def demand_narrow(out: str) -> None:
@@ -18,9 +25,27 @@ def demand_narrow(out: str) -> None:
     assert max(len(line) for line in out.splitlines() if not re.match(r"\[|\d+: ", line)) <= 140
 
 
-@pytest.mark.parametrize("words", [["hads"], ["burst-hads"], ["thai", "--runs", "2"]])
-def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, words: list[str]) -> None:
-    out = shell.run("bench", *words, *(() if "--runs" in words else ("--runs", "2")))
+# The options and groups are those of `tests/benchmarks`.
+OPTIONS = {
+    "hads": ["--runs", "2"],
+    "burst-hads": ["--runs", "2"],
+    "thai": ["--runs", "5", "--seed", "3"],
+    "a2ha": ["--runs", "2", "--seed", "3", "--optimum-time", "0.3"],
+}
+GROUPS = {"hads": "published", "burst-hads": "published", "thai": "thai", "a2ha": "a2ha"}
+
+
+def in_its_group(paper: str) -> pytest.MarkDecorator:
+    """Have a test run where the comparison with a paper has been made."""
+    return pytest.mark.xdist_group(GROUPS[paper])
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize(
+    "paper", [pytest.param(paper, marks=in_its_group(paper)) for paper in ("hads", "burst-hads", "thai")]
+)
+def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, paper: str) -> None:
+    out = shell.run("bench", paper, *OPTIONS[paper])
     demand_narrow(out)
     assert len(out.splitlines()) < 66
     assert "Plans" not in out
@@ -29,8 +54,10 @@ def test_one_screen_has_the_main_table_and_what_does_not_hold(shell: Shell, word
     assert out.rstrip().endswith("--full prints all tables, all statements and the reasons.")
 
 
+@pytest.mark.usefixtures("shared")
+@in_its_group("hads")
 def test_the_tables_of_hads(shell: Shell) -> None:
-    out = shell.run("bench", "hads", "--runs", "2", "--full", "--out", "rows.csv")
+    out = shell.run("bench", "hads", *OPTIONS["hads"], "--full", "--out", "rows.csv")
     titles = ("Plans", "Table 9", "Table 10", "Table 11", "Fig. 8", "Figs 9 and 10", "Fig. 11", "Fig. 12", "Fig. 13")
     for title in titles:
         assert f"\n{title}" in out
@@ -46,8 +73,10 @@ def test_the_tables_of_hads(shell: Shell) -> None:
     assert f"{float(cost['mean']):.3f}" in " ".join(line)
 
 
+@pytest.mark.usefixtures("shared")
+@in_its_group("burst-hads")
 def test_the_tables_of_burst_hads(shell: Shell) -> None:
-    out = shell.run("bench", "burst-hads", "--runs", "2", "--full", "--out", "figures.json")
+    out = shell.run("bench", "burst-hads", *OPTIONS["burst-hads"], "--full", "--out", "figures.json")
     for title in ("Plans", "Table IV", "Table VI: cost", "Table VI: makespan"):
         assert f"\n{title}" in out
     assert "Numbers of the text" in out
@@ -67,9 +96,11 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
     assert {claim["verdict"] for claim in found["claims"]} <= {"holds", "does not hold", "not decided"}
 
 
+@pytest.mark.usefixtures("shared")
+@in_its_group("thai")
 def test_the_tables_of_thai(shell: Shell) -> None:
-    out = shell.run("bench", "thai", "--full", "--runs", "2", "--seed", "7", "--plots", "pictures", "--out", "rows.csv")
-    assert out.startswith("Thai et al.: 2 draws of the run times, seed 7")
+    out = shell.run("bench", "thai", *OPTIONS["thai"], "--full", "--plots", "pictures", "--out", "rows.csv")
+    assert out.startswith("Thai et al.: 5 draws of the run times, seed 3")
     for title in ("Table 3 and Fig. 3", "Fig. 4: blocks", "Fig. 5: mis-utilisation", "unknown by the length"):
         assert f"\n{title}" in out
     assert "Plans" not in out
@@ -91,13 +122,15 @@ def test_the_tables_of_thai(shell: Shell) -> None:
     assert all(f"wrote {Path('pictures', name)}" in shell.err for name in names)
 
 
+@pytest.mark.usefixtures("shared")
+@in_its_group("a2ha")
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run(
-        *("bench", "a2ha", "--full", "--runs", "2", "--seed", "7", "--optimum-time", "0.2"),
+        *("bench", "a2ha", *OPTIONS["a2ha"], "--full"),
         *("--plots", "pictures", "--out", "a.json"),
     )
-    assert out.startswith("A2HA: 2 orderings of the tasks, seed 7")
+    assert out.startswith("A2HA: 2 orderings of the tasks, seed 3")
     for title in ("Optimal numbers", "Table 1: hosts", "Table 2: long", "Figs 9 to 11", "Fig. 12", "What not knowing"):
         assert f"\n{title}" in out
     assert "What the paper says" in out
@@ -106,7 +139,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     [line] = [line.split() for line in out.splitlines() if line.split()[:2] == ["test-suite", "29"]]
     assert line[2] == "27"
     document = json.loads((shell.folder / "a.json").read_text())
-    assert (document["runs"], document["seed"], document["optimum_s"]) == (2, 7, 0.2)
+    assert (document["runs"], document["seed"], document["optimum_s"]) == (2, 3, 0.3)
     names = sorted(path.name for path in (shell.folder / "pictures").iterdir())
     assert len(names) == 6
     assert all(f"wrote {Path('pictures', name)}" in shell.err for name in names)

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spotbag.benchmarks.page import page_text
-from spotbag.benchmarks.paper import Paper, compare
+from spotbag.benchmarks.paper import Options, Paper, Runs, compare
 from spotbag.benchmarks.paper_result import PublishedComparisonResult
 from spotbag.core.limits import LimitReached
 from spotbag.docs import PAGES
 
 DOCS = Path(__file__).parents[2] / "docs"
+_REPLAYED: dict[str, Any] = {}
+_COMPARED: dict[str, PublishedComparisonResult] = {}
+
+
+def replayed(paper: Paper[Options, Runs], options: Options) -> Runs:
+    """Return the runs of a paper; a process makes them once."""
+    key = f"{paper.name} {options}"
+    if key not in _REPLAYED:
+        _REPLAYED[key] = paper.replay(options, lambda done, label: None)
+    runs: Runs = _REPLAYED[key]
+    return runs
+
+
+def compared(paper: Paper[Options, Runs], options: Options) -> PublishedComparisonResult:
+    """Return the comparison with a paper; a process makes it once."""
+    key = f"{paper.name} {options}"
+    if key not in _COMPARED:
+        runs = replayed(paper, options)
+        _COMPARED[key] = compare(replace(paper, replay=lambda *given: runs), options)
+    return _COMPARED[key]
 
 
 def demand_judged_claims(result: PublishedComparisonResult, number: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
+from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page, replayed
 
 from spotbag.benchmarks.bags.burst_hads.facts import burst_hads_facts
 from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
@@ -43,12 +43,12 @@ FEW = BurstHadsOptions(runs=2)
 
 @pytest.fixture(scope="module")
 def days() -> BurstHadsDays:
-    return burst_hads_days(FEW, lambda done, label: None)
+    return replayed(BURST_HADS, FEW)
 
 
 @pytest.fixture(scope="module")
 def burst() -> PublishedComparisonResult:
-    return compare(BURST_HADS, FEW)
+    return compared(BURST_HADS, FEW)
 
 
 # ---------------------------------------------------------------------------- what is printed

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from paper_results import demand_judged_claims
+from paper_results import compared, demand_judged_claims, replayed
 from tiny_days import bag, day, plan, vm_type
 
 from spotbag.benchmarks.bags.hads.ed200_claims import percent_more
@@ -38,12 +38,12 @@ pytestmark = pytest.mark.xdist_group("published")  # one process: they share a r
 
 @pytest.fixture(scope="module")
 def days() -> HadsDays:
-    return HADS.replay(HadsOptions(runs=2), lambda done, label: None)
+    return replayed(HADS, HadsOptions(runs=2))
 
 
 @pytest.fixture(scope="module")
 def result(days: HadsDays) -> PublishedComparisonResult:
-    return compare(replace(HADS, replay=lambda options, on_runs: days), days.options)
+    return compared(HADS, days.options)
 
 
 # ---------------------------------------------------------------------------- the on-demand baseline

@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
+from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
 from spotbag.benchmarks.bags.hads.paper import HADS
@@ -35,7 +35,6 @@ from spotbag.benchmarks.claims import (
     show,
     verdicts_in_words,
 )
-from spotbag.benchmarks.paper import compare
 from spotbag.benchmarks.paper_result import (
     ComparisonRow,
     PublishedComparisonResult,
@@ -55,7 +54,7 @@ FEW = HadsOptions(runs=2)
 
 @pytest.fixture(scope="module")
 def hads() -> PublishedComparisonResult:
-    return compare(HADS, FEW)
+    return compared(HADS, FEW)
 
 
 # ---------------------------------------------------------------------------- what is printed

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
+from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
@@ -54,7 +54,7 @@ FIGURES = thai_figures()
 
 @pytest.fixture(scope="module")
 def result() -> PublishedComparisonResult:
-    return compare(THAI, FEW)
+    return compared(THAI, FEW)
 
 
 def quantity(
