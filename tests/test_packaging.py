@@ -100,5 +100,6 @@ def test_tests_of_a_group_run_in_one_process(request: pytest.FixtureRequest) -> 
     assert workers is None or request.node.nodeid.endswith("@one group")
 
 
+@pytest.mark.slow
 def test_the_example_of_the_package_runs() -> None:
     assert doctest.testmod(spotbag).failed == 0

@@ -50,7 +50,7 @@ TINY = [name for name in library_names() if name.startswith("tiny/") and name !=
 )
 def test_where_memory_binds_it_is_never_worse_than_greedy_or_longest_task_first(name: str) -> None:
     instance = library_instance(name)
-    found = solve(instance, "search")
+    found = solve(instance, "search", options={"moves": 2000})
     assert found.schedule is not None
     for method in ("greedy", "lpt"):
         other = solve(instance, method).objective
@@ -62,7 +62,8 @@ def test_hand_sized_instances_are_solved_to_the_optimum(name: str) -> None:
     instance = library_instance(name)
     optimum = instance.provenance.optimum if instance.provenance else None
     assert optimum is not None
-    assert solve(instance, "search").objective == pytest.approx(optimum.objective)
+    found = solve(instance, "search", options={"moves": 20_000})
+    assert found.objective == pytest.approx(optimum.objective)
 
 
 def test_same_seed_same_plan_and_another_seed_another() -> None:

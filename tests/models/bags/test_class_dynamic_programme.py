@@ -131,7 +131,14 @@ def _compare_front_with_all_plans(problem: Instance) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "max_spot"), [([90], None), ([20, 25], None), ([30, 40, 30], None), ([60], 7), ([15, 10], 3)]
+    ("counts", "max_spot"),
+    [
+        ([90], None),
+        ([20, 25], None),
+        pytest.param([30, 40, 30], None, marks=pytest.mark.slow),
+        ([60], 7),
+        ([15, 10], 3),
+    ],
 )
 @pytest.mark.parametrize("cost_weight", [0.5, 0.9])
 def test_the_pattern_model_agrees(counts: list[int], max_spot: int | None, cost_weight: float) -> None:
