@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 import subprocess
@@ -9,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import typer
 from latex2mathml.converter import convert
 from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
+from mkdocs.structure.files import File
 
 _ROOT = Path(__file__).parents[1]
 
@@ -25,6 +30,20 @@ def on_config(config: Any) -> None:
     config.markdown_extensions.append(_Formulas())
 
 
+def on_files(files: Any, config: Any) -> None:
+    """Add the examples: the scripts, and the notebooks with what they print now."""
+    folder = _ROOT / "examples"
+    texts: dict[str, str | bytes] = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.*")}
+    pages = [texts["README.md"].replace("](../docs/", "](../")]
+    for name in sorted(name for name in texts if name.endswith(".py")):
+        pages.append(f"## {name}\n\n```python\n{texts[name]}```\n")
+    texts["README.md"] = "\n".join(pages)
+    for path in sorted(folder.glob("*.ipynb")):
+        texts |= _executed(path)
+    for name, content in texts.items():
+        files.append(File.generated(config, f"examples/{name}", content=content))
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the reference of all commands where the page asks for it."""
     return (
@@ -32,6 +51,36 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         if page.file.src_uri == "commands.md"
         else markdown
     )
+
+
+def _executed(path: Path) -> dict[str, str | bytes]:
+    """Return a notebook as a page with its pictures, by name, after all its cells have run; once, until it changes."""
+    cached = _ROOT / ".cache" / "notebooks" / f"{hashlib.sha256(path.read_bytes()).hexdigest()}.ipynb"
+    if not cached.exists():
+        notebook = nbformat.read(path, as_version=4)
+        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": path.parent}}).execute()
+        cached.parent.mkdir(exist_ok=True)
+        nbformat.write(notebook, cached)
+    notebook = nbformat.read(cached, as_version=4)
+    parts: list[str] = []
+    pictures: dict[str, str | bytes] = {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        for data in (output.data for output in cell.outputs if output.output_type != "stream"):
+            if "image/png" in data:
+                name = f"{path.stem}_{len(pictures) + 1}.png"
+                pictures[name] = base64.b64decode(data["image/png"])
+                parts.append(f"![What the cell above draws]({name})")
+            else:
+                printed += data["text/plain"] + "\n"
+        if printed:
+            parts.append(f"```text\n{printed.rstrip()}\n```")
+    parts.append(f"This page is a [notebook]({path.name}), run when the site was built.")
+    return {f"{path.stem}.md": "\n\n".join(parts), **pictures}
 
 
 class _Formulas(Extension):

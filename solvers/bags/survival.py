@@ -136,9 +136,7 @@ class _Search:
         """Whether nothing better can be found."""
         if out_of_time():
             return True
-        return self._best is not None and closes_gap(
-            self._best.objective, self._first.bound, self._attempts.target_gap
-        )
+        return self._best is not None and closes_gap(self._best.objective, self._first.bound, self._attempts.target_gap)
 
     def go_on(self) -> None:
         """Use what is left of a time limit for a better plan, where there is one."""
