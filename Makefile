@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv-tests/bin
 
-.PHONY: help install test slow soak lint types generated papers ci
+.PHONY: help install test slow soak lint types generated papers site docs examples ci
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -10,6 +10,10 @@ help:
 $(BIN)/pytest: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv-tests
 	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,plot]'
+	touch $@
+
+$(BIN)/mkdocs: $(BIN)/pytest
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,docs,plot]'
 	touch $@
 
 install: $(BIN)/pytest ## an environment in .venv-tests with all that development needs, and the git hooks
@@ -35,6 +39,15 @@ generated: $(BIN)/pytest ## write the schemas, the library and the figures of th
 
 papers: $(BIN)/pytest ## check the pages of the docs on the papers (replays of many minutes)
 	$(BIN)/python -m spotbag.generated --check --papers
+
+site: $(BIN)/mkdocs ## build the documentation site into site/; nothing is fetched
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/site
+
+docs: $(BIN)/mkdocs ## serve the documentation site at http://127.0.0.1:8000, and anew when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+examples: $(BIN)/pytest ## run the scripts of examples/; the site runs the notebooks
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/examples
 
 ci: ## everything that must hold before a change lands, in a fresh clone and environment
 	.ci/run

@@ -20,6 +20,7 @@ from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 from mkdocs.structure.files import File
+from traitlets.config import Config
 
 _ROOT = Path(__file__).parents[1]
 
@@ -58,7 +59,9 @@ def _executed(path: Path) -> dict[str, str | bytes]:
     cached = _ROOT / ".cache" / "notebooks" / f"{hashlib.sha256(path.read_bytes()).hexdigest()}.ipynb"
     if not cached.exists():
         notebook = nbformat.read(path, as_version=4)
-        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": path.parent}}).execute()
+        local = Config({"KernelManager": {"transport": "ipc"}})  # no port is opened
+        place = {"metadata": {"path": path.parent}}
+        nbclient.NotebookClient(notebook, timeout=300, resources=place, config=local).execute()
         cached.parent.mkdir(exist_ok=True)
         nbformat.write(notebook, cached)
     notebook = nbformat.read(cached, as_version=4)

@@ -1,0 +1,36 @@
+"""A scheduler of one's own, here first fit in forty lines: is its plan feasible, and how far is it from the optimum?
+
+It writes a plan as any program in any language could, in the format of docs/formats.md, and has it judged.
+"""
+
+import json
+
+import spotbag
+
+instance = spotbag.library_instance("hads/J60")
+cores = [
+    {"vm": f"{offer.vm_type}-{number}", "type": offer.vm_type, "offer": offer, "core": core, "end_s": 0}
+    for offer in sorted(instance.offers, key=lambda offer: offer.price_usd_per_hour / offer.vcpus)
+    if offer.market == "on-demand" and not offer.burstable
+    for number in range(1, offer.limit + 1)
+    for core in range(offer.vcpus)
+]
+tasks = []
+for task in instance.tasks:
+    for number in range(task.count):
+        for core in cores:
+            duration_s = task.runtime_s[core["type"]]
+            if core["end_s"] + duration_s <= instance.deadline_s:
+                break
+        else:
+            raise SystemExit("it does not fit")
+        start_s, core["end_s"] = core["end_s"], core["end_s"] + duration_s
+        name = task.id if task.count == 1 else f"{task.id}#{number + 1}"
+        tasks.append({"id": name, "vm": core["vm"], "core": core["core"], "start_s": start_s, "end_s": core["end_s"]})
+used = {core["vm"]: core["type"] for core in cores if core["end_s"]}
+plan = {
+    "format": "spotbag.schedule/1",
+    "instance": instance.name,
+    "vms": [{"id": vm, "type": vm_type, "market": "on-demand"} for vm, vm_type in used.items()],
+    "tasks": tasks,
+}
