@@ -4,14 +4,15 @@ It writes a plan as any program in any language could, in the format of docs/for
 """
 
 import json
+import tempfile
 
 import spotbag
 
 instance = spotbag.library_instance("hads/J60")
 cores = [
-    {"vm": f"{offer.vm_type}-{number}", "type": offer.vm_type, "offer": offer, "core": core, "end_s": 0}
+    {"vm": f"{offer.vm_type.name}-{number}", "type": offer.vm_type.name, "core": core, "end_s": instance.boot_overhead_s}
     for offer in sorted(instance.offers, key=lambda offer: offer.price_usd_per_hour / offer.vcpus)
-    if offer.market == "on-demand" and not offer.burstable
+    if offer.market == "on-demand" and offer.vm_type.burstable is None
     for number in range(1, offer.limit + 1)
     for core in range(offer.vcpus)
 ]
@@ -27,10 +28,19 @@ for task in instance.tasks:
         start_s, core["end_s"] = core["end_s"], core["end_s"] + duration_s
         name = task.id if task.count == 1 else f"{task.id}#{number + 1}"
         tasks.append({"id": name, "vm": core["vm"], "core": core["core"], "start_s": start_s, "end_s": core["end_s"]})
-used = {core["vm"]: core["type"] for core in cores if core["end_s"]}
+used = {core["vm"]: core["type"] for core in cores if core["end_s"] > instance.boot_overhead_s}
 plan = {
     "format": "spotbag.schedule/1",
     "instance": instance.name,
     "vms": [{"id": vm, "type": vm_type, "market": "on-demand"} for vm, vm_type in used.items()],
     "tasks": tasks,
 }
+
+with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+    json.dump(plan, file)
+    file.flush()
+    schedule = spotbag.read_schedule(file.name, instance)
+report = spotbag.check(instance, schedule)
+print("feasible" if report.feasible else "\n".join(str(violation) for violation in report.violations))
+optimum = spotbag.solve(instance)
+print(f"objective {schedule.objective:.4f}, the optimum is {optimum.objective:.4f} ({optimum.status})")
