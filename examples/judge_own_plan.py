@@ -1,6 +1,7 @@
-"""A scheduler of one's own, here first fit in forty lines: is its plan feasible, and how far is it from the optimum?
+"""Judge the plan of a scheduler of one's own, here first fit on demand.
 
-It writes a plan as any program in any language could, in the format of docs/formats.md, and has it judged.
+It is written as any program in any language could write it, in the format of docs/formats.md. Is it feasible, and how
+far is it from the optimum?
 """
 
 import json
@@ -9,8 +10,9 @@ import tempfile
 import spotbag
 
 instance = spotbag.library_instance("hads/J60")
+ready_s = instance.boot_overhead_s
 cores = [
-    {"vm": f"{offer.vm_type.name}-{number}", "type": offer.vm_type.name, "core": core, "end_s": instance.boot_overhead_s}
+    {"vm": f"{offer.vm_type.name}-{number}", "type": offer.vm_type.name, "core": core, "end_s": ready_s}
     for offer in sorted(instance.offers, key=lambda offer: offer.price_usd_per_hour / offer.vcpus)
     if offer.market == "on-demand" and offer.vm_type.burstable is None
     for number in range(1, offer.limit + 1)
@@ -28,7 +30,7 @@ for task in instance.tasks:
         start_s, core["end_s"] = core["end_s"], core["end_s"] + duration_s
         name = task.id if task.count == 1 else f"{task.id}#{number + 1}"
         tasks.append({"id": name, "vm": core["vm"], "core": core["core"], "start_s": start_s, "end_s": core["end_s"]})
-used = {core["vm"]: core["type"] for core in cores if core["end_s"] > instance.boot_overhead_s}
+used = {core["vm"]: core["type"] for core in cores if core["end_s"] > ready_s}
 plan = {
     "format": "spotbag.schedule/1",
     "instance": instance.name,

@@ -1,6 +1,6 @@
 """Write tasks.csv: 300 tasks as somebody might have measured them on two VM types.
 
-The bag is made up: simulations of three sizes, whose run times scatter, and which take 4 to 12 % less time on c5.xlarge.
+The bag is made up: simulations of three sizes, whose run times scatter, and which take 4 to 12 % less on c5.xlarge.
 """
 
 import csv
