@@ -79,6 +79,19 @@ def _parser(option: str, reader: str, least: float = 0) -> Callable[[str | float
     return read
 
 
+D_SPOT_OF_PAPER = "paper"
+_OPTION_OF = {
+    "cost_weight": "--cost-weight",
+    "cost_scale_usd": "--cost-scale",
+    "makespan_scale_s": "--makespan-scale",
+}
+
+
+def _d_spot(given: str) -> str:
+    """Refuse what is neither a time nor the rule of the paper."""
+    return given if given == D_SPOT_OF_PAPER else f"{_parser('--d-spot', 'whole_seconds')(given)}"
+
+
 def _as_typed(value: Any, annotation: Any) -> Any:
     """Return what an option is if absent, as the help shows it: times with their unit."""
     takes_time = getattr(get_args(annotation)[-1], "metavar", None) == "TIME"
@@ -93,7 +106,28 @@ class InstanceOptions:
         int | None, seconds_option("--deadline", "Deadline, instead of the instance's: 2h, 1h30m or seconds.")
     ] = None
     d_spot: Annotated[
-        int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then. Estimated if nowhere given.")
+        str | None,
+        typer.Option(
+            "--d-spot",
+            metavar="TIME|paper",
+            parser=_d_spot,
+            help="D_spot: spot VMs end by then; or paper, the rule of HADS. Chosen by --survive if nowhere given.",
+        ),
+    ] = None
+    survive: Annotated[
+        str | None,
+        typer.Option(
+            "--survive",
+            metavar="LEVEL",
+            help="What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
+        ),
+    ] = None
+    goal: Annotated[
+        str | None,
+        typer.Option("--goal", metavar="GOAL", help="What is best: cheapest, fastest or balanced (by weights)."),
+    ] = None
+    budget: Annotated[
+        float | None, amount_option("--budget", "Most that a plan may cost, with the goal fastest: 1.50 or $1.50.")
     ] = None
     markets: Annotated[
         str | None,
@@ -118,28 +152,54 @@ class InstanceOptions:
         """
         from ..core.errors import InputError
 
-        given = {
-            "deadline_s": self.deadline,
-            "d_spot_s": self.d_spot,
-            "markets": None if self.markets is None else names_in([self.markets]),
-        }
-        weights = {
-            "cost_weight": self.cost_weight,
-            "cost_scale_usd": self.cost_scale,
-            "makespan_scale_s": self.makespan_scale,
-        }
-        if self.d_spot is not None and not any(offer.market == "spot" for offer in instance.offers):
-            warn([f"--d-spot changes nothing: {instance.name} has no spot VMs"])
-        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        weights = {name: value for name, value in weights.items() if value is not None}
-        if weights:
-            changes["objective"] = instance.objective.model_dump(exclude_unset=True) | weights
+        changes = self._changes(instance)
         if not changes:
             return instance
         try:
-            return instance.replace(**changes)
+            changed = instance.replace(**changes)
         except InputError as error:
             raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
+        if not any(offer.market == "spot" for offer in changed.offers):
+            for option, value in (("--d-spot", self.d_spot), ("--survive", self.survive)):
+                if value is not None:
+                    warn([f"{option} changes nothing: {instance.name} has no spot VMs"])
+        return changed
+
+    def _changes(self, instance: Instance) -> dict[str, Any]:
+        """Return the fields that an instance gets."""
+        from ..core.quantities import whole_seconds
+
+        changes: dict[str, Any] = {"deadline_s": self.deadline, "survive": self.survive}
+        if self.markets is not None:
+            changes["markets"] = names_in([self.markets])
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if self.d_spot is not None:
+            by_paper = self.d_spot == D_SPOT_OF_PAPER
+            changes["d_spot_s"] = None if by_paper else whole_seconds(self.d_spot)
+            changes["d_spot_rule"] = D_SPOT_OF_PAPER if by_paper else None
+        return changes | self._objective(instance)
+
+    def _objective(self, instance: Instance) -> dict[str, Any]:
+        """Return the objective that an instance gets, if it gets another one.
+
+        A weight or a scale makes it balanced; what has no meaning for the goal that is given is warned of.
+        """
+        weights = dict(zip(_OPTION_OF, (self.cost_weight, self.cost_scale, self.makespan_scale), strict=True))
+        given = {name: value for name, value in weights.items() if value is not None}
+        if not given and self.goal is None and self.budget is None:
+            return {}
+        goal = self.goal or ("balanced" if given else instance.goal)
+        own = instance.objective.model_dump(exclude_none=True)
+        kept = {name: own[name] for name in weights if name in own} if goal == "balanced" else {}
+        if goal == "fastest" and "budget_usd" in own:
+            kept = {"budget_usd": own["budget_usd"]}
+        if goal in ("cheapest", "fastest"):
+            for name in given:
+                warn([f"{_OPTION_OF[name]} changes nothing: the goal is {goal}"])
+            given = {}
+        if self.budget is not None:
+            given["budget_usd"] = self.budget
+        return {"objective": {"goal": goal} | kept | given}
 
 
 @dataclass(frozen=True, kw_only=True)
