@@ -187,6 +187,14 @@ class Instance(WholeDocument):
         entries = zip(self.group_ids, self.group_size.tolist(), strict=True)
         return tuple(name for group, count in entries for name in expanded_ids(group, count))
 
+    @property
+    def task_commands(self) -> Sequence[str | None]:
+        """What each task runs, shape (n_tasks,); None where it is not said."""
+        commands = [task.command or None for task in self.task_rows]
+        if self.n_tasks == len(commands):
+            return commands
+        return [commands[group] for group in self.task_group.tolist()]
+
     @cached_property
     def task_index(self) -> Mapping[str, int]:
         """Position of each task by its id."""

@@ -50,6 +50,8 @@ class PlacedTask(Record):
         On burstable VMs: at full speed, which spends credits, or at the baseline. Full speed if absent.
     checkpoint_interval_s : float, optional
         On spot VMs: work between two checkpoints; a claim like the cost.
+    command : str, optional
+        What the task runs, as its instance says.
     """
 
     id: Name
@@ -59,6 +61,7 @@ class PlacedTask(Record):
     end_s: Moment
     mode: Mode | None = None
     checkpoint_interval_s: Annotated[float, Field(gt=0)] | None = None
+    command: Text | None = None
 
 
 SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
@@ -230,6 +233,7 @@ class ScheduleDocument(ScheduleHeader):
             task_end_s=np.array([task.end_s for task in rows], dtype=np.int64),
             task_mode=np.array([code[task.mode or None] for task in rows], dtype=np.int64),
             checkpoint_interval_s=np.array([task.checkpoint_interval_s or None for task in rows], dtype=np.float64),
+            commands=[task.command or None for task in rows],
         )
 
 
@@ -253,6 +257,8 @@ class ScheduleColumns:
         Its core and times, and its mode as an index into `MODES`.
     checkpoint_interval_s : array of float, shape (n_rows,)
         Work between two checkpoints; NaN where the document states none.
+    commands : sequence of str or None, shape (n_rows,)
+        What each task runs; None where the document does not say.
     """
 
     header: ScheduleHeader
@@ -265,14 +271,17 @@ class ScheduleColumns:
     task_end_s: IntArray
     task_mode: IntArray
     checkpoint_interval_s: FloatArray
+    commands: Sequence[str | None]
 
     def records(self, rows: IntArray | None = None) -> Iterator[PlacedTask]:
         """Make the records of some rows, or of all."""
         columns = self.task_vm, self.task_core, self.task_start_s, self.task_end_s, self.task_mode
-        ids = self.task_ids if rows is None else [self.task_ids[row] for row in rows.tolist()]
+        ids, commands = (
+            texts if rows is None else [texts[row] for row in rows.tolist()] for texts in (self.task_ids, self.commands)
+        )
         values = [(column if rows is None else column[rows]).tolist() for column in columns]
         intervals = (self.checkpoint_interval_s if rows is None else self.checkpoint_interval_s[rows]).tolist()
-        for name, vm, core, start, end, mode, interval in zip(ids, *values, intervals, strict=True):
+        for name, vm, core, start, end, mode, interval, command in zip(ids, *values, intervals, commands, strict=True):
             yield PlacedTask(
                 id=name,
                 vm=self.vm_names[vm],
@@ -281,4 +290,5 @@ class ScheduleColumns:
                 end_s=end,
                 mode=MODES[mode],
                 checkpoint_interval_s=None if math.isnan(interval) else interval,
+                command=command,
             )

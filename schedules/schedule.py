@@ -162,6 +162,7 @@ class Schedule:
             task_end_s=self.task_end_s,
             task_mode=np.where(burstable, np.where(self.task_baseline, baseline, burst), 0),
             checkpoint_interval_s=np.where(np.isfinite(interval), interval.round(6), np.nan),
+            commands=instance.task_commands,
         )
 
     def to_document(self, method: str | None = None, survival: Survival | None = None) -> ScheduleDocument:

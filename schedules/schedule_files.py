@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -154,22 +157,51 @@ def _placement_issues(
 def write_schedule(
     schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, survival: Survival | None = None
 ) -> None:
-    """Write a plan as a JSON file; ``method`` says what made it, ``survival`` what it survives.
+    """Write a plan as a JSON file, or as a table to a file whose name ends in ``.csv``.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    path : path
+        The file.
+    method : str, optional
+        What made it; not in the table.
+    survival : Survival, optional
+        What it survives; not in the table.
 
     Raises
     ------
     SpotbagError
         If the file cannot be written.
     """
-    write_text(path, format_schedule(schedule, method, survival))
+    as_table = os.fspath(path).lower().endswith(".csv")
+    write_text(path, format_schedule_csv(schedule) if as_table else format_schedule(schedule, method, survival))
 
 
 def format_schedule(schedule: Schedule, method: str | None = None, survival: Survival | None = None) -> str:
     """Return a plan as a JSON text: what `format_json` makes of its document, without a record of each task."""
+    return "".join(schedule_pieces(schedule, method, survival))
+
+
+def schedule_pieces(
+    schedule: Schedule, method: str | None = None, survival: Survival | None = None, indent: str = ""
+) -> Iterator[str]:
+    """Return the JSON text of a plan piece by piece, its lines but the first after an indentation."""
     columns = schedule.columns(method, survival)
     vms = [vm.model_dump(mode="json") for vm in columns.vms]
-    head = format_json(columns.header.model_dump(mode="json", exclude_none=True) | {"vms": vms})
-    return "".join([head.removesuffix("\n}\n"), ',\n  "tasks": [\n', ",\n".join(_task_rows(columns)), "\n  ]\n}\n"])
+    head = format_json(columns.header.model_dump(mode="json", exclude_none=True) | {"vms": vms}).removesuffix("\n}\n")
+    yield head.replace("\n", f"\n{indent}")
+    yield f',\n{indent}  "tasks": [\n'
+    rows = _task_rows(columns)
+    before = indent
+    while piece := list(itertools.islice(rows, _ROWS_OF_A_PIECE)):
+        yield before + f",\n{indent}".join(piece)
+        before = f",\n{indent}"
+    yield f"\n{indent}  ]\n{indent}}}\n"
+
+
+_ROWS_OF_A_PIECE = 10_000
 
 
 def _task_rows(columns: ScheduleColumns) -> Iterator[str]:
@@ -191,13 +223,35 @@ def _task_rows(columns: ScheduleColumns) -> Iterator[str]:
         columns.task_end_s.tolist(),
         columns.task_mode.tolist(),
         stated.tolist(),
+        columns.commands,
         strict=True,
     )
-    for name, vm, core, start, end, mode, seconds in rows:
+    for name, vm, core, start, end, mode, seconds, command in rows:
+        runs = f', "command": {encode(command)}' if command else ""
         yield (
             f'    {{"id": {encode(name)}, "vm": {vms[vm]}, "core": {core}, "start_s": {start}, "end_s": {end}'
-            f"{modes[mode]}{seconds}}}"
+            f"{modes[mode]}{seconds}{runs}}}"
         )
+
+
+CSV_COLUMNS = ("vm", "type", "market", "core", "task", "start_s", "end_s", "mode", "command")
+
+
+def format_schedule_csv(schedule: Schedule) -> str:
+    """Return a plan as a table of `CSV_COLUMNS`: a row for each task, in the order in which each core runs them."""
+    columns = schedule.columns()
+    order = np.lexsort((columns.task_start_s, columns.task_core, columns.task_vm))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    vms = [(vm.id, vm.type, vm.market) for vm in columns.vms]
+    numbers = (columns.task_vm, columns.task_core, columns.task_start_s, columns.task_end_s, columns.task_mode)
+    for row, vm, core, start, end, mode in zip(
+        order.tolist(), *(column[order].tolist() for column in numbers), strict=True
+    ):
+        command = columns.commands[row]
+        writer.writerow((*vms[vm], core, columns.task_ids[row], start, end, MODES[mode] or "", command or ""))
+    return text.getvalue()
 
 
 def schedule_schema() -> str:

@@ -24,6 +24,7 @@ def test_a_correct_trace(shell: Shell) -> None:
         assert part in out
     found = shell.json("audit", "day.jsonl")
     assert found == {
+        "format": "spotbag.audit/1",
         "instance": "by hand",
         "status": "correct",
         "runs": [
@@ -67,6 +68,7 @@ def test_a_hybrid_platform(shell: Shell) -> None:
     assert "by-hand 3 490 900 25 correct 1 of 5 jobs late, by up to 420 s" in out
     assert "$" not in out
     assert shell.json("audit", "platform.jsonl") == {
+        "format": "spotbag.audit/1",
         "platform": "moved by hand",
         "status": "correct",
         "runs": [

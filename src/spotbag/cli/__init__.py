@@ -128,8 +128,8 @@ def _report(error: Exception, as_json: bool) -> None:
 
     print(f"error: {error}", file=sys.stderr)
     if as_json:
-        import json
+        from .arguments import print_json
 
         issues = error.issues if isinstance(error, InputError) else ()
         listed = [{"path": issue.path, "item": issue.item, "message": str(issue)} for issue in issues]
-        print(json.dumps({"status": "error", "message": str(error), "issues": listed}, indent=2))
+        print_json("error", {"status": "error", "message": str(error), "issues": listed})

@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
+    from ..schedules.documents import Survival
+    from ..schedules.schedule import Schedule
 
 InstanceArgument: TypeAlias = Annotated[
     str,
@@ -406,9 +408,29 @@ def wrote(path: str, what: str = "") -> None:
     print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON object."""
-    print(json.dumps(value, indent=2, allow_nan=False))
+def print_json(kind: str, value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
+    """Print one JSON object, of the format that `outputs` has for its kind; with a plan as its last value, if any.
+
+    The plan is the text of a document in pieces, as `schedule_pieces` gives it: there is no object of a large one.
+    """
+    text = json.dumps({"format": f"spotbag.{kind}/1"} | dict(value), indent=2, allow_nan=False)
+    pieces = iter(plan)
+    first = next(pieces, None)
+    if first is None:
+        print(text)
+        return
+    sys.stdout.write(f'{text.removesuffix("}").rstrip()},\n  "plan": {first}')
+    for piece in pieces:
+        sys.stdout.write(piece)
+    print("}")
+
+
+def print_plan(schedule: Schedule, method: str | None, survival: Survival | None = None) -> None:
+    """Print a plan as a JSON document, piece by piece."""
+    from ..schedules.schedule_files import schedule_pieces
+
+    for piece in schedule_pieces(schedule, method, survival):
+        sys.stdout.write(piece)
 
 
 def print_story(lines: Iterable[str]) -> None:
@@ -434,6 +456,18 @@ def check_output(path: str | None, *others: str | None) -> None:
         )
     if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
+
+
+STANDARD_OUTPUT = "-"
+
+
+def refuse_two_from_standard_input(*sources: str | None) -> None:
+    """Refuse to read two things from standard input."""
+    from ..core.errors import SpotbagError
+    from ..core.text_files import STANDARD_INPUT
+
+    if sources.count(STANDARD_INPUT) > 1:
+        raise SpotbagError("-: two things cannot be read from standard input; write one of them to a file")
 
 
 def parse_options(pairs: list[str]) -> dict[str, str]:

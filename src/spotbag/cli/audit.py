@@ -62,6 +62,7 @@ def audit_command(
     draw, cost = ("seed" if "seed" in traces[0].run else "day"), ("cost" if traces[0].of_platform else "cost_usd")
     if as_json:
         print_json(
+            "audit",
             {
                 "platform" if traces[0].of_platform else "instance": traces[0].instance["name"],
                 "status": "incorrect" if n_findings else "correct",
@@ -78,7 +79,7 @@ def audit_command(
                     }
                     for entry, report in zip(traces, reports, strict=True)
                 ],
-            }
+            },
         )
     else:
         verdict = f"not correct, {counted(n_findings, 'finding')}" if n_findings else "correct"

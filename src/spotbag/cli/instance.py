@@ -61,7 +61,7 @@ def list_command(as_json: JsonOption = False) -> None:
             }
         )
     if as_json:
-        print_json({"instances": rows, "streams": stream_names(), "platforms": platform_names()})
+        print_json("instance-list", {"instances": rows, "streams": stream_names(), "platforms": platform_names()})
         return
     columns = [
         Column("name"),
@@ -216,7 +216,7 @@ def export_command(
     warn(warnings)
     written = [path for path in (job, env, map_file) if path is not None]
     if as_json:
-        print_json({"instance": problem.name, "written": written, "warnings": warnings})
+        print_json("written", {"instance": problem.name, "written": written, "warnings": warnings})
     for path in written:
         wrote(path)
 
@@ -260,5 +260,5 @@ def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[
         "warnings": warnings,
     }
     if as_json:
-        print_json(report)
+        print_json("written", report)
     wrote(out, f"{instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

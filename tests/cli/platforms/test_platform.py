@@ -183,7 +183,7 @@ def test_a_platform_is_written_with_the_jobs_of_a_seed(shell: Shell) -> None:
     sampled = shell.json(*MIXED, "--once", "--seed", "3", "-p", "money-saving")
     assert own["outcomes"][0]["policies"] == sampled["outcomes"][0]["policies"]
     report = shell.json("platform", "caron/hybrid", "--write", "bare.json")
-    assert report == {"platform": "caron/hybrid", "jobs": 0, "written": ["bare.json"]}
+    assert report == {"format": "spotbag.written/1", "platform": "caron/hybrid", "jobs": 0, "written": ["bare.json"]}
     assert read_platform("bare.json") == library_platform("caron/hybrid")
     shell.run("platform", "mine.json", "--write", "mine.json", code=2)
     assert "is another file of this command" in shell.err

@@ -106,6 +106,7 @@ def test_a_stream_is_written_to_begin_with(shell: Shell) -> None:
     assert shell.err == "wrote mine.json: tiny/two-jobs, 2 jobs, 6 tasks\n"
     assert read_stream("mine.json") == library_stream("tiny/two-jobs")
     assert shell.json("stream", "mine.json", "--write", "again.json") == {
+        "format": "spotbag.written/1",
         "stream": "tiny/two-jobs",
         "written": ["again.json"],
     }

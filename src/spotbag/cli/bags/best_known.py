@@ -69,7 +69,7 @@ def best_known_command(
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
     if as_json:
-        print_json({"entries": [_as_object(entry) for entry in shown]})
+        print_json("best-known", {"entries": [_as_object(entry) for entry in shown]})
         return
     print_table(Table(_COLUMNS, [_cells(entry) for entry in shown]))
     missing = [name for name in chosen if name not in entries]
@@ -126,7 +126,10 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     if interrupted:
         warn([f"interrupted: {len(updates)} of {len(names)} instances are done, and one of them may be cut short"])
     if as_json:
-        print_json({"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]})
+        print_json(
+            "best-known-update",
+            {"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]},
+        )
     errors = [entry for entry in updates if entry.change == "error"]
     if errors:
         listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)

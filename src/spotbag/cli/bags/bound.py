@@ -48,7 +48,7 @@ def bound_command(
     infeasible = any(math.isinf(bound.value) for bound in bounds)
     reason = explain_infeasibility(problem) if infeasible else ""
     if as_json:
-        print_json(_as_object(problem, bounds, reason, [warning] if warning else []))
+        print_json("bound", _as_object(problem, bounds, reason, [warning] if warning else []))
     elif infeasible:
         print(f"{problem.name}: {reason}")
     else:

@@ -14,6 +14,7 @@ from ..arguments import (
     JsonOption,
     load_instance,
     print_json,
+    refuse_two_from_standard_input,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -41,12 +42,14 @@ def check_command(
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import read_schedule_document
 
+    refuse_two_from_standard_input(instance, plan)
     problem = changes.apply(load_instance(instance))
     document = read_schedule_document(plan)
     problem = with_d_spot(problem)
     report = check(problem, document)
     if as_json:
         print_json(
+            "check",
             {
                 "instance": problem.name,
                 "status": "feasible" if report.feasible else "infeasible",
@@ -57,7 +60,7 @@ def check_command(
                 "d_spot_s": problem.d_spot_s,
                 "violations": [dataclasses.asdict(violation) for violation in report.violations],
                 "notes": list(report.notes),
-            }
+            },
         )
     else:
         warn(report.notes)

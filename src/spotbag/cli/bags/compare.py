@@ -163,13 +163,14 @@ def _print_objects(
     from ...benchmarks.bags.comparison import as_object
 
     print_json(
+        "compare",
         {
             "interrupted": interrupted,
             "references": [as_object(entry) for entry in references.values()],
             "summaries": [as_object(entry) for entry in summaries],
             "methods": [as_object(entry) for entry in totals],
             "rows": [as_object(row) for row in rows],
-        }
+        },
     )
 
 

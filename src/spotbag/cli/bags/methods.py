@@ -14,20 +14,19 @@ def methods_command(as_json: JsonOption = False) -> None:
     from ...solvers.bags.methods import METHODS, describe_options
 
     if as_json:
-        print_json(
-            {
-                method.name: {
-                    "summary": method.summary,
-                    "exact": method.exact,
-                    "takes": method.takes,
-                    "options": [
-                        {"name": name, "values": kind, "default": default}
-                        for name, kind, default in describe_options(method)
-                    ],
-                }
-                for method in METHODS.values()
+        described = {
+            method.name: {
+                "summary": method.summary,
+                "exact": method.exact,
+                "takes": method.takes,
+                "options": [
+                    {"name": name, "values": kind, "default": default}
+                    for name, kind, default in describe_options(method)
+                ],
             }
-        )
+            for method in METHODS.values()
+        }
+        print_json("methods", {"methods": described})
         return
     columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
     rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in METHODS.values()]

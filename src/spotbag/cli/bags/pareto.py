@@ -74,7 +74,9 @@ def pareto_command(
     warn(front.warnings)
     files.write(front, others)
     if as_json:
-        print_json(front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]})
+        print_json(
+            "pareto", front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]}
+        )
     else:
         _print_front(front, others)
     if not front.points:

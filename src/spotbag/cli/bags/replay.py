@@ -19,6 +19,7 @@ from ..arguments import (
     load_instance,
     print_json,
     print_story,
+    refuse_two_from_standard_input,
     warn,
     wrote,
 )
@@ -139,6 +140,7 @@ def replay_command(
     one_day = day is not None or files.wanted
     if one_day and not replayed:
         raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
+    refuse_two_from_standard_input(instance, plan, planning.initial, scenario)
     files.check(instance, plan, planning.initial, scenario)
     _check_planning(plan, planning)
     options.check()
@@ -162,7 +164,7 @@ def replay_command(
             return
     days = _replay(schedule, replayed, wanted, bounds=CLAIRVOYANT in names)
     if as_json:
-        print_json(days_object(schedule, maker, days, days_from.name, seed))
+        print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
     elif days.n_runs:
         print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
 
@@ -283,6 +285,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
     if as_json:
         print_json(
+            "no-plan",
             {"instance": problem.name, "status": "no-plan", "message": reason, "interrupted": interrupted},
         )
     elif interrupted:
@@ -381,7 +384,9 @@ def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
     from ...traces.stories import describe_trace
 
     if as_json:
-        print_json({"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]})
+        print_json(
+            "replay-day", {"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]}
+        )
         return
     for index, trace in enumerate(traces):
         if index:

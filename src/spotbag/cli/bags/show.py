@@ -9,7 +9,18 @@ import typer
 
 from ...core.tables import Column, Table
 from ...core.wording import printable_line
-from ..arguments import JsonOption, PlanGanttOption, check_output, is_path, load_instance, print_json, warn, wrote
+from ..arguments import (
+    JsonOption,
+    PlanGanttOption,
+    check_output,
+    is_path,
+    load_instance,
+    print_json,
+    print_plan,
+    refuse_two_from_standard_input,
+    warn,
+    wrote,
+)
 from ..progress import busy
 from ..tables import print_table, seconds
 from .solve import print_rented
@@ -43,6 +54,7 @@ def show_command(
     from ...core.errors import SpotbagError
     from ...instances.instance import Instance
 
+    refuse_two_from_standard_input(what, instance)
     if gantt is not None:
         from ...charts.picture_files import picture_format
 
@@ -122,7 +134,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
     d_spot = _d_spot_s(instance)
     if as_json:
-        print_json(_instance_object(instance, d_spot, memory, runtimes))
+        print_json("show", _instance_object(instance, d_spot, memory, runtimes))
         return
     _print_instance(instance, d_spot, memory)
     print_table(_offer_table(instance, runtimes))
@@ -238,8 +250,7 @@ def _summary(values: Any) -> dict[str, float]:
 
 def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        derived = schedule.to_document(document.method)
-        print_json(derived.model_dump(mode="json", exclude_none=True))
+        print_plan(schedule, document.method, document.survival)
         return
     method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
@@ -252,7 +263,7 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
 
 def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        print_json(document.model_dump(mode="json", exclude_none=True))
+        print_json("schedule", document.model_dump(mode="json", exclude_none=True))
         return
     print(f"plan for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     claims = {"cost_usd": document.cost_usd, "makespan_s": document.makespan_s, "objective": document.objective}

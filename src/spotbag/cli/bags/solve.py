@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ import typer
 
 from ...core.tables import Column, Table
 from ..arguments import (
+    STANDARD_OUTPUT,
     InstanceArgument,
     InstanceOptions,
     JsonOption,
@@ -18,6 +21,8 @@ from ..arguments import (
     check_output,
     load_instance,
     print_json,
+    print_plan,
+    refuse_two_from_standard_input,
     warn,
     wrote,
 )
@@ -39,7 +44,12 @@ def solve_command(
     instance: InstanceArgument,
     changes: InstanceOptions,
     planning: MethodOptions,
-    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the plan as JSON.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write the plan: .json, .csv (a row for each task), or - for standard output."
+        ),
+    ] = None,
     gantt: PlanGanttOption = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf.")
@@ -52,16 +62,22 @@ def solve_command(
     2: bad input; 130: interrupted.
     """
     files = _Files(out, gantt, plot)
-    files.check(instance, planning.initial)
+    files.check(as_json, instance, planning.initial)
     problem, result = _solve(instance, changes, planning)
     if result.interrupted:
         warn(["interrupted: this is the best plan and bound so far"])
     warn(result.warnings)
     files.write(result)
     if as_json:
-        print_json(result.to_dict())
+        from ...schedules.schedule_files import schedule_pieces
+
+        schedule = result.schedule
+        print_json(
+            "solve", result.to_dict(), () if schedule is None else schedule_pieces(schedule, result.method, indent="  ")
+        )
     else:
-        _print_result(result, estimated=problem.d_spot_s is None)
+        with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
+            _print_result(result, estimated=problem.d_spot_s is None)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -74,8 +90,13 @@ class _Files:
     gantt: str | None
     plot: str | None
 
-    def check(self, *sources: str | None) -> None:
-        """Refuse, before any work is done, what cannot be written."""
+    def check(self, as_json: bool, *sources: str | None) -> None:
+        """Refuse, before any work is done, what cannot be written, or read twice."""
+        from ...core.errors import SpotbagError
+
+        refuse_two_from_standard_input(*sources)
+        if as_json and self.out == STANDARD_OUTPUT:
+            raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
         if self.gantt is not None:
             from ...charts.picture_files import picture_format
 
@@ -85,14 +106,17 @@ class _Files:
             from ...charts.picture_files import still_format
 
             still_format(self.plot, CONVERGENCE)
-        check_output(self.out, *sources, self.gantt, self.plot)
+        if self.out != STANDARD_OUTPUT:
+            check_output(self.out, *sources, self.gantt, self.plot)
         check_output(self.gantt, *sources, self.plot)
         check_output(self.plot, *sources)
 
     def write(self, result: Result) -> None:
         """Write the plan and the pictures."""
         schedule, method = result.schedule, result.method
-        if schedule is not None and self.out is not None:
+        if schedule is not None and self.out == STANDARD_OUTPUT:
+            print_plan(schedule, method)
+        elif schedule is not None and self.out is not None:
             from ...schedules.schedule_files import write_schedule
 
             write_schedule(schedule, self.out, method)

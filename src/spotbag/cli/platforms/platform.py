@@ -138,7 +138,7 @@ def platform_command(
     stories = _stories(traces) if story else None
     if as_json:
         report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
-        print_json(report if picture_refused is None else report | {"picture_refused": picture_refused})
+        print_json("platform", report if picture_refused is None else report | {"picture_refused": picture_refused})
     else:
         if stories is None and done.n_runs:
             print_runs(loaded, job_set, done, seed, bounds)
@@ -154,7 +154,7 @@ def platform_command(
 def _list(as_json: bool) -> None:
     platforms = library_platforms()
     if as_json:
-        print_json({"platforms": platforms})
+        print_json("platform-list", {"platforms": platforms})
     else:
         print_platforms(platforms)
 
@@ -237,7 +237,7 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
     write_platform(written, path)
     if as_json:
-        print_json({"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
+        print_json("written", {"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
     resources = counted(len(platform.resources), "resource")
     wrote(path, f"{platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
 

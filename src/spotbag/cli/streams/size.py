@@ -66,6 +66,7 @@ def size_command(
         warn([f"interrupted: {len(rows)} of {len(chosen)} jobs are here"])
     if as_json:
         print_json(
+            "size",
             {
                 "stream": loaded.name,
                 "method": method,
@@ -77,7 +78,7 @@ def size_command(
                 "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
                 "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
                 "interrupted": interrupted,
-            }
+            },
         )
     else:
         launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"

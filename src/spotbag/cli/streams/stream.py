@@ -123,7 +123,7 @@ def stream_command(
     a2ha = _a2ha_settings(option or [])
     done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
     if as_json:
-        print_json(runs_object(loaded, done, seed, sampling, a2ha))
+        print_json("stream", runs_object(loaded, done, seed, sampling, a2ha))
     elif done.n_runs:
         print_runs(loaded, done, seed)
 
@@ -160,7 +160,7 @@ def _replay(
 def _list(as_json: bool) -> None:
     streams = library_streams()
     if as_json:
-        print_json({"streams": streams})
+        print_json("stream-list", {"streams": streams})
     else:
         print_streams(streams)
 
@@ -178,7 +178,7 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
 
     write_stream(stream, path)
     if as_json:
-        print_json({"stream": stream.name, "written": [path]})
+        print_json("written", {"stream": stream.name, "written": [path]})
     wrote(path, f"{stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
