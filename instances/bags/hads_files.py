@@ -19,6 +19,7 @@ from ...core.text_files import read_text, source_name, write_text
 from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
 from ..instance import Instance
 from ..instance_files import instance_warnings
+from .imported import Imported
 
 HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-demand"}
 MB_PER_GB = 1024
@@ -86,14 +87,6 @@ class _GlobalLimits(_HadsRecord):
 class _HadsEnvironment(_HadsRecord):
     global_limits: _GlobalLimits
     instances: dict[str, _HadsType]
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """An instance read from files of another format, and what a user should know about it."""
-
-    instance: Instance
-    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 def schemas() -> Mapping[str, str]:
     """Text of the JSON Schema of each format, by its path in a checkout."""
     from .instances.bags.timeline import TimelineDocument
+    from .instances.bags.vm_catalogue import Catalogue
     from .instances.instance import Instance
     from .instances.platforms.platform import Platform
     from .instances.streams.stream import Stream
@@ -39,6 +40,7 @@ def schemas() -> Mapping[str, str]:
         "instances/streams/stream.schema.json": Stream,
         "instances/platforms/platform.schema.json": Platform,
         "instances/bags/timeline.schema.json": TimelineDocument,
+        "instances/bags/catalogue.schema.json": Catalogue,
         "schedules/schedule.schema.json": ScheduleDocument,
     }
     return {path: json.dumps(model.model_json_schema(), indent=2) + "\n" for path, model in models.items()}
@@ -146,12 +148,12 @@ def generated(root: Path, measured: Sequence[str] = ()) -> Iterator[tuple[Path, 
 
 
 def made_by_nothing(root: Path, made: Collection[Path]) -> Sequence[Path]:
-    """Files of the library that are not among those that are made; best values and their plans are not looked at."""
+    """Files of the library that are not among those that are made, but for best values, their plans, and prices."""
     data = root / "instances" / "data"
     return [
         path
         for path in sorted(data.rglob("*.json"))
-        if path not in made and not path.relative_to(data).parts[0].startswith("best_known")
+        if path not in made and not path.relative_to(data).parts[0].startswith(("best_known", "catalogue"))
     ]
 
 

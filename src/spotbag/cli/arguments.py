@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get
 import typer
 
 from .tables import terminal_width
+from .task_file_options import TaskFileOptions
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
@@ -25,7 +26,7 @@ InstanceArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="INSTANCE",
-        help="A JSON file, - for standard input, or the name of a library instance.",
+        help="A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
         show_default=False,
     ),
 ]
@@ -37,6 +38,9 @@ StreamArgument: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+
+TASK_FILES = (".csv", ".tsv")
+"""Ends of the names of files of tasks."""
 
 
 def duration_option(name: str, about: str, least_s: float = 0, shown: bool | str = True) -> Any:
@@ -101,7 +105,7 @@ def _as_typed(value: Any, annotation: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceOptions:
+class InstanceOptions(TaskFileOptions):
     """Options that change an instance; a command has them by a parameter of this type (see `spread`)."""
 
     deadline: Annotated[
@@ -143,6 +147,23 @@ class InstanceOptions:
     ] = None
     cost_scale: Annotated[float | None, amount_option("--cost-scale", "Scale of the cost.")] = None
     makespan_scale: Annotated[float | None, duration_option("--makespan-scale", "Scale of the makespan.")] = None
+
+    def load(self, argument: str) -> Instance:
+        """Load an instance by path, ``-`` or library name, or make it of a CSV file of tasks, and `apply` the options.
+
+        Standard input is a CSV file if options are given that only such files need.
+        """
+        given = self.task_file_options
+        if not (argument.lower().endswith(TASK_FILES) or (argument == "-" and given)):
+            instance = load_instance(argument)
+            if given:
+                warn([f"{', '.join(given)} changes nothing: {instance.name} has VM types of its own"])
+            return self.apply(instance)
+        from ..instances.bags.csv_tasks import instance_of_csv
+
+        imported = instance_of_csv(argument, self.asked(self.deadline))
+        warn(imported.warnings)
+        return self.apply(imported.instance)
 
     def apply(self, instance: Instance) -> Instance:
         """Return the instance with what the command line says instead of what it says itself.
@@ -394,7 +415,12 @@ def is_path(argument: str, names: Sequence[str]) -> bool:
         if readable:
             warn([f"{argument} is taken from the library; the file of this name is ./{argument}"])
         return False
-    return readable or argument.endswith(".json") or argument.startswith((".", "/", "~")) or os.path.isdir(argument)
+    return (
+        readable
+        or argument.endswith((".json", *TASK_FILES))
+        or argument.startswith((".", "/", "~"))
+        or os.path.isdir(argument)
+    )
 
 
 def warn(messages: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,16 +18,24 @@ from .arguments import (
     warn,
     wrote,
 )
+from .instance_import import app as import_app
+from .instance_output import OutOption, deliver
+from .instance_types import prices_command, types_command
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
-    from ..instances.instance import Instance
+    pass
 
-app = typer.Typer(no_args_is_help=True, help="Instances: list the library, generate, import, export, print the schema.")
-
-OutOption = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Where to write the instance; standard output if absent.")
-]
+app = typer.Typer(
+    no_args_is_help=True, help="Instances: list the library, generate, import, export, VM types and prices, schema."
+)
+app.add_typer(import_app, name="import")
+app.command(
+    "types", epilog="Example:  spotbag instance types --arch arm64 --min-vcpus 2 --max-memory 16GB --sort spot"
+)(types_command)
+app.command("prices", epilog="Example:  spotbag instance prices --spot-history history.json --out prices.json")(
+    prices_command
+)
 
 
 class Document(StrEnum):
@@ -38,6 +46,7 @@ class Document(StrEnum):
     TIMELINE = "timeline"
     STREAM = "stream"
     PLATFORM = "platform"
+    CATALOGUE = "catalogue"
 
 
 @app.command("list", epilog="Example:  spotbag instance list")
@@ -144,44 +153,7 @@ def generate_command(
         seed=seed,
         name=name,
     )
-    _deliver(instance, out, as_json, [])
-
-
-@app.command(
-    "import", epilog="Example:  spotbag instance import --job job.json --env env.json --deadline 2700 --out j100.json"
-)
-def import_command(
-    job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
-    env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
-    deadline: Annotated[int, seconds_option("--deadline", "Deadline; it is in neither file.")],
-    d_spot: Annotated[int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then.")] = None,
-    out: OutOption = None,
-    map_file: Annotated[
-        str | None, typer.Option("--map", metavar="FILE", help="map.json: a plan for the job, to be read as well.")
-    ] = None,
-    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="Where to write that plan.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Import the files of the HADS and Burst-HADS authors."""
-    from ..core.errors import SpotbagError
-    from ..instances.bags.hads_files import read_hads_files
-    from ..schedules.hads_map import read_hads_map
-    from ..schedules.schedule_files import write_schedule
-
-    if (map_file is None) != (plan is None):
-        raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
-    check_output(out, job, env, map_file, plan)
-    check_output(plan, job, env, map_file)
-    imported = read_hads_files(job, env, deadline, d_spot)
-    warnings = list(imported.warnings)
-    if map_file is not None and plan is not None:
-        schedule, more = read_hads_map(map_file, imported.instance)
-        warnings += more
-    warn(warnings)
-    _deliver(imported.instance, out, as_json, warnings)
-    if map_file is not None and plan is not None:
-        write_schedule(schedule, plan, "imported map")
-        wrote(plan)
+    deliver(instance, out, as_json, [])
 
 
 @app.command("export", epilog="Example:  spotbag instance export hads/J60 --job job.json --env env.json")
@@ -225,7 +197,8 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, or hybrid platforms."""
+    """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, hybrid platforms, or catalogues."""
+    from ..instances.bags.vm_catalogue import Catalogue
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
@@ -240,25 +213,7 @@ def schema_command(
         Document.INSTANCE: Instance.schema_text,
         Document.SCHEDULE: schedule_schema,
         Document.STREAM: Stream.schema_text,
+        Document.CATALOGUE: Catalogue.schema_text,
         Document.PLATFORM: Platform.schema_text,
     }
     print(schemas[of](), end="")
-
-
-def _deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[str]) -> None:
-    """Write an instance to a file and say so, or print it."""
-    if out is None:
-        print(instance.to_text(), end="")
-        return
-    instance.write(out)
-    report: dict[str, Any] = {
-        "instance": instance.name,
-        "written": [out],
-        "tasks": instance.n_tasks,
-        "deadline_s": instance.deadline_s,
-        "d_spot_s": instance.d_spot_s,
-        "warnings": warnings,
-    }
-    if as_json:
-        print_json("written", report)
-    wrote(out, f"{instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

@@ -13,7 +13,6 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
-    load_instance,
     print_json,
     warn,
 )
@@ -40,7 +39,7 @@ def bound_command(
     from ...models.bags.infeasibility import explain_infeasibility
     from ...models.bags.lower_bounds import lower_bounds
 
-    given = changes.apply(load_instance(instance))
+    given = changes.load(instance)
     problem = with_d_spot(given)
     warning = d_spot_warning(given, problem)
     warn([warning] if warning else [])

@@ -12,7 +12,6 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
-    load_instance,
     print_json,
     refuse_two_from_standard_input,
     warn,
@@ -43,7 +42,7 @@ def check_command(
     from ...schedules.schedule_files import read_schedule_document
 
     refuse_two_from_standard_input(instance, plan)
-    problem = changes.apply(load_instance(instance))
+    problem = changes.load(instance)
     document = read_schedule_document(plan)
     problem = with_d_spot(problem)
     report = check(problem, document)

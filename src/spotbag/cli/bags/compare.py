@@ -16,7 +16,6 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
-    load_instance,
     print_json,
     warn,
     wrote,
@@ -128,7 +127,7 @@ def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None
 
 def _load(arguments: Sequence[str], changes: InstanceOptions) -> dict[str, Instance]:
     """Instances by what they are called in the table: by name, or by argument where two have the same."""
-    loaded = {argument: changes.apply(load_instance(argument)) for argument in dict.fromkeys(arguments)}
+    loaded = {argument: changes.load(argument) for argument in dict.fromkeys(arguments)}
     names = [instance.name for instance in loaded.values()]
     return {
         argument if names.count(instance.name) > 1 else instance.name: instance for argument, instance in loaded.items()

@@ -18,7 +18,6 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
-    load_instance,
     print_json,
     warn,
     wrote,
@@ -67,7 +66,7 @@ def pareto_command(
     """
     files = _Files(out, plans, plot)
     files.check(instance)
-    problem = changes.apply(load_instance(instance))
+    problem = changes.load(instance)
     front, others = _front(problem, points, planning, heuristics=plot is not None)
     if front.interrupted:
         warn(["interrupted: these are the points so far"])

@@ -16,7 +16,6 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
-    load_instance,
     print_json,
     print_story,
     refuse_two_from_standard_input,
@@ -145,7 +144,7 @@ def replay_command(
     _check_planning(plan, planning)
     options.check()
     days_from = options.find_scenario()
-    problem = changes.apply(load_instance(instance))
+    problem = changes.load(instance)
     schedule, maker, interrupted = _plan(problem, plan, planning)
     if interrupted:
         _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)

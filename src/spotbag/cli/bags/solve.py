@@ -19,7 +19,6 @@ from ..arguments import (
     MethodOptions,
     PlanGanttOption,
     check_output,
-    load_instance,
     print_json,
     print_plan,
     refuse_two_from_standard_input,
@@ -145,7 +144,7 @@ class _Files:
 
 def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> tuple[Instance, Result]:
     """Load the instance and plan it."""
-    problem = changes.apply(load_instance(argument))
+    problem = changes.load(argument)
     return problem, plan_by(problem, planning)
 
 

@@ -1,0 +1,273 @@
+"""Bags of tasks from logs of batch systems: the Standard Workload Format (SWF 2.2) and the Grid Workloads Format (GWF).
+
+Both have a line for each job, and in the first columns the same. A log is read line by line, and jobs that are the same
+are counted, so that memory goes with the number of different jobs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+
+from ...core.errors import InputError, Issue, SpotbagError, input_error
+from ...core.limits import checkpoint
+from ...core.text_files import STANDARD_INPUT, source_name
+from ..entries import MAX_TASKS
+from .imported import Asked, Imported, grouped, make_instance
+
+LogFormat = Literal["swf", "gwf"]
+MultiCore = Literal["refuse", "split", "skip"]
+COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 29}
+"""Columns of a line; of GWF, the last ones may be missing."""
+_FEWEST_COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 20}
+_COMMENTS = (";", "#")
+_RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11
+_STRUCTURE, _BAG = 18, 19
+_PRECEDING = 16
+_MOST_ISSUES = 1_000
+_KB_PER_MB = 1024
+_LINES_PER_CHECK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs of a log are taken.
+
+    Attributes
+    ----------
+    user, bag : str, optional
+        Of this user; of this bag of tasks (GWF only).
+    from_s, to_s : float, optional
+        Submitted from this time on, and before that, in seconds of the log.
+    statuses : tuple of int, optional
+        With one of these; by default 1 (completed) and -1 (not recorded); all if empty.
+    requested_times : bool
+        Take the requested time as run time, instead of the time that the job took.
+    multi_core : {"refuse", "split", "skip"}
+        What is done with jobs of several cores: an error, a task for each core, or nothing is made of them.
+    most_jobs : int, optional
+        Only the first ones of those.
+    """
+
+    user: str | None = None
+    bag: str | None = None
+    from_s: float | None = None
+    to_s: float | None = None
+    statuses: tuple[int, ...] = (1, -1)
+    requested_times: bool = False
+    multi_core: MultiCore = "refuse"
+    most_jobs: int | None = None
+
+
+def instance_of_log(
+    path: str | os.PathLike[str], kind: LogFormat, asked: Asked, wanted: JobFilter | None = None
+) -> Imported:
+    """Read a bag of tasks from a log of jobs.
+
+    The memory of a task is what its job used for each core, or what it asked for, or `Asked.memory_mb`. Jobs of the
+    same run time and memory are one entry with a count, named after the first of them.
+
+    Parameters
+    ----------
+    path : path
+        The log, or ``-`` for standard input.
+    kind : {"swf", "gwf"}
+        Its format.
+    asked : Asked
+        Deadline and VM types.
+    wanted : JobFilter, optional
+        Which jobs.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong: line, column, value and rule; if jobs have several cores, or depend on others.
+    SpotbagError
+        If the VM types cannot be had.
+    """
+    wanted = wanted or JobFilter()
+    if wanted.bag is not None and kind == "swf":
+        raise SpotbagError("--bag: SWF has no bags of tasks; GWF has (--user and a window of time choose jobs of SWF)")
+    source = source_name(path)
+    reader = _Log(kind, wanted, asked.memory_mb, source)
+    with _lines(path, source) as lines:
+        reader.read(lines)
+    tasks = reader.tasks()
+    numbers = [str(line) for line, _, _ in reader.groups.values()]
+    made_from = f"{kind.upper()} log {os.path.basename(source)}"
+    return make_instance(tasks, asked, source, made_from, lambda index: ("line", numbers[index]), reader.warnings())
+
+
+@contextmanager
+def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
+    """Open a log of any length; logs are ASCII, but for comments in the letters of their places."""
+    try:
+        if os.fspath(path) == STANDARD_INPUT:
+            yield sys.stdin
+            return
+        with open(path, encoding="utf-8", errors="replace") as file:
+            yield file
+    except FileNotFoundError:
+        raise input_error(source, "no such file") from None
+    except IsADirectoryError:
+        raise input_error(source, "is a folder, not a file") from None
+    except OSError as error:
+        raise input_error(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+class _Log:
+    """Counts the jobs that are taken by run time and memory, and what becomes of the others."""
+
+    def __init__(self, kind: LogFormat, wanted: JobFilter, memory_mb: float | None, source: str) -> None:
+        self.kind = kind
+        self.wanted = wanted
+        self.source = source
+        self.groups: dict[tuple[float, float], tuple[int, str, int]] = {}
+        """Run time (s) and memory (KB, or -1) to line and id of the first job, and number of tasks."""
+        self._memory_kb = None if memory_mb is None else memory_mb * _KB_PER_MB
+        self._issues: list[Issue] = []
+        self._jobs = self._tasks = 0
+        self._other: dict[str, int] = {}
+        self._multi_core: tuple[int, int] | None = None
+        self._several = self._split = self._without_memory = 0
+        self._first_without_memory = 0
+
+    def read(self, lines: Iterable[str]) -> None:
+        """Read all lines."""
+        wanted = self.wanted
+        least, width = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
+        statuses, user, bag = frozenset(wanted.statuses), wanted.user, wanted.bag
+        run_column = _TIME if wanted.requested_times else _RUN
+        groups = self.groups
+        for number, line in enumerate(lines, 1):
+            if number % _LINES_PER_CHECK == 0:
+                checkpoint()
+            cells = line.split()
+            if not cells or cells[0][0] in _COMMENTS:
+                continue
+            if not least <= len(cells) <= width:
+                self._fault(number, "", Issue.NOTHING, self._width_rule(len(cells)))
+                continue
+            if (user is not None and cells[_USER] != user) or (bag is not None and cells[_BAG] != bag):
+                continue
+            try:
+                submitted, run = float(cells[1]), float(cells[run_column])
+                cores = int(float(cells[_ALLOCATED]))
+                asked_cores = int(float(cells[_REQUESTED]))
+                memory_kb = float(cells[_USED_KB])
+                status = int(float(cells[_STATUS]))
+                if memory_kb <= 0:
+                    memory_kb = float(cells[_ASKED_KB])
+            except (ValueError, OverflowError):
+                self._find_fault(number, cells, run_column)
+                continue
+            if (wanted.from_s is not None and submitted < wanted.from_s) or (
+                wanted.to_s is not None and submitted >= wanted.to_s
+            ):
+                continue
+            if statuses and status not in statuses:
+                self._left_out(f"with status {status}")
+                continue
+            if not 0 < run < 1e9:
+                self._left_out("without a run time")
+                continue
+            cores = asked_cores if asked_cores > 0 else cores
+            if cores > 1:
+                self._several += 1
+                self._multi_core = self._multi_core or (number, cores)
+                if wanted.multi_core == "skip":
+                    continue
+                self._split += 1
+            if self._depends(cells):
+                self._fault(number, "", cells[0], "depends on another job; only jobs that are independent can be a bag")
+                continue
+            if not memory_kb > 0:
+                if self._memory_kb is None:
+                    self._without_memory += 1
+                    self._first_without_memory = self._first_without_memory or number
+                    continue
+                memory_kb = self._memory_kb
+            key = run, memory_kb
+            tasks = max(cores, 1)
+            found = groups.get(key)
+            groups[key] = (number, cells[0], tasks) if found is None else (found[0], found[1], found[2] + tasks)
+            self._jobs += 1
+            self._tasks += tasks
+            if self._tasks > MAX_TASKS:
+                rule = f"has more than {MAX_TASKS:,} tasks; take fewer: --user, --from, --to or --jobs"
+                raise input_error(self.source, rule)
+            if wanted.most_jobs is not None and self._jobs >= wanted.most_jobs:
+                break
+
+    def _width_rule(self, n_cells: int) -> str:
+        least, width = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
+        columns = f"{width}" if least == width else f"{least} to {width}"
+        return f"has {n_cells} columns; a line of {self.kind.upper()} has {columns}"
+
+    def _depends(self, cells: list[str]) -> bool:
+        if self.kind == "swf":
+            return cells[_PRECEDING] not in ("-1", "0")
+        return cells[_STRUCTURE].upper() not in ("UNITARY", "BOT", "-1", "?")
+
+    def _left_out(self, what: str) -> None:
+        self._other[what] = self._other.get(what, 0) + 1
+
+    def _fault(self, line: int, column: str, value: Any, rule: str) -> None:
+        if len(self._issues) < _MOST_ISSUES:
+            self._issues.append(Issue(f"line {line}", rule, column, value))
+
+    def _find_fault(self, line: int, cells: list[str], run_column: int) -> None:
+        for column in (1, run_column, _ALLOCATED, _REQUESTED, _USED_KB, _STATUS, _ASKED_KB):
+            try:
+                int(float(cells[column]))
+            except (ValueError, OverflowError):
+                self._fault(line, f"column {column + 1}", cells[column], "must be a number")
+                return
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Tasks as in the document of an instance.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong.
+        """
+        issues = grouped(self._issues)
+        if self._several and self.wanted.multi_core == "refuse" and self._multi_core is not None:
+            line, cores = self._multi_core
+            rule = (
+                f"{self._several:,} jobs have several cores (that of line {line} has {cores}), and a task runs on one: "
+                "--multi-core split makes a task for each core, --multi-core skip leaves them out"
+            )
+            issues.append(Issue("", rule))
+        if self._without_memory:
+            rule = (
+                f"{self._without_memory:,} jobs do not say their memory (the first in line "
+                f"{self._first_without_memory}): --memory 1GB is for those"
+            )
+            issues.append(Issue("", rule))
+        if issues:
+            raise InputError(self.source, issues)
+        if not self.groups:
+            others = "; ".join(f"{count:,} {what}" for what, count in self._other.items())
+            raise input_error(self.source, "has no job that is wanted" + (f" ({others})" if others else ""))
+        made = []
+        for (run, memory_kb), (_, name, count) in self.groups.items():
+            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / _KB_PER_MB, "base_runtime_s": run}
+            if count > 1:
+                task["count"] = count
+            made.append(task)
+        return made
+
+    def warnings(self) -> list[str]:
+        """Say what was left out, and what was made of the rest."""
+        said = [f"{self.source}: {count:,} jobs {what} left out" for what, count in sorted(self._other.items())]
+        if self._several and self.wanted.multi_core == "skip":
+            said.append(f"{self.source}: {self._several:,} jobs of several cores left out")
+        if self._split:
+            said.append(f"{self.source}: {self._split:,} jobs of several cores became a task for each core")
+        return said

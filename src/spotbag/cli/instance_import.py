@@ -1,0 +1,275 @@
+"""``spotbag instance import``: bags of tasks from files of other formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .arguments import JsonOption, check_output, duration_option, names_in, seconds_option, spread, warn, wrote
+from .instance_output import OutOption, deliver, to_file
+from .task_file_options import TaskFileOptions
+
+if TYPE_CHECKING:
+    from ..instances.bags.imported import Imported
+    from ..instances.bags.job_logs import JobFilter
+
+
+class _Formats(TyperGroup):
+    """Formats; the files of HADS are read without a name of theirs, too, as they once were."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the name of the format."""
+        if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+            args = ["hads", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_Formats, no_args_is_help=True, help="Import a bag of tasks from files of other formats.")
+
+DeadlineOption = Annotated[int, seconds_option("--deadline", "All tasks end by then: 2h, 1h30m or seconds.")]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Name of the instance; that of the file if absent.")
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option("--zone", metavar="ZONE", help="Availability zone of the spot prices; their mean if absent."),
+]
+
+
+@app.command(
+    "csv",
+    epilog="Example:  spotbag instance import csv tasks.csv --types c6i.large,m6i.xlarge --deadline 2h --out bag.json",
+)
+@spread
+def csv_command(
+    tasks: Annotated[
+        str,
+        typer.Argument(metavar="TASKS", help="A CSV file with a line of headings, - for standard input."),
+    ],
+    deadline: DeadlineOption,
+    vms: TaskFileOptions,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="ROLE=HEADING",
+            help="Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, "
+            "runtime[TYPE] ...) whose heading says something else. May be repeated.",
+        ),
+    ] = None,
+    memory_unit: Annotated[
+        str | None, typer.Option("--memory-unit", metavar="UNIT", help="Of memory without a unit: KB, MB, GB.")
+    ] = None,
+    runtime_unit: Annotated[
+        str | None, typer.Option("--runtime-unit", metavar="UNIT", help="Of run times without a unit: s, min, h.")
+    ] = None,
+    zone: ZoneOption = None,
+    name: NameOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import a CSV file of tasks: a row for each, or for several that are the same.
+
+    Headings say what a column holds and in which unit: id, command, memory_mb (memory_gb, memory_kb), runtime_s
+    (runtime_min, runtime_h) or a run time for each VM type, runtime_s[c6i.large] or c6i.large_min, count, architecture.
+    Case, blanks and hyphens do not matter. A cell may have its own unit (2GB, 1h30m, 00:12:30). An empty run time on
+    a type says that the task cannot run there. Cells are divided by comma, semicolon or tab.
+    """
+    from ..instances.bags.csv_tasks import CsvFormat, instance_of_csv
+
+    check_output(to_file(out), tasks, vms.prices)
+    form = CsvFormat(columns=_columns(column), memory_unit=memory_unit, runtime_unit=runtime_unit)
+    _deliver(instance_of_csv(tasks, vms.asked(deadline, zone, name), form), out, as_json)
+
+
+def _columns(pairs: list[str] | None) -> dict[str, str]:
+    from ..core.errors import SpotbagError
+
+    columns = {}
+    for pair in pairs or []:
+        role, mark, heading = pair.partition("=")
+        if not mark:
+            raise SpotbagError(f"--column {pair}: must be ROLE=HEADING, such as memory_gb=RAM")
+        columns[role.strip()] = heading.strip()
+    return columns
+
+
+def _deliver(imported: Imported, out: str | None, as_json: bool) -> None:
+    warn(imported.warnings)
+    deliver(imported.instance, out, as_json, imported.warnings)
+
+
+class MultiCore(StrEnum):
+    """What is done with jobs of several cores."""
+
+    REFUSE = "refuse"
+    SPLIT = "split"
+    SKIP = "skip"
+
+
+LogArgument = Annotated[str, typer.Argument(metavar="LOG", help="The log, - for standard input.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Which jobs of a log are taken."""
+
+    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Jobs of this user.")] = None
+    submitted_from: Annotated[
+        float | None, duration_option("--from", "Jobs submitted from this time of the log on: 2d, 36h or seconds.")
+    ] = None
+    submitted_to: Annotated[float | None, duration_option("--to", "Jobs submitted before this time of the log.")] = None
+    status: Annotated[
+        str, typer.Option("--status", metavar="CODES", help="Jobs with one of these by commas: 1 completed, or all.")
+    ] = "1,-1"
+    requested: Annotated[
+        bool, typer.Option("--requested-times", help="Take the requested time of a job, not the one it took.")
+    ] = False
+    multi_core: Annotated[
+        MultiCore,
+        typer.Option("--multi-core", help="Jobs of several cores: refuse them, split them into tasks, skip them."),
+    ] = MultiCore.REFUSE
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="The first N of these jobs only.")] = (
+        None
+    )
+
+    def filter(self, bag: str | None = None) -> JobFilter:
+        """Return what the options say."""
+        from ..core.errors import SpotbagError
+        from ..instances.bags.job_logs import JobFilter
+
+        try:
+            codes = () if self.status == "all" else tuple(int(code) for code in names_in([self.status]))
+        except ValueError:
+            raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all") from None
+        return JobFilter(
+            user=self.user,
+            bag=bag,
+            from_s=self.submitted_from,
+            to_s=self.submitted_to,
+            statuses=codes,
+            requested_times=self.requested,
+            multi_core=self.multi_core.value,
+            most_jobs=self.jobs,
+        )
+
+
+@app.command(
+    "swf",
+    epilog="Example:  spotbag instance import swf log.swf --types c6i.large --user 12 --memory 1GB --deadline 1d "
+    "--out bag.json",
+)
+@spread
+def swf_command(
+    log: LogArgument,
+    deadline: DeadlineOption,
+    jobs: JobOptions,
+    vms: TaskFileOptions,
+    zone: ZoneOption = None,
+    name: NameOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import jobs of a log in the Standard Workload Format (Parallel Workloads Archive).
+
+    Jobs of the same run time and memory are one entry with a count. The memory of a job is what it used for each core,
+    or what it asked for.
+    """
+    from ..instances.bags.job_logs import instance_of_log
+
+    check_output(to_file(out), log, vms.prices)
+    _deliver(instance_of_log(log, "swf", vms.asked(deadline, zone, name), jobs.filter()), out, as_json)
+
+
+@app.command(
+    "gwf",
+    epilog="Example:  spotbag instance import gwf log.gwf --types c6i.large --bag 7 --memory 1GB --deadline 1d "
+    "--out bag.json",
+)
+@spread
+def gwf_command(
+    log: LogArgument,
+    deadline: DeadlineOption,
+    jobs: JobOptions,
+    vms: TaskFileOptions,
+    bag: Annotated[str | None, typer.Option("--bag", metavar="ID", help="Jobs of this bag of tasks.")] = None,
+    zone: ZoneOption = None,
+    name: NameOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
+    from ..instances.bags.job_logs import instance_of_log
+
+    check_output(to_file(out), log, vms.prices)
+    _deliver(instance_of_log(log, "gwf", vms.asked(deadline, zone, name), jobs.filter(bag)), out, as_json)
+
+
+@app.command(
+    "wfformat",
+    epilog="Example:  spotbag instance import wfformat blast.json --types c6i.large --deadline 2h --out bag.json",
+)
+@spread
+def wfformat_command(
+    workflow: Annotated[str, typer.Argument(metavar="WORKFLOW", help="A JSON file, - for standard input.")],
+    deadline: DeadlineOption,
+    vms: TaskFileOptions,
+    multi_core: Annotated[
+        MultiCore, typer.Option("--multi-core", help="Tasks of several cores: refuse them, or split them.")
+    ] = MultiCore.REFUSE,
+    zone: ZoneOption = None,
+    name: NameOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5) whose tasks do not depend on each other."""
+    from ..core.errors import SpotbagError
+    from ..instances.bags.wfformat import instance_of_wfformat
+
+    if multi_core is MultiCore.SKIP:
+        raise SpotbagError("--multi-core skip: a workflow has all its tasks; refuse or split")
+    check_output(to_file(out), workflow, vms.prices)
+    split = multi_core is MultiCore.SPLIT
+    _deliver(instance_of_wfformat(workflow, vms.asked(deadline, zone, name), split_cores=split), out, as_json)
+
+
+@app.command(
+    "hads",
+    epilog="Example:  spotbag instance import hads --job job.json --env env.json --deadline 2700 --out j100.json",
+)
+def hads_command(
+    job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
+    env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
+    deadline: Annotated[int, seconds_option("--deadline", "Deadline; it is in neither file.")],
+    d_spot: Annotated[int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then.")] = None,
+    out: OutOption = None,
+    map_file: Annotated[
+        str | None, typer.Option("--map", metavar="FILE", help="map.json: a plan for the job, to be read as well.")
+    ] = None,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="Where to write that plan.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import the files of the HADS and Burst-HADS authors."""
+    from ..core.errors import SpotbagError
+    from ..instances.bags.hads_files import read_hads_files
+    from ..schedules.hads_map import read_hads_map
+    from ..schedules.schedule_files import write_schedule
+
+    if (map_file is None) != (plan is None):
+        raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
+    check_output(to_file(out), job, env, map_file, plan)
+    check_output(plan, job, env, map_file)
+    imported = read_hads_files(job, env, deadline, d_spot)
+    warnings = list(imported.warnings)
+    if map_file is not None and plan is not None:
+        schedule, more = read_hads_map(map_file, imported.instance)
+        warnings += more
+    warn(warnings)
+    deliver(imported.instance, out, as_json, warnings)
+    if map_file is not None and plan is not None:
+        write_schedule(schedule, plan, "imported map")
+        wrote(plan)

@@ -1,0 +1,248 @@
+"""``spotbag instance types`` and ``spotbag instance prices``: the catalogue of VM types, and newer ones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..core.tables import Column, Table
+from .arguments import JsonOption, check_output, duration_option, names_in, print_json, warn, wrote
+from .tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..instances.bags.vm_catalogue import Catalogue, CataloguedType
+    from ..instances.entries import Market
+
+
+class Architecture(StrEnum):
+    """Architectures of processors."""
+
+    X86_64 = "x86_64"
+    ARM64 = "arm64"
+
+
+class SortKey(StrEnum):
+    """What a list of VM types is sorted by."""
+
+    NAME = "name"
+    PRICE = "price"
+    SPOT = "spot"
+    VCPUS = "vcpus"
+    MEMORY = "memory"
+
+
+CatalogueOption = Annotated[
+    str | None,
+    typer.Option("--prices", metavar="FILE", help="A catalogue of your own, as 'spotbag instance prices' makes it."),
+]
+
+
+def types_command(
+    types: Annotated[
+        str | None, typer.Option("--types", metavar="NAMES", help="Names by commas, also patterns such as 'c6i.*'.")
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Types of this region.")] = None,
+    arch: Annotated[Architecture | None, typer.Option("--arch", help="Types of this architecture.")] = None,
+    min_vcpus: Annotated[int | None, typer.Option("--min-vcpus", metavar="N", min=1, help="vCPUs at least.")] = None,
+    max_vcpus: Annotated[int | None, typer.Option("--max-vcpus", metavar="N", min=1, help="vCPUs at most.")] = None,
+    min_memory: Annotated[
+        str | None, typer.Option("--min-memory", metavar="AMOUNT", help="Memory at least, such as 16GB.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option("--max-memory", metavar="AMOUNT", help="Memory at most, such as 16GB.")
+    ] = None,
+    burstable: Annotated[
+        bool | None, typer.Option("--burstable/--no-burstable", help="Burstable types only, or none of them.")
+    ] = None,
+    sort: Annotated[
+        SortKey, typer.Option("--sort", help="By name, on-demand or spot price of a core, vCPUs, or memory.")
+    ] = SortKey.NAME,
+    prices: CatalogueOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the VM types of the catalogue: what they are, and what a VM and a core cost an hour."""
+    from ..instances.bags.vm_catalogue import read_catalogue
+
+    catalogue = read_catalogue(prices)
+    rows = [row for row in catalogue.vm_types if _named(row.name, names_in([types] if types else []))]
+    least, most = _memory_mb("--min-memory", min_memory), _memory_mb("--max-memory", max_memory)
+    tests: list[Callable[[CataloguedType], bool]] = [
+        lambda row: region is None or row.region == region,
+        lambda row: arch is None or row.architecture == arch.value,
+        lambda row: min_vcpus is None or row.vcpus >= min_vcpus,
+        lambda row: max_vcpus is None or row.vcpus <= max_vcpus,
+        lambda row: least is None or row.memory_mb >= least,
+        lambda row: most is None or row.memory_mb <= most,
+        lambda row: burstable is None or (row.burstable is not None) == burstable,
+    ]
+    rows = sorted((row for row in rows if all(test(row) for test in tests)), key=_key(sort))
+    if as_json:
+        print_json(_json(catalogue, rows))
+        return
+    if not rows:
+        print("no VM type of the catalogue fits")
+        return
+    print_table(Table(_columns(catalogue), [_cells(row, catalogue) for row in rows]))
+    if any("spot" not in row.prices for row in rows):
+        print("-: no dated price at hand; 'spotbag instance prices' takes them from the files of the AWS command line")
+
+
+def _named(name: str, wanted: list[str]) -> bool:
+    from fnmatch import fnmatchcase
+
+    return not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)
+
+
+def _memory_mb(option: str, text: str | None) -> float | None:
+    from ..core.errors import SpotbagError
+    from ..instances.bags.csv_tasks import memory_mb_of
+
+    if text is None:
+        return None
+    value = memory_mb_of(text)
+    if value is None:
+        raise SpotbagError(f"{option} {text}: must be an amount with its unit, such as 512MB or 16GB")
+    return value
+
+
+def _key(sort: SortKey) -> Callable[[CataloguedType], Any]:
+    def price(row: CataloguedType, market: Market) -> float:
+        per_core = row.usd_per_core_hour(market)
+        return float("inf") if per_core is None else per_core
+
+    keys: dict[SortKey, Callable[[CataloguedType], Any]] = {
+        SortKey.NAME: lambda row: 0,
+        SortKey.PRICE: lambda row: price(row, "on-demand"),
+        SortKey.SPOT: lambda row: price(row, "spot"),
+        SortKey.VCPUS: lambda row: row.vcpus,
+        SortKey.MEMORY: lambda row: row.memory_mb,
+    }
+    return keys[sort]
+
+
+def _columns(catalogue: Catalogue) -> list[Column]:
+    return [
+        Column("type"),
+        *([Column("region")] if len(catalogue.regions) > 1 else []),
+        Column("vCPUs", True),
+        Column("memory\n(GB)", True),
+        Column("architecture"),
+        Column("burstable:\nbaseline, credits/h"),
+        Column("on demand\n($/h)", True),
+        Column("a core\n($/h)", True),
+        Column("of"),
+        Column("spot\n($/h)", True),
+        Column("a core\n($/h)", True),
+        Column("of"),
+    ]
+
+
+def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
+    credits = row.burstable
+    cells = [row.name, *([row.region] if len(catalogue.regions) > 1 else [])]
+    cells += [str(row.vcpus), f"{row.memory_mb / 1024:g}", row.architecture or "-"]
+    cells.append("" if credits is None else f"{100 * credits.baseline_fraction:g} %, {credits.credits_per_hour:g}")
+    for market in ("on-demand", "spot"):
+        quote = row.prices.get(market)
+        if quote is None:
+            cells += ["-", "-", "-"]
+        else:
+            price = quote.price_usd_per_hour
+            cells += [f"{price:.4f}", f"{price / row.vcpus:.4f}", quote.date]
+    return cells
+
+
+def _json(catalogue: Catalogue, rows: list[CataloguedType]) -> dict[str, Any]:
+    made = []
+    for row in rows:
+        document = row.model_dump(mode="json", exclude_unset=True)
+        for market, quote in document["prices"].items():
+            quote["usd_per_core_hour"] = row.usd_per_core_hour(market)
+        made.append(document)
+    return {"catalogue": catalogue.name, "provider": catalogue.provider, "vm_types": made}
+
+
+def prices_command(
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue.")],
+    instance_types: Annotated[
+        str | None,
+        typer.Option(
+            "--instance-types", metavar="FILE", help="JSON of 'aws ec2 describe-instance-types': what types are."
+        ),
+    ] = None,
+    spot_history: Annotated[
+        str | None,
+        typer.Option(
+            "--spot-history", metavar="FILE", help="JSON of 'aws ec2 describe-spot-price-history': spot prices."
+        ),
+    ] = None,
+    skypilot: Annotated[
+        str | None, typer.Option("--skypilot", metavar="FILE", help="vms.csv of SkyPilot's catalogue of AWS: both.")
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="FILE", help="Catalogue to begin with; the shipped one if absent, or none."),
+    ] = None,
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="NAMES", help="Types to be taken, also patterns such as 'c6i.*'."),
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region to be taken.")] = None,
+    window: Annotated[
+        float | None, duration_option("--window", "Mean of spot prices over this time, instead of the last price.")
+    ] = None,
+    product: Annotated[
+        str, typer.Option("--product", metavar="NAME", help="Product of the spot prices.")
+    ] = "Linux/UNIX",
+    date: Annotated[
+        str | None,
+        typer.Option("--date", metavar="YYYY-MM-DD", help="Day of files that have none; that of the file if absent."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a catalogue with newer types and prices, for --prices of all commands."""
+    from ..core.errors import SpotbagError
+    from ..instances.bags.price_sources import (
+        instance_types_of_aws,
+        rows_of_skypilot,
+        spot_prices_of_aws,
+        updated,
+    )
+    from ..instances.bags.vm_catalogue import read_catalogue
+
+    check_output(out, instance_types, spot_history, skypilot, base)
+    news = []
+    if instance_types is not None:
+        news.append(instance_types_of_aws(instance_types, date or _day(instance_types)))
+    if skypilot is not None:
+        news.append(rows_of_skypilot(skypilot, date or _day(skypilot), region))
+    if spot_history is not None:
+        news.append(spot_prices_of_aws(spot_history, window, product, region))
+    if not news:
+        raise SpotbagError("there is nothing to take: --instance-types, --spot-history or --skypilot names a file")
+    begun = None if base == "none" else read_catalogue(base)
+    place = region if region is not None or begun is None or len(begun.regions) > 1 else begun.regions[0]
+    wanted = names_in([types] if types else [])
+    catalogue, warnings = updated(begun, news, types=wanted, region=place)
+    warn(warnings)
+    catalogue.write(out)
+    n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
+    if as_json:
+        print_json({"written": [out], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings})
+    wrote(out, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
+
+
+def _day(path: str) -> str:
+    """Day on which a file was written; today for what is no file."""
+    import os
+
+    try:
+        written = os.path.getmtime(path)
+    except OSError:
+        written = datetime.now(UTC).timestamp()
+    return datetime.fromtimestamp(written, UTC).date().isoformat()
