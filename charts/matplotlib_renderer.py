@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.wording import cut_in_the_middle, printable
 from .chart import Bar, Chart, Lane, Limit, Look, Panel, by_look, marks_by_look
+from .plot import Curve, Plot
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -58,12 +60,12 @@ _TIERS = {0: (4, -0.8), 1: (15, 0.8)}
 """Height of the names of a tier above the panel, and how far its lines are moved to the side; in points."""
 
 
-def draw(chart: Chart, kind: str) -> bytes:
-    """Draw a chart.
+def draw(chart: Chart | Plot, kind: str) -> bytes:
+    """Draw a chart or a plot.
 
     Parameters
     ----------
-    chart : Chart
+    chart : Chart or Plot
         What to draw.
     kind : {"png", "svg", "pdf"}
         The format.
@@ -73,8 +75,12 @@ def draw(chart: Chart, kind: str) -> bytes:
     bytes
         The file; the same chart gives the same file.
     """
-    figure = new_figure(*figure_size_in(chart))
-    draw_figure(chart, figure)
+    if isinstance(chart, Plot):
+        figure = new_figure(*chart.size_in)
+        draw_plot(chart, figure)
+    else:
+        figure = new_figure(*figure_size_in(chart))
+        draw_figure(chart, figure)
     return figure_bytes(figure, kind)
 
 
@@ -83,7 +89,7 @@ def figure_size_in(chart: Chart) -> tuple[float, float]:
     heights = [max(panel.tops_in()[-1], _LEAST_PANEL_IN) for panel in chart.panels]
     margin = _PANEL_MARGIN_IN + _TIERS_IN * any(limit.tier is not None for limit in chart.panels[0].limits)
     lines = _title(chart).count("\n") + sum(_wrapped(panel.title).count("\n") for panel in chart.panels)
-    rows = -(-len(chart.legend) // _legend_columns(chart, WIDTH_IN))
+    rows = -(-len(chart.legend) // _legend_columns(chart.legend, WIDTH_IN))
     high = sum(heights) + margin * len(heights) + lines * _TITLE_LINE_IN + rows * _LEGEND_ROW_IN + _MARGIN_IN
     return WIDTH_IN, max(high, _LEAST_IN)
 
@@ -99,7 +105,7 @@ def draw_figure(chart: Chart, figure: Figure) -> list[Axes]:
         )
     _draw_time_axis(all_axes[-1], chart)
     figure.suptitle(_title(chart), fontsize=12, fontweight="bold", parse_math=False)
-    _explain(figure, chart, WIDTH_IN, loc="outside lower center")
+    _explain(figure, chart.legend, WIDTH_IN, loc="outside lower center")
     return all_axes
 
 
@@ -109,16 +115,11 @@ def draw_axes(chart: Chart, axes: Axes) -> None:
     How much fits into bars is judged by the size of the axes as they are.
     """
     [panel] = chart.panels
-    figure = axes.get_figure()
-    assert figure is not None
-    box = axes.get_window_extent()
-    wide, high = box.width / figure.dpi, box.height / figure.dpi
+    wide, high = _size_in(axes)
     _draw_panel(axes, chart, panel, _Room(wide, high / panel.tops_in()[-1]))
     _draw_time_axis(axes, chart)
-    characters = max(int(wide / _CHARACTER_IN), 20)
-    lines = [line for text in (chart.title, *chart.notes, panel.title) for line in wrap(text, characters)]
-    axes.set_title("\n".join(lines), fontsize=9, loc="left", pad=_pad(panel), parse_math=False)
-    _explain(axes, chart, wide, loc="upper center", bbox_to_anchor=(0.5, -_TIME_AXIS_IN / high), borderaxespad=0.0)
+    _set_title(axes, (chart.title, *chart.notes, panel.title), wide, _pad(panel))
+    _explain_below(axes, chart.legend, wide, high)
 
 
 def axes_of_chart(chart: Chart, axes: Axes | None) -> Axes:
@@ -354,19 +355,102 @@ def _name_limits_out_of_sight(axes: Axes, chart: Chart, limits: Sequence[Limit])
         axes.annotate(text, (1, 1), below, "axes fraction", textcoords="offset points", parse_math=False, **style)
 
 
+# ---------------------------------------------------------------------- plots
+
+
+def draw_plot(plot: Plot, figure: Figure) -> Axes:
+    """Draw a plot onto an empty figure of the size of the plot, and return its axes."""
+    axes = figure.add_subplot()
+    _draw_curves(axes, plot)
+    figure.suptitle(plot.title, fontsize=12, fontweight="bold", parse_math=False)
+    axes.set_title("\n".join(wrap(plot.subtitle, _SUBTITLE_CHARACTERS)), fontsize=9, color="#444444", parse_math=False)
+    _explain(figure, plot.legend, plot.size_in[0], loc="outside lower center")
+    return axes
+
+
+def axes_of_plot(plot: Plot, axes: Axes | None) -> Axes:
+    """Draw a plot onto axes, or onto those of a new figure of pyplot, and return them."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        return draw_plot(plot, pyplot.figure(figsize=plot.size_in, layout="constrained"))
+    wide, high = _size_in(axes)
+    _draw_curves(axes, plot)
+    _set_title(axes, (plot.title, plot.subtitle), wide, 6)
+    _explain_below(axes, plot.legend, wide, high)
+    return axes
+
+
+def _draw_curves(axes: Axes, plot: Plot) -> None:
+    beside = axes.twinx() if plot.beside_range is not None else axes
+    for curve in plot.curves:
+        look, nowhere = curve.look, (math.nan, math.nan)
+        style: dict[str, Any] = {
+            "color": look.colour,
+            "linestyle": _line_style(look) or "none",
+            "linewidth": look.width,
+        }
+        style |= {"drawstyle": "steps-post" if curve.steps else "default", "zorder": look.layer, "label": look.label}
+        if look.sign:
+            style |= {"marker": look.sign, "markersize": look.size**0.5, "markeredgecolor": look.edge or look.colour}
+        points = [nowhere if point is None else point for point in curve.points]
+        (beside if curve.beside else axes).plot([x for x, _ in points], [y for _, y in points], **style)
+        if curve.name and curve.points:
+            _name_curve(axes, plot, curve)
+    axes.set_xlim(plot.x_range)
+    axes.set_ylim(plot.y_range)
+    axes.set_xlabel(plot.x_label)
+    axes.set_ylabel(plot.y_label)
+    axes.locator_params(axis="x", integer=True)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    if plot.beside_range is not None:
+        beside.set_ylim(plot.beside_range)
+        beside.set_ylabel(plot.beside_label)
+    axes.grid(color="#DDDDDD", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _name_curve(axes: Axes, plot: Plot, curve: Curve) -> None:
+    """Write the name of a curve beside its first point, on the side where there is room."""
+    [point, *_] = curve.points
+    assert point is not None
+    left = point[0] > plot.x_range[0] + 0.8 * (plot.x_range[1] - plot.x_range[0])
+    place: dict[str, Any] = {"xytext": (-8 if left else 8, 6 + 11 * curve.line), "textcoords": "offset points"}
+    style: dict[str, Any] = {"ha": "right" if left else "left", "fontsize": 8.5, "color": curve.look.colour}
+    axes.annotate(curve.name, point, **place, **style, zorder=6, parse_math=False)
+
+
 # --------------------------------------------------------------------- legend
 
 
-def _legend_columns(chart: Chart, width_in: float) -> int:
-    longest = max((len(look.label) for look in chart.legend), default=1)
+def _legend_columns(looks: Sequence[Look], width_in: float) -> int:
+    longest = max((len(look.label) for look in looks), default=1)
     return max(1, min(int(width_in / (longest * _LEGEND_CHARACTER_IN + _LEGEND_SIGN_IN)), _MOST_COLUMNS))
 
 
-def _explain(owner: Figure | Axes, chart: Chart, width_in: float, **place: Any) -> None:
-    handles = [_handle(look) for look in chart.legend]
-    legend = owner.legend(handles=handles, ncols=_legend_columns(chart, width_in), fontsize=8, frameon=False, **place)
+def _explain(owner: Figure | Axes, looks: Sequence[Look], width_in: float, **place: Any) -> None:
+    columns, handles = _legend_columns(looks, width_in), [_handle(look) for look in looks]
+    legend = owner.legend(handles=handles, ncols=columns, fontsize=8, frameon=False, **place)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a dollar begins no formula
+
+
+def _explain_below(axes: Axes, looks: Sequence[Look], wide: float, high: float) -> None:
+    place: dict[str, Any] = {"bbox_to_anchor": (0.5, -_TIME_AXIS_IN / high), "borderaxespad": 0.0}
+    _explain(axes, looks, wide, loc="upper center", **place)
+
+
+def _set_title(axes: Axes, texts: Sequence[str], wide: float, pad: float) -> None:
+    """Write texts above axes, in lines that are no longer than they."""
+    lines = [line for text in texts for line in wrap(text, max(int(wide / _CHARACTER_IN), 20))]
+    axes.set_title("\n".join(lines), fontsize=9, loc="left", pad=pad, parse_math=False)
+
+
+def _size_in(axes: Axes) -> tuple[float, float]:
+    """Width and height of axes in inches."""
+    figure, box = axes.get_figure(), axes.get_window_extent()
+    assert figure is not None
+    return box.width / figure.dpi, box.height / figure.dpi
 
 
 def _handle(look: Look) -> Artist:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..core.wording import printable
 from .chart import Bar, Chart, Look, Panel
+from .plot import Plot
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def page(chart: Chart) -> bytes:
+def page(chart: Chart | Plot) -> bytes:
     """Make a page of a chart, which needs no network: it fits any width, zooms, and tells more of what one points at.
 
     Parameters
     ----------
-    chart : Chart
+    chart : Chart or Plot
         What to draw.
 
     Returns
@@ -27,9 +28,25 @@ def page(chart: Chart) -> bytes:
     bytes
         The page; the same chart gives the same page.
     """
-    folder = files(__package__)
-    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return _template().render(chart=page_data(chart), style=style, script=script).encode("utf-8")
+    if isinstance(chart, Plot):
+        data, script = plot_data(chart), "plot.js"
+        titles, below, item = [chart.subtitle], chart.x_label, "point"
+    else:
+        data, script = chart_data(chart), "gantt.js"
+        titles, below, item = [panel.title for panel in chart.panels], chart.time_label, "bar"
+    made = _template().render(
+        chart=data,
+        panels=_lines(titles),
+        below=below,
+        item=item,
+        style=_text("page.css"),
+        script=_text("page.js") + _text(script),
+    )
+    return made.encode("utf-8")
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -38,11 +55,11 @@ def _template() -> Template:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return environment.from_string((files(__package__) / "page.html.j2").read_text(encoding="utf-8"))
+    return environment.from_string(_text("page.html.j2"))
 
 
-def page_data(chart: Chart) -> dict[str, Any]:
-    """Return what the script of a page draws, as JSON has it: `page.js` reads it.
+def chart_data(chart: Chart) -> dict[str, Any]:
+    """Return what the script of a page draws, as JSON has it: `gantt.js` reads it.
 
     Parameters
     ----------
@@ -50,14 +67,10 @@ def page_data(chart: Chart) -> dict[str, Any]:
         What to draw.
     """
     looks: dict[Look, int] = {}
-
-    def number(look: Look) -> int:
-        return looks.setdefault(look, len(looks))
-
+    number = partial(_number, looks)
     legend = [number(look) for look in chart.legend]
     panels = [
         {
-            "title": printable(panel.title),
             "gap": panel.gap_in,
             "lanes": [[printable(lane.label), lane.rows, lane.height_in, lane.shaded] for lane in panel.lanes],
             "bars": [_bar(bar, number(bar.look)) for bar in panel.bars],
@@ -79,12 +92,53 @@ def page_data(chart: Chart) -> dict[str, Any]:
         "start": chart.start_s,
         "end": chart.end_s,
         "unit": chart.unit_s,
-        "timeLabel": chart.time_label,
         "rowLabel": chart.row_label,
         "looks": [_look(look) for look in looks],
         "legend": legend,
         "panels": panels,
     }
+
+
+def plot_data(plot: Plot) -> dict[str, Any]:
+    """Return what the script of a page draws, as JSON has it: `plot.js` reads it.
+
+    Parameters
+    ----------
+    plot : Plot
+        What to draw.
+    """
+    looks: dict[Look, int] = {}
+    number = partial(_number, looks)
+    curves = [
+        {
+            "look": number(curve.look),
+            "points": curve.points,
+            "steps": curve.steps,
+            "name": printable(curve.name),
+            "line": curve.line,
+            "hover": [_lines(lines) for lines in curve.hover],
+            "beside": curve.beside,
+        }
+        for curve in plot.curves
+    ]
+    return {
+        "title": printable(plot.title),
+        "notes": [],
+        "x": plot.x_range,
+        "y": plot.y_range,
+        "beside": plot.beside_range,
+        "whole": {"x": True, "y": False, "beside": False},
+        "yLabel": plot.y_label,
+        "besideLabel": plot.beside_label,
+        "looks": [_look(look) for look in looks],
+        "legend": [number(look) for look in plot.legend],
+        "curves": curves,
+    }
+
+
+def _number(looks: dict[Look, int], look: Look) -> int:
+    """Number of a look, a new one if it is met for the first time."""
+    return looks.setdefault(look, len(looks))
 
 
 def _bar(bar: Bar, look: int) -> list[Any]:

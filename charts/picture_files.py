@@ -12,6 +12,7 @@ from ..core.text_files import write_bytes
 from .chart import Chart
 from .matplotlib_renderer import draw
 from .page import page
+from .plot import Plot
 
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 
@@ -27,27 +28,6 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     kind = file_ending(path)
     if kind not in PICTURE_FORMATS:
         raise SpotbagError(f"{path}: a picture's name must end in .{', .'.join(PICTURE_FORMATS)}")
-    return kind
-
-
-def still_format(path: str | os.PathLike[str], what: str) -> str:
-    """Format of a picture that is no page, by the ending of its file.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    what : str
-        What the picture shows, in the message.
-
-    Raises
-    ------
-    SpotbagError
-        If it is not ``.png``, ``.svg`` or ``.pdf``.
-    """
-    kind = file_ending(path)
-    if kind not in ("png", "svg", "pdf"):
-        raise SpotbagError(f"{path}: a picture of {what} is .png, .svg or .pdf")
     return kind
 
 
@@ -71,8 +51,8 @@ def plotting_libraries() -> Iterator[None]:
         raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
 
 
-def write_chart(chart: Chart, path: str | os.PathLike[str], kind: str) -> None:
-    """Write a chart to a file of a format.
+def write_chart(chart: Chart | Plot, path: str | os.PathLike[str], kind: str) -> None:
+    """Write a chart or a plot to a file of a format.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def test_the_example_of_a_platform_runs(
     assert run[-1] in ("dedicated", "allocated", "cloud")
     assert 0 <= float(least[2]) <= float(run[0])
     assert float(least[2]) <= float(in_time[-1])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["platform.jsonl", "platform.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["platform.html", "platform.jsonl"]
 
 
 def test_the_example_of_a_platform_policy_of_ones_own_runs(capsys: pytest.CaptureFixture[str]) -> None:

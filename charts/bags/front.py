@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ...core.errors import SpotbagError
-from ...core.text_files import write_bytes
 from ...core.wording import counted
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_value, objective_weights
 from ...schedules.schedule import Schedule
 from ...solvers.bags.pareto import FrontPoint, ParetoFront
-from ..matplotlib_renderer import figure_bytes, new_figure
-from ..picture_files import plotting_libraries, still_format
-
-FRONT = "a front"
+from ..chart import Look
+from ..matplotlib_renderer import axes_of_plot
+from ..picture_files import picture_format, plotting_libraries, write_chart
+from ..plot import Curve, Plot, Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +23,12 @@ if TYPE_CHECKING:
 _FRONT_COLOUR = "#2F6DB5"
 _BEST_COLOUR = "#C8442E"
 _PLAN_COLOURS = ("#7A4FBF", "#3FA66B", "#D98A1F", "#1FA3A3", "#8C6D4F")
-_PLAN_MARKERS = "sD^vP"
+_PLAN_SIGNS = "sD^vP"
+_STEPS = Look("", "#6D99CB", line="-", width=1.2, layer=2)
+_BOUNDS = Look("down to the proven bound of the cost", _FRONT_COLOUR, line=":", width=0.8)
+_SAME_OBJECTIVE = Look("same objective", "#D87C6D", line="--", width=0.9, layer=1.5)
 _MOST_TIMES_WIDER = 3.0
+_MANY_POINTS = 100
 
 
 def best_point(front: ParetoFront) -> FrontPoint | None:
@@ -38,42 +41,87 @@ def best_point(front: ParetoFront) -> FrontPoint | None:
     return min(front.points, key=lambda point: _objective(front.instance, point), default=None)
 
 
-def write_pareto(front: ParetoFront, path: str | os.PathLike[str], plans: Mapping[str, Schedule] | None = None) -> None:
-    """Draw a front as steps, its points filled if they are proven and hollow if not, and other plans beside it.
+def plot_front(front: ParetoFront, ax: Axes | None = None, plans: Mapping[str, Schedule] | None = None) -> Axes:
+    """Draw a front onto axes of matplotlib: its points are filled if they are proven, hollow if not.
+
+    Parameters
+    ----------
+    front : ParetoFront
+        With at least one point.
+    ax : matplotlib.axes.Axes, optional
+        Where; axes of a new figure if not given.
+    plans : mapping of str to Schedule, optional
+        Plans of the same instance that are drawn beside it, by the method that made them.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, with title and legend.
+
+    Raises
+    ------
+    SpotbagError
+        If the front has no points, or matplotlib is missing.
+    """
+    plot = front_plot(front, plans)
+    with plotting_libraries():
+        return axes_of_plot(plot, ax)
+
+
+def write_front(front: ParetoFront, path: str | os.PathLike[str], plans: Mapping[str, Schedule] | None = None) -> None:
+    """Draw a front to a file: its points are filled if they are proven, hollow if not.
 
     Parameters
     ----------
     front : ParetoFront
         With at least one point.
     path : path
-        Its ending says the format: ``.png``, ``.svg`` or ``.pdf``.
+        Its ending says the format: ``.png``, ``.svg``, ``.pdf``, or ``.html``, where pointing at a point says more.
+    plans : mapping of str to Schedule, optional
+        Plans of the same instance that are drawn beside it, by the method that made them.
+
+    Raises
+    ------
+    SpotbagError
+        If the front has no points, the format is unknown, the file cannot be written or a plotting library is missing.
+    """
+    kind = picture_format(path)
+    write_chart(front_plot(front, plans), path, kind)
+
+
+def front_plot(front: ParetoFront, plans: Mapping[str, Schedule] | None = None) -> Plot:
+    """Lay out the picture of a front.
+
+    Parameters
+    ----------
+    front : ParetoFront
+        With at least one point.
     plans : mapping of str to Schedule, optional
         Plans of the same instance, by the method that made them.
 
     Raises
     ------
     SpotbagError
-        If the front has no points, the format is unknown, or the plotting library is missing.
+        If the front has no points.
     """
-    kind = still_format(path, FRONT)
     if not front.points:
         raise SpotbagError("a front without points cannot be drawn")
-    with plotting_libraries():
-        figure = new_figure(9.5, 6)
-    axes = figure.add_subplot()
-    _set_limits(axes, front, plans or {})
-    _draw_front(axes, front)
-    _draw_plans(axes, front, plans or {})
-    _draw_best(axes, front)
-    axes.set_xlabel("makespan (s)")
-    axes.set_ylabel("cost ($)")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.grid(color="#DDDDDD", linewidth=0.5)
-    axes.set_axisbelow(True)
-    figure.suptitle(f"{front.instance.name[:60]}: cost and makespan", fontsize=12, fontweight="bold", parse_math=False)
-    axes.set_title(_subtitle(front), fontsize=9, color="#444444", parse_math=False)
-    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    write_bytes(path, figure_bytes(figure, kind))
+    plans = plans or {}
+    makespans = _shown([point.makespan_s for point in front.points], [plan.makespan_s for plan in plans.values()])
+    costs = _shown([point.cost_usd for point in front.points], [plan.cost_usd for plan in plans.values()])
+    return Plot(
+        f"{front.instance.name[:60]}: cost and makespan",
+        _subtitle(front),
+        [
+            *_front_curves(front, makespans, costs),
+            *_plan_curves(plans, makespans, costs),
+            *_best_curves(front, makespans),
+        ],
+        "makespan (s)",
+        "cost ($)",
+        makespans,
+        costs,
+    )
 
 
 def _objective(instance: Instance, point: FrontPoint) -> float:
@@ -91,143 +139,73 @@ def _subtitle(front: ParetoFront) -> str:
     return f"{counted(instance.n_tasks, 'task')}, {limits}; {found}, {extent}"
 
 
-def _set_limits(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -> None:
-    """Show the front and the plans beside it, unless one is so far off that it would squeeze the front to nothing."""
-    for values, others, set_limits in (
-        (
-            [float(point.makespan_s) for point in front.points],
-            [float(plan.makespan_s) for plan in plans.values()],
-            axes.set_xlim,
-        ),
-        ([point.cost_usd for point in front.points], [plan.cost_usd for plan in plans.values()], axes.set_ylim),
-    ):
-        low, high = min(values), max(values)
-        span = max(high - low, 0.1 * high, 1e-9)
-        shown = [value for value in others if value <= high + _MOST_TIMES_WIDER * span]
-        high = max([high, *shown])
-        margin = 0.06 * (high - low) if high > low else span
-        set_limits(max(low - margin, 0.0), high + margin)
-    axes.locator_params(axis="x", integer=True)
+def _shown(values: list[float], others: list[float]) -> Range:
+    """Where the front and the plans beside it lie, but for plans so far off that they would squeeze it to nothing."""
+    low, high = min(values), max(values)
+    span = max(high - low, 0.1 * high, 1e-9)
+    high = max([high, *(value for value in others if value <= high + _MOST_TIMES_WIDER * span)])
+    margin = 0.06 * (high - low) if high > low else span
+    return max(low - margin, 0.0), high + margin
 
 
-def _draw_front(axes: Axes, front: ParetoFront) -> None:
+def _place(what: FrontPoint | Schedule) -> tuple[float, float]:
+    return float(what.makespan_s), float(what.cost_usd)
+
+
+def _lines(name: str, what: FrontPoint | Schedule) -> tuple[str, ...]:
+    return name, f"makespan {what.makespan_s:,} s", f"cost ${what.cost_usd:.6f}"
+
+
+def _front_curves(front: ParetoFront, makespans: Range, costs: Range) -> Iterator[Curve]:
     """Between two points the cost is that of the faster one; the lower bounds are drawn where they are less."""
     points = front.points
-    makespans = [point.makespan_s for point in points]
-    costs = [point.cost_usd for point in points]
     # Up to the right edge, where the cheapest plan is still the cheapest; up to the top, where nothing is faster.
-    right, top = axes.get_xlim()[1], axes.get_ylim()[1]
-    axes.step(
-        [makespans[0], *makespans, max(right, makespans[-1])],
-        [max(top, costs[0]), *costs, costs[-1]],
-        where="post",
-        color=_FRONT_COLOUR,
-        linewidth=1.2,
-        alpha=0.7,
-        zorder=2,
-    )
-    size = 5.5 if len(points) <= 100 else 3.5
-    for proven, face, label in ((True, _FRONT_COLOUR, "proven"), (False, "white", "not proven")):
+    corners = ((points[0].makespan_s, costs[1]), *map(_place, points), (makespans[1], points[-1].cost_usd))
+    yield Curve(_STEPS, corners, steps=True)
+    size = 30.0 if len(points) <= _MANY_POINTS else 12.0
+    for proven, colour, label in ((True, _FRONT_COLOUR, "proven"), (False, "#FFFFFF", "not proven")):
         mine = [point for point in points if point.proven == proven]
         if mine:
-            axes.plot(
-                [point.makespan_s for point in mine],
-                [point.cost_usd for point in mine],
-                linestyle="none",
-                marker="o",
-                markersize=size,
-                markerfacecolor=face,
-                markeredgecolor=_FRONT_COLOUR,
-                label=f"front, {label} ({len(mine)})",
-                zorder=4,
-            )
+            name = f"front, {label}"
+            look = Look(f"{name} ({len(mine)})", colour, _FRONT_COLOUR, 1.0, sign="o", size=size, layer=4)
+            yield Curve(look, tuple(map(_place, mine)), hover=tuple(_lines(name, point) for point in mine))
     apart = [point for point in points if not point.proven and point.bound_cost_usd < point.cost_usd]
-    bottom = axes.get_ylim()[0]
     if apart:
-        axes.vlines(
-            [point.makespan_s for point in apart],
-            [max(point.bound_cost_usd, bottom) for point in apart],
-            [point.cost_usd for point in apart],
-            color=_FRONT_COLOUR,
-            linewidth=0.8,
-            linestyle=":",
-            label="down to the proven bound of the cost",
-            zorder=1,
-        )
+        ends = [(_place(point), (point.makespan_s, max(point.bound_cost_usd, costs[0])), None) for point in apart]
+        yield Curve(_BOUNDS, tuple(end for three in ends for end in three))
 
 
-def _draw_plans(axes: Axes, front: ParetoFront, plans: Mapping[str, Schedule]) -> None:
+def _plan_curves(plans: Mapping[str, Schedule], makespans: Range, costs: Range) -> Iterator[Curve]:
     """Mark other plans, those out of the picture in the legend only."""
-    right, top = axes.get_xlim()[1], axes.get_ylim()[1]
+    drawn: list[tuple[float, float]] = []
     for number, (name, plan) in enumerate(plans.items()):
-        style: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": _PLAN_MARKERS[number % len(_PLAN_MARKERS)],
-            "color": _PLAN_COLOURS[number % len(_PLAN_COLOURS)],
-            "markeredgecolor": "white",
-            "markersize": 8.5,
-            "zorder": 3.5,  # under the front, which matters most
-        }
-        if plan.makespan_s > right or plan.cost_usd > top:
-            axes.plot(
-                [], [], label=f"{name}: {plan.makespan_s:,} s, $ {plan.cost_usd:.4g} (out of the picture)", **style
-            )
+        makespan_s, cost_usd = place = _place(plan)
+        colour, sign = _PLAN_COLOURS[number % len(_PLAN_COLOURS)], _PLAN_SIGNS[number % len(_PLAN_SIGNS)]
+        outside = makespan_s > makespans[1] or cost_usd > costs[1]
+        label = f"{name}: {plan.makespan_s:,} s, $ {plan.cost_usd:.4g} (out of the picture)" if outside else name
+        look = Look(label, colour, "white", 1.0, sign=sign, size=72.0, layer=3.5)  # under the front, which matters most
+        if outside:
+            yield Curve(look, ())
             continue
-        axes.plot([plan.makespan_s], [plan.cost_usd], label=name, **style)
-        # Labels on the side where there is room, and one above the other where plans lie close together.
-        left = plan.makespan_s > sum(axes.get_xlim()) / 2 + 0.3 * (right - axes.get_xlim()[0])
-        axes.annotate(
-            name,
-            (plan.makespan_s, plan.cost_usd),
-            xytext=(-8 if left else 8, 6 + 11 * _close_before(axes, list(plans.values()), number)),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            fontsize=8.5,
-            color=style["color"],
-            zorder=6,
-            parse_math=False,
+        close = sum(
+            abs(other_s - makespan_s) < 0.07 * (makespans[1] - makespans[0])
+            and abs(other_usd - cost_usd) < 0.04 * (costs[1] - costs[0])
+            for other_s, other_usd in drawn
         )
+        drawn.append(place)
+        yield Curve(look, (place,), name=name, line=close, hover=(_lines(name, plan),))
 
 
-def _close_before(axes: Axes, plans: list[Schedule], number: int) -> int:
-    """How many of the plans before lie so close that their labels would overlap."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    plan = plans[number]
-    return sum(
-        abs(other.makespan_s - plan.makespan_s) < 0.07 * (right - left)
-        and abs(other.cost_usd - plan.cost_usd) < 0.04 * (top - bottom)
-        for other in plans[:number]
-    )
-
-
-def _draw_best(axes: Axes, front: ParetoFront) -> None:
+def _best_curves(front: ParetoFront, makespans: Range) -> Iterator[Curve]:
     """Mark the optimum of the instance's objective, and draw where the objective is the same."""
     best = best_point(front)
     if best is None:
         return
-    value = _objective(front.instance, best)
-    axes.plot(
-        [best.makespan_s],
-        [best.cost_usd],
-        linestyle="none",
-        marker="*",
-        markersize=16,
-        color=_BEST_COLOUR,
-        markeredgecolor="white",
-        label=f"optimum of the objective ({value:.6g})",
-        zorder=4.5,
-    )
+    label = f"optimum of the objective ({_objective(front.instance, best):.6g})"
+    look = Look(label, _BEST_COLOUR, "white", 1.0, sign="*", size=256.0, layer=4.5)
+    yield Curve(look, (_place(best),), hover=(_lines(label, best),))
     cost_weight, time_weight = objective_weights(front.instance)
     if cost_weight > 0 and time_weight > 0 and len(front.points) > 1:
-        limits = axes.get_xlim()
-        costs = [best.cost_usd + (best.makespan_s - makespan) * time_weight / cost_weight for makespan in limits]
-        axes.plot(
-            limits,
-            costs,
-            color=_BEST_COLOUR,
-            linewidth=0.9,
-            linestyle="--",
-            alpha=0.7,
-            label="same objective",
-            zorder=1.5,
-        )
+        per_s = time_weight / cost_weight
+        costs = [best.cost_usd + (best.makespan_s - makespan_s) * per_s for makespan_s in makespans]
+        yield Curve(_SAME_OBJECTIVE, tuple(zip(makespans, costs, strict=True)))

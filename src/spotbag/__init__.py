@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .audits.auditor import audit
     from .audits.bags.plan import check
+    from .charts.bags.convergence import plot_convergence, write_convergence
+    from .charts.bags.front import plot_front, write_front
     from .charts.bags.plan import plot_gantt, write_gantt
     from .charts.replay import plot_replay, write_replay
     from .core.errors import InputError, SpotbagError
@@ -50,6 +52,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "audits.auditor": ("audit",),
     "audits.bags.plan": ("check",),
+    "charts.bags.convergence": (
+        "plot_convergence",
+        "write_convergence",
+    ),
+    "charts.bags.front": (
+        "plot_front",
+        "write_front",
+    ),
     "charts.bags.plan": (
         "plot_gantt",
         "write_gantt",
@@ -163,6 +173,8 @@ __all__ = [
     "pareto_front",
     "platform_bound",
     "platform_names",
+    "plot_convergence",
+    "plot_front",
     "plot_gantt",
     "plot_replay",
     "problem_of_job",
@@ -178,6 +190,8 @@ __all__ = [
     "solve",
     "stream_names",
     "warm_up",
+    "write_convergence",
+    "write_front",
     "write_gantt",
     "write_instance",
     "write_platform",

@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 
 from spotbag.charts.bags.plan import plan_chart
-from spotbag.charts.chart import Chart
-from spotbag.charts.page import page, page_data
+from spotbag.charts.chart import Chart, Look
+from spotbag.charts.page import chart_data, page
+from spotbag.charts.plot import Curve, Plot
 from spotbag.core.wording import printable
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.solve import solve
+
+DOT = Look("dots", "#2F6DB5", "white", sign="o", size=30.0)
+LEVEL = Look("level", "#C8442E", line="--")
 
 HOSTILE = "</script><script>document.title = 'owned'</script><b>&amp; \u202e"
 
@@ -68,7 +72,7 @@ def test_a_page_stands_alone_and_names_of_the_data_stay_text(chart: Chart) -> No
     assert not re.search(r"https?:|@import|url\(|fetch\(|innerHTML", made.decode("utf-8"))
     for tag in ("title", "h1", "h2"):
         assert [text.strip() for text in read.texts[tag]] == [printable(HOSTILE)]
-    assert json.loads(read.texts["script"][0]) == json.loads(json.dumps(page_data(chart)))
+    assert json.loads(read.texts["script"][0]) == json.loads(json.dumps(chart_data(chart)))
 
 
 def in_a_browser(made: bytes, folder: Path, width: int, script: str) -> dict[str, Any]:
@@ -141,3 +145,40 @@ def test_a_browser_draws_tells_zooms_and_finds(chart: Chart, width: int, tmp_pat
     assert answer["next"] == row[1].name
     assert answer["zoomed"] == pytest.approx(0.7)
     assert answer["found"] == f"1 of 1: {printable(HOSTILE)}"
+
+
+@pytest.mark.slow
+def test_a_browser_draws_plots_and_goes_from_point_to_point(tmp_path: Path) -> None:
+    dots = Curve(DOT, ((1, 0.1), (2, 0.3)), name=HOSTILE, hover=(("first",), (HOSTILE, "second")))
+    level = Curve(LEVEL, ((0, 0.2), None, (3, 0.2)), steps=True)
+    shown = Plot(HOSTILE, "two dots", [dots, level], "x", "y", (0, 3), (0, 0.4), "beside", (0, 1000))
+    answer = in_a_browser(
+        page(shown),
+        tmp_path,
+        400,
+        """
+        answer.title = document.title;
+        answer.overflow = document.documentElement.scrollWidth - innerWidth;
+        answer.legend = [...document.querySelectorAll("#legend li")].map((item) => item.innerText);
+        const box = curves.canvas.getBoundingClientRect();
+        const place = { clientX: box.left + curves.x(1) + 3, clientY: box.top + curves.y(0.1) };
+        curves.canvas.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, ...place }));
+        answer.hover = tip.innerText;
+        const right = { key: "ArrowRight" };
+        for (let n = 0; n < 2; n++) curves.canvas.dispatchEvent(new KeyboardEvent("keydown", right));
+        answer.next = tip.innerText;
+        const pixel = curves.context.getImageData(curves.scale * curves.x(2), curves.scale * curves.y(0.3), 1, 1).data;
+        answer.pixel = [...pixel];
+        document.getElementById("in").click();
+        answer.range = curves.shown;
+        """,
+    )
+    assert "error" not in answer, answer["error"]
+    assert answer["title"] == printable(HOSTILE)
+    assert answer["overflow"] <= 0
+    assert answer["legend"] == ["dots", "level"]
+    assert answer["hover"] == "first"
+    assert answer["next"] == f"{printable(HOSTILE)}\nsecond"
+    assert answer["pixel"] == [0x2F, 0x6D, 0xB5, 255]
+    assert answer["range"]["x"] == pytest.approx([0.45, 2.55])
+    assert answer["range"]["beside"] == [0, 1000]

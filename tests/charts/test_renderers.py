@@ -22,7 +22,7 @@ from spotbag.charts.chart import (
     stretch,
 )
 from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, fitting_name
-from spotbag.charts.page import page_data
+from spotbag.charts.page import chart_data
 
 WORK = Look("work", "#4C8EDA", "white", text="white")
 LOST = Look("lost work", "#BCD5F3", "#4C8EDA", hatch="/////")
@@ -130,7 +130,7 @@ def test_a_page_is_given_all_there_is() -> None:
     marks = [Mark(0, 30, 0.5, 0.5, STEAL, ("stolen \u202e gone",)), Mark(2, 60, 0, 1, END)]
     links = [Link(30, (0, 1), (1, 1), ARROW, 2)]
     limits = [Limit(90, DUE), Limit(20, DUE, "in", 1)]
-    data = page_data(chart(bars=bars, marks=marks, links=links, limits=limits))
+    data = chart_data(chart(bars=bars, marks=marks, links=links, limits=limits))
     work, lost, steal, end, arrow, due = data["legend"]
     [panel] = data["panels"]
     assert panel["lanes"][0] == ["a <1>", 2, 0.24, True]

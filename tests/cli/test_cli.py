@@ -129,7 +129,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["solve", "hads/J60", "-m", "greedy", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),
         (["solve", "hads/J60", "-m", "greedy", "--out", "no/such/plan.json"], "the folder does not exist"),
         (["solve", "hads/J60", "-m", "greedy", "--out", "/"], "cannot be written: is a folder"),
-        (["solve", "hads/J60", "-m", "ils", "--convergence", "c.html"], "is .png, .svg or .pdf"),
+        (["solve", "hads/J60", "-m", "ils", "--convergence", "c.gif"], "must end in .png, .svg, .pdf, .html"),
         (["solve", "hads/J60", "-m", "ils", "--convergence", "no/c.png"], "the folder does not exist"),
         (["solve", "hads/J60", "-m", "search", "--time-limit", "0"], "must be positive"),
         (["solve", "hads/J60", "-m", "ils", "-o", "swap_rate=2"], "must be a number from 0 to 1"),

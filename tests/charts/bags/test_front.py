@@ -5,27 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from tiny_core_instances import few_classes_instance, hand_instance
 
-from spotbag.charts.bags.front import write_pareto
+from spotbag.charts.bags.front import plot_front, write_front
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.solve import solve
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
 def test_pictures(ending: str, tmp_path: Path) -> None:
     instance = few_classes_instance([3, 5, 4])
     front = pareto_front(instance)
     plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(instance, method).schedule)}
     path = tmp_path / f"front.{ending}"
-    write_pareto(front, path, plans)
+    write_front(front, path, plans)
     data = path.read_bytes()
-    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[ending]
-    write_pareto(front, path, plans)
+    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF", "html": b"<!do"}[ending]
+    write_front(front, path, plans)
     assert path.read_bytes() == data
-    if ending == "svg":
+    if ending in ("svg", "html"):
         for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
             assert text in data.decode()
 
@@ -34,13 +35,23 @@ def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
     instance = generate_instance(40, seed=1, name="bag", d_spot_fraction=0.8, goal="balanced")
     known = [solve(instance, "greedy").schedule, solve(instance, "lpt").schedule]
     front = pareto_front(instance, time_limit_s=1e-6, initial=[plan for plan in known if plan is not None])
-    write_pareto(front, tmp_path / "front.svg")
+    write_front(front, tmp_path / "front.svg")
     text = (tmp_path / "front.svg").read_text()
     assert "front, not proven" in text
     assert "front, proven" not in text
     assert "optimum of the objective" not in text
     nothing = pareto_front(hand_instance([8, 8, 8], deadline_s=12, d_spot_s=12))
     with pytest.raises(SpotbagError, match="without points"):
-        write_pareto(nothing, tmp_path / "none.svg")
-    with pytest.raises(SpotbagError, match=r"is \.png, \.svg or \.pdf"):
-        write_pareto(front, tmp_path / "front.html")
+        write_front(nothing, tmp_path / "none.svg")
+    with pytest.raises(SpotbagError, match=r"must end in \.png, \.svg, \.pdf, \.html"):
+        write_front(front, tmp_path / "front.gif")
+
+
+def test_a_front_is_drawn_onto_axes() -> None:
+    front = pareto_front(few_classes_instance([3, 5, 4]))
+    axes = Figure(figsize=(5, 3)).add_subplot()
+    assert plot_front(front, axes) is axes
+    [points] = [line for line in axes.get_lines() if str(line.get_label()).startswith("front, proven")]
+    assert [tuple(point) for point in points.get_xydata()] == [
+        (point.makespan_s, point.cost_usd) for point in front.points
+    ]

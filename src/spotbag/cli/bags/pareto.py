@@ -55,7 +55,7 @@ def pareto_command(
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the front and the heuristics: .png, .svg or .pdf."),
+        typer.Option("--plot", metavar="FILE", help="Draw the front and the heuristics: .png, .svg, .pdf or .html."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -93,10 +93,9 @@ class _Files:
     def check(self, instance: str) -> None:
         """Refuse, before any work is done, what cannot be written."""
         if self.plot is not None:
-            from ...charts.bags.front import FRONT
-            from ...charts.picture_files import still_format
+            from ...charts.picture_files import picture_format
 
-            still_format(self.plot, FRONT)
+            picture_format(self.plot)
         if self.out is not None:
             _check_points_file(self.out)
         check_output(self.out, instance, self.plot)
@@ -109,9 +108,9 @@ class _Files:
             return
         if self.plot is not None:
             with beside_the_answer(), busy(f"drawing {self.plot}"):
-                from ...charts.bags.front import write_pareto
+                from ...charts.bags.front import write_front
 
-                write_pareto(front, self.plot, others)
+                write_front(front, self.plot, others)
             wrote(self.plot)
         if self.out is not None:
             _write_points(front, self.out)

@@ -51,7 +51,8 @@ def solve_command(
     ] = None,
     gantt: PlanGanttOption = None,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw how a search converged: .png, .svg or .pdf.")
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw how a search converged: .png, .svg, .pdf or .html."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -96,15 +97,11 @@ class _Files:
         refuse_two_from_standard_input(*sources)
         if as_json and self.out == STANDARD_OUTPUT:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
-        if self.gantt is not None:
-            from ...charts.picture_files import picture_format
+        for picture in (self.gantt, self.plot):
+            if picture is not None:
+                from ...charts.picture_files import picture_format
 
-            picture_format(self.gantt)
-        if self.plot is not None:
-            from ...charts.bags.convergence import CONVERGENCE
-            from ...charts.picture_files import still_format
-
-            still_format(self.plot, CONVERGENCE)
+                picture_format(picture)
         if self.out != STANDARD_OUTPUT:
             check_output(self.out, *sources, self.gantt, self.plot)
         check_output(self.gantt, *sources, self.plot)
