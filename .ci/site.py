@@ -7,6 +7,7 @@ import hashlib
 import html
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,10 @@ def on_files(files: Any, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put the reference of all commands where the page asks for it."""
-    return (
-        markdown.replace("<!-- commands -->", "\n".join(_commands()))
-        if page.file.src_uri == "commands.md"
-        else markdown
-    )
+    """Put the reference of all commands where a page asks for it; examples, beside docs/, are below it on the site."""
+    if "<!-- commands -->" in markdown:
+        markdown = markdown.replace("<!-- commands -->", "\n".join(_commands()))
+    return markdown.replace("../examples/", "examples/")
 
 
 def _executed(path: Path) -> dict[str, str | bytes]:
@@ -59,9 +58,10 @@ def _executed(path: Path) -> dict[str, str | bytes]:
     cached = _ROOT / ".cache" / "notebooks" / f"{hashlib.sha256(path.read_bytes()).hexdigest()}.ipynb"
     if not cached.exists():
         notebook = nbformat.read(path, as_version=4)
-        local = Config({"KernelManager": {"transport": "ipc"}})  # no port is opened
         place = {"metadata": {"path": path.parent}}
-        nbclient.NotebookClient(notebook, timeout=300, resources=place, config=local).execute()
+        with tempfile.TemporaryDirectory() as sockets:
+            local = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})  # no port is opened
+            nbclient.NotebookClient(notebook, timeout=300, resources=place, config=local).execute()
         cached.parent.mkdir(exist_ok=True)
         nbformat.write(notebook, cached)
     notebook = nbformat.read(cached, as_version=4)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import spotbag
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -46,6 +47,36 @@ def test_links_lead_to_a_file_and_to_a_heading(page: Path) -> None:
             file = page.parent / target if target else page
             assert file.exists(), target
             assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+def test_every_public_name_is_in_the_reference_of_python() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert sorted(re.findall(r"^::: spotbag\.(\w+)$", page, re.MULTILINE)) == sorted(spotbag.__all__)
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    named = set(re.findall(r"[:\-] (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
+    assert pages == {name for name in named if not name.startswith("examples/")}
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_the_headings_in_the_tutorial_are_those_of_its_tasks() -> None:
+    [shown] = re.findall(r"```csv\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
+    assert (ROOT / "examples" / "tasks.csv").read_text().startswith(shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/scheduler.md"])
+def test_the_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(example, {"__name__": "example"})
 
 
 def test_modules_that_pages_run_exist() -> None:
