@@ -3,5 +3,3 @@
 The guarantee is nearly free for some goals and dear for others; this shows both prices of each plan.
 """
 
-import spotbag
-from spotbag.instances.bags.csv_tasks import instance_of_csv

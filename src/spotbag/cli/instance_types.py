@@ -82,7 +82,7 @@ def types_command(
     ]
     rows = sorted((row for row in rows if all(test(row) for test in tests)), key=_key(sort))
     if as_json:
-        print_json(_json(catalogue, rows))
+        print_json("types", _json(catalogue, rows))
         return
     if not rows:
         print("no VM type of the catalogue fits")
@@ -233,7 +233,10 @@ def prices_command(
     catalogue.write(out)
     n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
     if as_json:
-        print_json({"written": [out], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings})
+        print_json(
+            "written",
+            {"written": [out], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings},
+        )
     wrote(out, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
 
 
