@@ -100,6 +100,21 @@ def within(
         _current.reset(token)
 
 
+@contextmanager
+def overtime(seconds: float) -> Iterator[None]:
+    """Allow the work inside some seconds from now on, though the limit may be over; requests to stop hold as before.
+
+    For what little must follow, so that the work that has been done is of use.
+    """
+    outer = _current.get()
+    deadline = max(outer.deadline, time.perf_counter() + seconds)
+    token = _current.set(Limit(deadline, outer.stops, outer.on_life))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def sign_of_life() -> None:
     """Say that work goes on here that cannot end yet."""
     limit = _current.get()

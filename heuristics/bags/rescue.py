@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,20 +17,21 @@ from ...core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray
 from ...core.wording import listed
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
+from ...schedules import documents
+from ...schedules.documents import Survival, SurvivalLevel as Level, SurvivalVerdict as Verdict
 from ...schedules.schedule import Schedule
-
-Level: TypeAlias = Literal["one-type", "blackout", "each"]
-"""What goes down for good: any one spot type; all of spot at once; any spot VMs, each at a moment of its own."""
-
-Verdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
 
 _BUDGET = 60_000_000
 """Places that are looked at for the types that go down together: some seconds."""
+_REFINING = 10_000_000
+"""Places that are looked at before the worst case may be left as an upper bound that no moment reaches."""
 _MOST_MOMENTS = 4_000
 _MOST_FAILURES = 8
 _LARGE_TASKS = 20_000
 _MOST_STEPS = 29
 _UNLIMITED = 2**60
+_MOST_WRITTEN = 20_000
+"""Tasks of a rescue that is written into a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Certificate:
         If it survives: the most that plan and rescue cost together, whatever goes down when.
     worst_at_s, worst_types : int or None, tuple of str
         When that is, and which types it is that go down; nothing if no loss makes the plan dearer, or for ``each``.
+        If it does not survive: a moment that is beyond rescue.
     least_slack_s : int or None
         Seconds by which the rescues of all moments end before the deadline, at least.
     rescue : Rescue or None
@@ -132,6 +134,58 @@ class Certificate:
     def survives(self) -> bool:
         """Whether it is shown that the plan survives."""
         return self.verdict == "survives"
+
+
+def survival_of(schedule: Schedule, level: Level, without_usd: float | None = None) -> Survival:
+    """Return what a plan survives as the record of a file; see `certify`.
+
+    Parameters
+    ----------
+    schedule, level
+        See `certify`.
+    without_usd : float, optional
+        What a plan costs that need not survive, where that is less.
+    """
+    certificate = certify(schedule, level)
+    blackout = certificate if level == "blackout" else certify(schedule, "blackout")
+    rescue = certificate.rescue
+    return Survival(
+        level=level,
+        verdict=certificate.verdict,
+        worst_cost_usd=certificate.worst_cost_usd,
+        worst_at_s=certificate.worst_at_s,
+        worst_types=certificate.worst_types or None,
+        least_slack_s=certificate.least_slack_s,
+        blackout_cost_usd=blackout.worst_cost_usd,
+        cost_without_usd=without_usd,
+        reason=certificate.reason or None,
+        rescue=None if rescue is None or len(rescue.task) > _MOST_WRITTEN else _record(schedule, rescue),
+    )
+
+
+def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
+    """Return a rescue as a record."""
+    names, vms = schedule.instance.task_ids, rescue.vms
+    columns = (rescue.task, rescue.task_vm, rescue.task_core, rescue.task_start_s, rescue.task_end_s)
+    return documents.Rescue(
+        at_s=rescue.at_s,
+        types=rescue.types,
+        vms=tuple(
+            documents.RescueVm(
+                id=vm.id,
+                type=vm.offer.vm_type.name,
+                new=vm.new,
+                ready_s=vm.ready_s,
+                end_s=vm.end_s,
+                cost_usd=vm.cost_usd,
+            )
+            for vm in vms
+        ),
+        tasks=tuple(
+            documents.RescueTask(id=names[task], vm=vms[vm].id, core=core, start_s=start_s, end_s=end_s)
+            for task, vm, core, start_s, end_s in zip(*(column.tolist() for column in columns), strict=True)
+        ),
+    )
 
 
 def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
@@ -165,7 +219,22 @@ def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
     """
     if level not in get_args(Level):
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level == "each":
+        return _certificate_of_each(schedule, cost)
     return _rescuer(schedule).certificate(level, cost)
+
+
+def _certificate_of_each(schedule: Schedule, cost: bool) -> Certificate:
+    """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
+    twins = _Twins(schedule)
+    missing = twins.missing()
+    if not missing:
+        worst = twins.worst_cost_usd() if cost else None
+        return Certificate("each", "survives", worst, least_slack_s=twins.least_slack_s)
+    at_once = certify(schedule, "blackout", cost=False)
+    if at_once.verdict == "does-not-survive":
+        return replace(at_once, level="each")
+    return Certificate("each", "not-shown", reason=missing)
 
 
 def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
@@ -245,7 +314,6 @@ class _Rescuer:
         self.types = spot_types(schedule)
         self.regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
         self.bag, self.spot_task, self.own_vm = self._arrays(schedule)
-        self.twins = _Twins(schedule)
         self._moments: dict[tuple[str, ...], list[_Moment]] = {}
         self._halt = np.zeros(1, dtype=np.int64)
 
@@ -326,16 +394,15 @@ class _Rescuer:
     # ------------------------------------------------------------- certificates
 
     def certificate(self, level: Level, cost: bool) -> Certificate:
-        """Return the certificate of a level."""
-        if level == "each":
-            return self._of_each(cost)
+        """Return the certificate of a level, other than ``each``."""
         sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
         if level == "blackout" and self.types:
             sets = [self.types]
-        gaps = [gap for types in sets for gap in self._gaps(types)]
+        gaps = [(gap, types) for types in sets for gap in self._gaps(types)]
         if gaps:
-            worst = min(gaps, key=lambda gap: (not gap.proved, gap.at_s))
-            return Certificate(level, "does-not-survive" if worst.proved else "not-shown", reason=worst.reason)
+            gap, types = min(gaps, key=lambda pair: (not pair[0].proved, pair[0].at_s))
+            verdict: Verdict = "does-not-survive" if gap.proved else "not-shown"
+            return Certificate(level, verdict, worst_at_s=gap.at_s, worst_types=types, reason=gap.reason)
         if not cost:
             return Certificate(level, "survives")
         moments = [(moment, types) for types in sets for moment in self.moments(types)]
@@ -354,19 +421,6 @@ class _Rescuer:
             slack,
             self._rescue_of(worst_types, worst_moment),
         )
-
-    def _of_each(self, cost: bool) -> Certificate:
-        """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
-        missing = self.twins.missing()
-        if not missing:
-            if not cost:
-                return Certificate("each", "survives")
-            worst, slack = self.twins.worst_cost_usd(self.cost_usd), self.twins.least_slack_s
-            return Certificate("each", "survives", worst, least_slack_s=slack)
-        at_once = self.certificate("blackout", cost=False)
-        if at_once.verdict == "does-not-survive":
-            return Certificate("each", "does-not-survive", reason=at_once.reason)
-        return Certificate("each", "not-shown", reason=missing)
 
     def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         """Seconds without a rescue, some of them at most; if none, all have one."""
@@ -624,17 +678,15 @@ class _Twins:
         binds = ~instance.memory_never_binds[[offer.type_index for offer in self._offers]][schedule.task_vm]
         # Tasks move together: those of a core, or of a VM where memory may bind.
         unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
-        end: dict[int, int] = {}
-        longest: dict[int, int] = {}
-        self.end_s = np.zeros(len(self._offers), dtype=np.int64)
         on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
-        rows = zip(*(array[on_spot].tolist() for array in (unit, schedule.task_end_s, loss)), strict=True)
-        for place, end_s, loss_s in rows:
-            end[place] = max(end.get(place, 0), end_s)
-            longest[place] = max(longest.get(place, 0), loss_s)
-        latest = _ints(end[place] + longest[place] + overhead for place in unit[on_spot].tolist())
-        np.maximum.at(self.end_s, schedule.task_vm[on_spot], latest)
+        units, place = np.unique(unit[on_spot], return_inverse=True)
+        end, longest = np.zeros((2, len(units)), dtype=np.int64)
+        np.maximum.at(end, place, schedule.task_end_s[on_spot])
+        np.maximum.at(longest, place, loss[on_spot])
+        self.end_s = np.zeros(len(self._offers), dtype=np.int64)
+        np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
         self._planned_end_s = schedule.vm_end_s
+        self._planned_usd = schedule.cost_usd
 
     def missing(self) -> str:
         """Say what keeps the rule from being fulfilled; empty if nothing does."""
@@ -659,7 +711,7 @@ class _Twins:
             return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
         return ""
 
-    def worst_cost_usd(self, planned_usd: float) -> float:
+    def worst_cost_usd(self) -> float:
         """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
         boot = self._instance.boot_overhead_s
         more = 0.0
@@ -670,7 +722,7 @@ class _Twins:
             # The later it goes down, the longer it is paid for, and the shorter its twin.
             bills = [offer.price_usd_per_s * (at - boot) + price * (end_s - at - boot) for at in (boot, planned_s - 1)]
             more += max(*bills, offer.price_usd_per_s * (planned_s - boot)) - offer.price_usd_per_s * (planned_s - boot)
-        return planned_usd + more
+        return self._planned_usd + more
 
     @property
     def least_slack_s(self) -> int | None:

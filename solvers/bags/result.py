@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ...instances.instance import Instance
+from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
 
@@ -70,6 +71,8 @@ class Result:
         Proven lower bound of the objective, if the method has one.
     stages : tuple of Stage
         For the goals ``cheapest`` and ``fastest``: what was made least in which order. The first is the objective.
+    survival : Survival or None
+        What the plan survives and at what cost; None without a plan, or where ``survive`` is ``none``.
     runtime_s : float
         Time it took, without reading the instance.
     seed : int
@@ -90,6 +93,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     bound: float | None = None
     stages: tuple[Stage, ...] = ()
+    survival: Survival | None = None
     runtime_s: float = 0.0
     seed: int = 0
     stats: Mapping[str, float] = field(default_factory=dict)
@@ -129,6 +133,7 @@ class Result:
             "makespan_s": None if schedule is None else schedule.makespan_s,
             "deadline_s": self.instance.deadline_s,
             "d_spot_s": self.instance.d_spot_s,
+            "survival": None if self.survival is None else self.survival.model_dump(mode="json"),
             "vms": [] if schedule is None else _vms(schedule),
             "message": self.message,
             "warnings": list(self.warnings),

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import SIGN_OF_LIFE_S, Stop, seconds_left, stopped, within
+from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-from ...instances.entries import Goal
+from ...heuristics.bags.rescue import certify, survival_of
+from ...instances.entries import Goal, SurvivalLevel
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
+from ...schedules.documents import Survival
+from ...schedules.documents import SurvivalLevel as Level
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
 from .attempts import Attempts
 from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
+from .survival import SHARE_OF_FIRST_PLAN, Survivor, can_survive, in_surviving_order, surviving_plan
 
 
 def solve(
@@ -37,10 +44,11 @@ def solve(
     stop: Stop | None = None,
     goal: Goal | None = None,
     budget_usd: float | None = None,
+    survive: SurvivalLevel | None = None,
 ) -> Result:
     """Plan an instance.
 
-    D_spot is estimated if the instance does not give it, the method is run, and its plan goes through the
+    The method is run, for one D_spot or for several if none is given (see `Instance`), and its plan goes through the
     independent checker before it is handed out.
 
     Parameters
@@ -73,6 +81,8 @@ def solve(
         Instead of the goal of the instance; see `Objective`.
     budget_usd : float, optional
         Instead of the budget of the instance; for the goal ``fastest``.
+    survive : {"one-type", "blackout", "each", "none"}, optional
+        Instead of what the instance says.
 
     Returns
     -------
@@ -98,6 +108,8 @@ def solve(
         raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
     if goal is not None or budget_usd is not None:
         instance = instance.with_goal(goal, budget_usd)
+    if survive is not None:
+        instance = instance.replace(survive=survive)
     given = instance
     begin = time.perf_counter()
     progress = _Progress(on_progress)
@@ -110,15 +122,30 @@ def solve(
             if initial is not None:
                 initial = start_of(instance, initial)
             two = instance.goal != "balanced" and not chosen.published
+            level = _level(instance)
+            chooses = level is not None and _chooses_d_spot(given, instance, chosen.published)
             left = seconds_left()
             with within(left if left is None or not two else FIRST_SHARE * left):
-                first = first_stage(attempts, instance, initial)
+                left = seconds_left()
+                with within(left if left is None or not chooses else SHARE_OF_FIRST_PLAN * left):
+                    first = first_stage(attempts, instance, initial)
+                took_s = time.perf_counter() - begin
+                survivor = Survivor(instance, first, not chooses)
+                if chooses and level is not None and first.schedule is not None:
+                    survivor = surviving_plan(attempts, instance, level, first, took_s)
+            instance, first = survivor.instance, survivor.attempt
+            if first.schedule is not None and not survivor.survives and level is not None and given.survive is not None:
+                first = replace(first, schedule=None, message=_beyond_rescue(first.schedule, level))
             schedule, bound = first.schedule, first.bound
             as_given = with_d_spot(given)
-            if as_given.d_spot_s != instance.d_spot_s:  # a bound of plans with the paper's D_spot is none of all plans
+            if not chooses and as_given.d_spot_s != instance.d_spot_s:  # a bound of plans with the paper's D_spot is none of all plans
                 bound = divisible_bound(as_given).objective
             if schedule is not None and two and not stopped():
-                second = second_stage(attempts, instance, first, first_took_s=time.perf_counter() - begin)
+                if chooses and survivor.survives and level is not None:
+                    second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
+                    second = second._replace(schedule=in_surviving_order(second.schedule, level) or first.schedule)
+                else:
+                    second = second_stage(attempts, instance, first, first_took_s=took_s)
                 schedule = second.schedule
             interrupted = stopped()
         if schedule is not None:
@@ -132,6 +159,10 @@ def solve(
                     f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
                 )
             bound = min(bound, schedule.objective)  # apart by rounding only
+        survival = None
+        if schedule is not None and level is not None:
+            survival = _survival(schedule, level, survivor.without_usd)
+            progress.again()
         stages = _stages(instance, schedule, bound, second)
         return Result(
             status=_status(schedule, bound, stages),
@@ -139,9 +170,10 @@ def solve(
             method=method,
             schedule=schedule,
             message=first.message,
-            warnings=tuple(text for text in (d_spot_warning(given, instance), *first.warnings) if text),
+            warnings=tuple(text for text in (*_warnings(given, instance, chooses, survival), *first.warnings) if text),
             bound=bound,
             stages=stages,
+            survival=survival,
             runtime_s=time.perf_counter() - begin,
             seed=seed,
             stats={"iterations": first.trace[-1].iteration} if first.trace else {},
@@ -164,7 +196,54 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     return start
 
 
-_CHECK_S_A_TASK = 3e-6
+def _level(instance: Instance) -> Level | None:
+    """What a plan is to survive; None if that is of no interest."""
+    asked = instance.survive or "one-type"
+    return None if asked == "none" else asked
+
+
+def _chooses_d_spot(given: Instance, resolved: Instance, published: bool) -> bool:
+    """Whether D_spot is to be found so that the plan survives."""
+    open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and not published
+    return open_to_choice and resolved.d_spot_s is not None
+
+
+_WORDS: dict[Level, str] = {
+    "one-type": "the loss of any one spot type",
+    "blackout": "the loss of all spot VMs at once",
+    "each": "the loss of any spot VMs, each at a moment of its own",
+}
+_LOOK_S = 1.0
+_NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
+
+
+def _beyond_rescue(schedule: Schedule, level: Level) -> str:
+    """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
+    with overtime(_LOOK_S), suppress(LimitReached):
+        reason = certify(schedule, level, cost=False).reason
+        return f"no plan was found that survives {_WORDS[level]}; the best that does not: {reason}"
+    return f"no plan was found that survives {_WORDS[level]}; {_NO_TIME_TO_LOOK}"
+
+
+def _survival(schedule: Schedule, level: Level, without_usd: float | None) -> Survival:
+    """Say what a plan survives."""
+    if without_usd is not None and without_usd >= schedule.cost_usd:
+        without_usd = None
+    with suppress(LimitReached):
+        return survival_of(schedule, level, without_usd)
+    return Survival(level=level, verdict="not-shown", reason=_NO_TIME_TO_LOOK)
+
+
+def _warnings(given: Instance, instance: Instance, chooses: bool, survival: Survival | None) -> Iterator[str]:
+    """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
+    if not chooses:
+        yield d_spot_warning(given, instance)
+    if survival is not None and survival.verdict != "survives" and (chooses or given.survive is not None):
+        subject = "no plan was found that survives" if chooses else "it is not shown that the plan survives"
+        yield f"{subject} {_WORDS[survival.level]}: {survival.reason}"
+
+
+_CHECK_S_A_TASK = 20e-6
 _MOST_RESERVED = 0.3
 
 

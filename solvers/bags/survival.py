@@ -9,23 +9,25 @@ is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ...core.limits import LimitReached, out_of_time, seconds_left, within
-from ...heuristics.bags.rescue import Level, certify
+from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, within
+from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import longest_first_order, repaired
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.instance import Instance
+from ...schedules.documents import SurvivalLevel
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 from .goals import first_stage, plan_of
 from .methods import find_method, make_options
 from .result import closes_gap
 
-FIRST_SHARE = 0.5
+SHARE_OF_FIRST_PLAN = 0.5
 """Share of a time limit for the plan without the guarantee."""
 
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
@@ -34,6 +36,8 @@ _LEAST_POLISH_S = 1.0
 _SHARE_OF_A_STEP = 0.25
 _MOVES = 1_000_000
 _MOST_POLISHED = 3
+_LEAST_LOOK_S = 0.1
+_LOOK_S_A_TASK = 3e-6
 
 
 class Survivor(NamedTuple):
@@ -57,16 +61,27 @@ class Survivor(NamedTuple):
     without_usd: float | None = None
 
 
-def in_surviving_order(schedule: Schedule, level: Level) -> Schedule | None:
-    """Return a plan that is shown to survive as it is, or in another order on its cores; None else."""
-    if certify(schedule, level, cost=False).survives:
-        return schedule
-    ordered = longest_first_order(schedule)
-    return ordered if certify(ordered, level, cost=False).survives else None
+def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | None:
+    """Return a plan that is shown to survive as it is, or in another order on its cores; None else.
+
+    That is looked at even if the limit of the work is over: who has made the plan has used it up.
+    """
+    with overtime(_LEAST_LOOK_S + _LOOK_S_A_TASK * schedule.instance.n_tasks), suppress(LimitReached):
+        if certify(schedule, level, cost=False).survives:
+            return schedule
+        ordered = longest_first_order(schedule)
+        if certify(ordered, level, cost=False).survives:
+            return ordered
+    return None
+
+
+def can_survive(schedule: Schedule, level: SurvivalLevel) -> bool:
+    """Whether a plan is shown to survive in some order on its cores."""
+    return in_surviving_order(schedule, level) is not None
 
 
 def surviving_plan(
-    attempts: Attempts, instance: Instance, level: Level, first: Attempt, first_took_s: float = math.inf
+    attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt, first_took_s: float = math.inf
 ) -> Survivor:
     """Choose a plan that survives.
 
@@ -98,7 +113,7 @@ def surviving_plan(
 class _Search:
     """The best surviving plan so far."""
 
-    def __init__(self, attempts: Attempts, instance: Instance, level: Level, first: Attempt) -> None:
+    def __init__(self, attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt) -> None:
         self._attempts = attempts
         self._silent = self._quick = replace(attempts, on_progress=lambda point, planned: None)
         # Exact methods, and long searches, take too long for plans that are but candidates.
