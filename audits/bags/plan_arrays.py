@@ -103,24 +103,27 @@ class Bag:
         seconds, rounded = _rounded_up(seconds / np.where(at_baseline, vms.baseline[plan.task_vm], 1.0))
         return seconds, clear & rounded
 
+    def run_times_s(self, vm_type: VmType, size_kb: int) -> FloatArray:
+        """Run time of each entry on a type in whole seconds, shape (n_entries,); infinite if it cannot run there."""
+        given = self.base_s[:-1] / vm_type.speed
+        by_type = np.flatnonzero(np.isnan(given))
+        given[by_type] = [self.run_times[index].get(vm_type.name, math.nan) for index in by_type.tolist()]
+        asked = self.architectures[:-1]
+        given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
+        seconds, clear = _rounded_up(given)
+        for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
+            seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
+        able = (seconds <= _LONGEST_S) & (self.need_kb[:-1] <= size_kb)
+        return np.where(able, seconds, np.inf)
+
     def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
         """Cheapest on-demand core-seconds of all tasks; of any market for those that no on-demand offer can run."""
-        base_s, need_kb = self.base_s[:-1], self.need_kb[:-1]
-        by_type = np.flatnonzero(np.isnan(base_s))
-        tables = [self.run_times[index] for index in by_type.tolist()]
-        cheapest = {market: np.full(len(base_s), np.inf) for market in ("spot", "on-demand")}
+        cheapest = {market: np.full(len(self.counts), np.inf) for market in ("spot", "on-demand")}
         for vm_type in types:
             sign_of_life()
-            given = base_s / vm_type.speed
-            given[by_type] = [table.get(vm_type.name, math.nan) for table in tables]
-            asked = self.architectures[:-1]
-            given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
-            seconds, clear = _rounded_up(given)
-            for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
-                seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
-            able = (seconds <= _LONGEST_S) & (need_kb <= sizes_kb[vm_type.name])
+            seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
-                usd = np.where(able, offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds, np.inf)
+                usd = offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds
                 cheapest[market] = np.minimum(cheapest[market], usd)
         on_demand = cheapest["on-demand"]
         usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])

@@ -1,0 +1,274 @@
+"""The independent judge of survival: whether what a plan loses on spot VMs can be done on demand by the deadline.
+
+It judges anybody's plan, by arithmetic and schedules of its own, and shares no code with what makes plans or
+certificates. At a moment t, after whatever ends or starts then, all spot VMs of some types go down for good. Lost is
+each of their tasks that ends after t; of one that runs, what its checkpoints have not saved is left. It may be done
+
+- on new VMs on demand, not burstable, within the limits, less the plan's own that end after t;
+- on the plan's own VMs on demand that end after t and are not burstable: on each core from its last end in the plan
+  on, or from the VM's where memory may bind;
+
+from an overhead after t on, the longer of boot and migration, in seconds rounded up. A plan survives a level if that
+ends by the deadline for each t and each set of types that the level names.
+
+Which moments suffice
+---------------------
+Those a second before a task of these types ends, and before one of its checkpoints is there. Between two of them,
+what is lost stays the same, and a rescue at the later one serves the earlier one: wait, then carry it out. The bill is
+no higher, since no spot VM is paid for longer. Nor does waiting lack a VM: one that the plan returns meanwhile may be
+rented anew.
+
+By the same argument a rescue serves all moments of a *block*: what is lost at its first is done by what may be had at
+its last, where each spot VM is paid until the last. At moments in between, less is lost. The judge begins with one
+block of all moments, and halves those for which it finds no rescue; then that with the highest bill, again and again,
+until it is a single moment or enough has been tried. The highest bill is a bound of what it can come to.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from ...core.limits import sign_of_life
+from ...core.quantities import IntArray
+from ...instances.instance import Instance
+from ...schedules.documents import ScheduleColumns, Survival, SurvivalLevel
+from .survival_losses import NEVER_S, Fleet, Losses, Lost
+from .survival_rescues import Place, earliest_ends, filled
+from .survival_twins import Twins
+
+_MOST_TO_FIND = 2_000_000
+_MOST_TO_IMPROVE = 120_000
+"""Tasks that are placed, over all rescues, before no more are tried: to find some, and to lower the worst bill."""
+_MOST_WHOLE_PLANS = 20
+"""The latter, if the plan is so large that this many times all its tasks are more."""
+_WEIGHT_OF_MEMORY = 4
+"""A task counts so many times where memory may bind."""
+_DUAL_FUNCTIONS = 29
+
+
+def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLevel) -> Survival:
+    """Judge whether a plan survives a level, and at most for how much.
+
+    Parameters
+    ----------
+    instance : Instance
+        What is planned.
+    plan : ScheduleColumns
+        A feasible plan for it, whatever its D_spot.
+    level : {"one-type", "blackout", "each"}
+        What goes down.
+
+    Returns
+    -------
+    Survival
+        The verdict. If the plan survives, the most that the bill can come to, and at ``one-type`` also if all spot VMs
+        go down at once. If not, ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which
+        none was found, and ``reason`` says why. It holds no rescue.
+    """
+    return Judge(instance, plan).judge(level)
+
+
+class Judge:
+    """Judges a plan at several levels; see `judge_survival`."""
+
+    def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
+        self.losses = Losses(instance, plan)
+        self._found: dict[tuple[str, ...], Survival] = {}
+
+    def judge(self, level: SurvivalLevel) -> Survival:
+        """Judge a level."""
+        everything = self.losses.spot_types
+        if level == "blackout":
+            return self._together(everything)
+        if level == "each":
+            return self._each()
+        found = [self._together((name,)) for name in everything]
+        for verdict in ("does-not-survive", "not-shown"):
+            for one in found:
+                if one.verdict == verdict:
+                    return one.model_copy(update={"level": level})
+        blackout = self._together(everything)
+        worst = max(found, key=lambda one: one.worst_cost_usd or 0.0, default=blackout)
+        return worst.model_copy(update={"level": level, "blackout_cost_usd": blackout.worst_cost_usd})
+
+    def _together(self, types: tuple[str, ...]) -> Survival:
+        """Judge whether the plan survives that all spot VMs of some types go down at once."""
+        if types not in self._found:
+            self._found[types] = _Blocks(self.losses, types).survival()
+        return self._found[types]
+
+    def _each(self) -> Survival:
+        """Judge by twins: what each spot VM loses, on a VM of its type on demand, in the order of the plan.
+
+        On each core, that begins an overhead after the loss, and takes longer than it would have by no more than the
+        longest loss of a task there.
+        """
+        twins = Twins(self.losses)
+        reason = twins.lack()
+        if reason is None:
+            usd = float(self.losses.paid_usd(self.losses.spot_types, 0) + twins.worst_usd())
+            return Survival(level="each", verdict="survives", worst_cost_usd=usd)
+        for one in (self.judge("one-type"), self.judge("blackout")):
+            if one.verdict == "does-not-survive":
+                return one.model_copy(update={"level": "each"})
+        return Survival(level="each", verdict="not-shown", reason=reason)
+
+
+class _Blocks:
+    """Blocks of moments at which all spot VMs of some types go down."""
+
+    def __init__(self, losses: Losses, types: tuple[str, ...]) -> None:
+        self.losses, self.types = losses, types
+        self.moments_s: IntArray = losses.moments_s(types)
+        self.placed = 0
+
+    def survival(self) -> Survival:
+        """Judge all moments."""
+        if not len(self.moments_s):
+            return Survival(level="blackout", verdict="survives", worst_cost_usd=float(self.losses.paid_usd()))
+        found: list[tuple[Fraction, int, int]] = []
+        waiting, lacking = [(0, len(self.moments_s) - 1)], -1
+        while waiting:
+            first, last = waiting.pop()
+            usd = self._worst_usd(first, last) if self.placed <= _MOST_TO_FIND else None
+            if usd is not None:
+                found.append((-usd, first, last))
+            elif first < last and self.placed <= _MOST_TO_FIND:
+                middle = (first + last) // 2
+                waiting += [(middle + 1, last), (first, middle)]
+            else:
+                at_s = int(self.moments_s[last])
+                reason = beyond_rescue(self.losses, self.types, at_s)
+                if reason is not None:
+                    return self._failed("does-not-survive", at_s, reason)
+                lacking = at_s
+        if lacking >= 0:
+            return self._failed("not-shown", lacking, "no rescue was found, and no bound shows that there is none")
+        heapq.heapify(found)
+        enough = self.placed + max(_MOST_TO_IMPROVE, _MOST_WHOLE_PLANS * len(self.losses.rows_of(self.types)))
+        while self.placed < enough and found[0][1] < found[0][2]:
+            usd, first, last = heapq.heappop(found)
+            middle = (first + last) // 2
+            for part in ((first, middle), (middle + 1, last)):
+                better = self._worst_usd(*part)
+                heapq.heappush(found, (usd if better is None else max(usd, -better), *part))
+        usd, _, last = found[0]
+        return Survival(
+            level="blackout",
+            verdict="survives",
+            worst_cost_usd=float(-usd),
+            worst_at_s=int(self.moments_s[last]),
+            worst_types=self.types,
+        )
+
+    def _failed(self, verdict: str, at_s: int, reason: str) -> Survival:
+        fields = {"level": "blackout", "verdict": verdict, "worst_at_s": at_s, "worst_types": self.types}
+        return Survival(**fields, reason=reason)  # type: ignore[arg-type]
+
+    def _worst_usd(self, first: int, last: int) -> Fraction | None:
+        """Bill of the cheapest rescue that is found for a block; None without any."""
+        sign_of_life()
+        losses, from_s, at_s = self.losses, int(self.moments_s[first]), int(self.moments_s[last])
+        lost, fleet = losses.lost(self.types, from_s), losses.fleet(at_s)
+        usd = [_rescue_usd(losses, places, at_s) for places in self._rescues(lost, fleet)]
+        if not usd and first == last:
+            by_twins = Twins(losses).usd_at(self.types, fleet)
+            usd = [] if by_twins is None else [by_twins]
+        return losses.paid_usd(self.types, at_s) + min(usd) if usd else None
+
+    def _rescues(self, lost: Lost, fleet: Fleet) -> list[list[Place]]:
+        """Find rescues that end by the deadline."""
+        types, by_s = self.losses.types, self.losses.instance.deadline_s
+        if _task_without_place(lost, fleet, len(types), by_s) >= 0:
+            return []
+        self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.memory_may_bind for found in types) else 1)
+        left_s = np.array(lost.left_s, dtype=float)
+        slowness = (left_s / left_s.min(axis=1)[:, None]).mean(axis=0)
+        cheapest = sorted(
+            range(len(types)), key=lambda kind: types[kind].usd_per_s / types[kind].vcpus * slowness[kind]
+        )
+        strongest = sorted(range(len(types)), key=lambda kind: -types[kind].vcpus / slowness[kind])
+        orders = [(cheapest, True), (strongest, True), *([(cheapest, False)] if fleet.own else [])]
+        tried = [filled(lost, types, fleet, by_s, order, own_first) for order, own_first in orders]
+        found = [places for places in tried if places is not None]
+        if not found:
+            spread = earliest_ends(lost, types, fleet, by_s)
+            return [] if spread is None else [spread]
+        # The same VMs, with each task where it ends first: then the last ends are closer together.
+        best = min(found, key=lambda places: _rescue_usd(self.losses, places, fleet.at_s))
+        own = tuple(place.own for place in best if place.own is not None)
+        new = Counter(place.type for place in best if place.own is None)
+        counts = tuple(new[kind] for kind in range(len(types)))
+        evened = earliest_ends(lost, types, Fleet(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
+        return [best] if evened is None else [best, evened]
+
+
+def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int) -> Fraction:
+    """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan."""
+    ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
+    for place in places:
+        from_s = ready_s if place.own is None else int(losses.vm_end_s[place.own.number])
+        seconds[place.type] += max(place.end_s - from_s, 0)
+    paid = (found.usd_per_s * paid_s for found, paid_s in zip(losses.types, seconds, strict=True))
+    return sum(paid, start=Fraction(0))
+
+
+def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int) -> str | None:
+    """Why nothing can rescue a plan if the spot VMs of some types go down at a moment; None if no bound shows that."""
+    lost, fleet, by_s = losses.lost(types, at_s), losses.fleet(at_s), losses.instance.deadline_s
+    number = _task_without_place(lost, fleet, len(losses.types), by_s)
+    if number >= 0:
+        name = losses.plan.task_ids[lost.rows[number]]
+        can = [
+            kind for kind, from_s in _from_s(fleet, len(losses.types)).items() if lost.left_s[number][kind] < NEVER_S
+        ]
+        if not can:
+            return f"task {name!r} fits no VM that may be had on demand then"
+        left_s = min(lost.left_s[number][kind] for kind in can)
+        remains = f"{by_s - fleet.ready_s:,} s remain" if by_s > fleet.ready_s else "no time remains"
+        return f"task {name!r} has at least {left_s:,} s left, and {remains} for it"
+    window_s = by_s - fleet.ready_s
+    kinds = list(_from_s(fleet, len(losses.types)))
+    least_s = np.array(lost.left_s, dtype=np.int64)[:, kinds].min(axis=1)
+    own_s = np.array([max(by_s - from_s, 0) for own in fleet.own for from_s in own.core_from_s], dtype=np.int64)
+    n_new, rest = 0, fleet.most_new
+    for kind in sorted(range(len(losses.types)), key=lambda kind: -losses.types[kind].vcpus):
+        vms = max(min(rest, fleet.new[kind]), 0)
+        n_new, rest = n_new + vms * losses.types[kind].vcpus, rest - vms
+    room_s, work_s = n_new * window_s + int(own_s.sum()), int(least_s.sum())
+    if work_s > room_s:
+        return f"what is lost needs at least {work_s:,} core-seconds, and {room_s:,} can be had"
+    # Dual-feasible functions u_k of Fekete and Schepers: what fits together into 1 has at most u_k(1) = 1 together.
+    for k in range(1, _DUAL_FUNCTIONS + 1):
+
+        def scaled(seconds: IntArray, k: int = k) -> int:
+            grown = (k + 1) * seconds
+            return int(np.where(grown % window_s == 0, k * seconds, grown // window_s * window_s).sum())
+
+        if scaled(least_s) > n_new * k * window_s + scaled(own_s):
+            cores = n_new + len(own_s)
+            return f"{len(lost.rows)} tasks are lost that do not fit on {cores} cores in the {window_s:,} s that remain"
+    return None
+
+
+def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:
+    """From when on a core of each type may be had, of the types of which one may be."""
+    found = {kind: fleet.ready_s for kind in range(n_types) if fleet.most_new > 0 and fleet.new[kind] > 0}
+    for own in fleet.own:
+        found[own.type] = min(found.get(own.type, min(own.core_from_s)), *own.core_from_s)
+    return found
+
+
+def _task_without_place(lost: Lost, fleet: Fleet, n_types: int, by_s: int) -> int:
+    """Number of a lost task that ends late wherever it is alone; -1 without any."""
+    room_s = [by_s - from_s for from_s in _from_s(fleet, n_types).values()]
+    if not room_s:
+        return 0
+    left_s = np.array(lost.left_s, dtype=np.int64)[:, list(_from_s(fleet, n_types))]
+    late = np.flatnonzero((left_s > np.array(room_s)).all(axis=1))
+    return int(late[0]) if len(late) else -1

@@ -1,0 +1,292 @@
+"""What a plan loses when spot VMs go down for good, what is left of it, and where that may be done.
+
+All times are whole seconds, and all numbers are worked out by fractions from those in the files.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...core.limits import sign_of_life
+from ...core.quantities import IntArray
+from ...instances.instance import Instance
+from ...schedules.documents import MODES, ScheduleColumns
+from .plan_arrays import Bag, exact, round_up, size_kb
+
+NEVER_S = 2**40
+"""What is left of a task on a type that cannot run it."""
+_NOISE_S = 10**9
+"""A nanosecond, the inverse of this, is noise: a checkpoint that ends so much later counts, and so does work."""
+
+
+@dataclass(frozen=True, slots=True)
+class RescueType:
+    """A type of which VMs may take over: on-demand, and not burstable.
+
+    Attributes
+    ----------
+    name : str
+        Of the type.
+    vcpus, size_kb, limit : int
+        Cores and memory of a VM, and most VMs on demand.
+    usd_per_s : Fraction
+        Price.
+    memory_may_bind : bool
+        Whether some tasks, one on each core, need more than the memory.
+    """
+
+    name: str
+    vcpus: int
+    size_kb: int
+    limit: int
+    usd_per_s: Fraction
+    memory_may_bind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnVm:
+    """A VM of the plan that may take over: its number, its type among the rescue types, and from when on its cores."""
+
+    number: int
+    type: int
+    core_from_s: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What may be had at a moment.
+
+    Attributes
+    ----------
+    at_s, ready_s : int
+        The moment, and when what is new may start a task.
+    own : tuple of OwnVm
+        VMs of the plan.
+    new : tuple of int, shape (n_types,)
+        VMs of each type that may be rented.
+    most_new : int
+        Most of them together.
+    """
+
+    at_s: int
+    ready_s: int
+    own: tuple[OwnVm, ...]
+    new: tuple[int, ...]
+    most_new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Tasks that are lost, those first of which most is left.
+
+    Attributes
+    ----------
+    rows : list of int, shape (n_lost,)
+        Their rows in the plan.
+    left_s : list of list of int, shape (n_lost, n_types)
+        What is left of each on each rescue type; `NEVER_S` where it cannot run.
+    need_kb : list of int, shape (n_lost,)
+        Memory of each.
+    """
+
+    rows: list[int]
+    left_s: list[list[int]]
+    need_kb: list[int]
+
+
+class Losses:
+    """Losses of a plan that the checker has found to be a plan for the instance.
+
+    Attributes
+    ----------
+    types : tuple of RescueType
+        Where tasks may be done.
+    spot_types : tuple of str
+        Types of the spot VMs that have tasks, by the catalogue.
+    overhead_s : int
+        From a loss until the first lost task may start elsewhere.
+    vm_end_s : array of int, shape (n_vms,)
+        End of the last task of each VM; 0 without tasks.
+    """
+
+    def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
+        self.instance, self.plan = instance, plan
+        self.bag = bag = Bag(instance)
+        self.entry = bag.entries_of(plan.task_ids)
+        self.need_kb = bag.need_kb[self.entry]
+        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
+        np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
+        used = {plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
+        self.run_s: dict[str, IntArray] = {}
+        types = []
+        for vm_type in instance.vm_types:
+            sign_of_life()
+            offer = vm_type.offers.get("on-demand")
+            rescues = offer is not None and vm_type.burstable is None
+            if rescues or vm_type.name in used:
+                seconds = bag.run_times_s(vm_type, size_kb(vm_type))
+                self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
+            if rescues and offer is not None:
+                able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
+                largest = np.sort(able)[-vm_type.vcpus :]
+                types.append(
+                    RescueType(
+                        vm_type.name,
+                        vm_type.vcpus,
+                        size_kb(vm_type),
+                        offer.limit,
+                        exact(offer.price_usd_per_hour) / 3600,
+                        bool(int(largest.sum()) > size_kb(vm_type)),
+                    )
+                )
+        self.types = tuple(types)
+        self.type_number = {found.name: number for number, found in enumerate(types)}
+        self.market_type = [(vm.type, vm.market) for vm in plan.vms]
+        lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
+        self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
+        self.usd_per_s = {
+            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / 3600
+            for vm_type in instance.vm_types
+            for market, offer in vm_type.offers.items()
+        }
+        self.on_demand = [
+            number
+            for number in np.flatnonzero(self.vm_end_s > 0).tolist()
+            if self.market_type[number][1] == "on-demand"
+        ]
+        self.core_end_s = self._core_ends_s()
+        whole = [self.run_s[found.name][self.entry] for found in types]
+        self.whole_s = np.stack(whole, axis=1) if whole else np.zeros((len(self.entry), 0), dtype=np.int64)
+        self._marks: dict[tuple[int, str, int], list[int]] = {}
+        self._rows: dict[tuple[str, ...], IntArray] = {}
+
+    # ---------------------------------------------------------------------------------------------------- what is lost
+
+    def rows_of(self, types: Collection[str]) -> IntArray:
+        """Rows of the tasks on spot VMs of some types, by their ends."""
+        key = tuple(sorted(types))
+        if key not in self._rows:
+            doomed = np.array([market == "spot" and name in key for name, market in self.market_type], dtype=bool)
+            rows = np.flatnonzero(doomed[self.plan.task_vm])
+            self._rows[key] = rows[np.argsort(self.plan.task_end_s[rows], kind="stable")]
+        return self._rows[key]
+
+    def moments_s(self, types: Collection[str]) -> IntArray:
+        """Seconds before a task on spot VMs of some types ends, and before one of its checkpoints does."""
+        rows = self.rows_of(types)
+        found = [self.plan.task_end_s[rows] - 1]
+        if self.instance.checkpoint is not None:
+            for row in rows.tolist():
+                marks = self.marks_s(row)
+                if marks:
+                    found.append(int(self.plan.task_start_s[row]) - 1 + np.array(marks, dtype=np.int64))
+        return np.unique(np.concatenate(found))
+
+    def marks_s(self, row: int) -> list[int]:
+        """Seconds after its start from which on each checkpoint of a task on a spot VM is there."""
+        plan, rules = self.plan, self.instance.checkpoint
+        if rules is None:
+            return []
+        name = self.market_type[int(plan.task_vm[row])][0]
+        key = int(self.entry[row]), name, int(plan.task_mode[row])
+        if key not in self._marks:
+            interval, dump = self._interval_and_dump_s(row)
+            count = round_up(self._run_s(row) / interval) - 1
+            period = (interval + dump) / self._speed(row)
+            parts, of = period.numerator, period.denominator
+            ends = [-((of - number * parts * _NOISE_S) // (of * _NOISE_S)) for number in range(1, count + 1)]
+            self._marks[key] = ends
+        return self._marks[key]
+
+    def left_s(self, row: int, at_s: int) -> list[int]:
+        """Return what is left of a task on each rescue type if its VM goes down at a moment."""
+        whole: list[int] = self.whole_s[row].tolist()
+        done = bisect_right(self.marks_s(row), at_s - int(self.plan.task_start_s[row]))
+        if not done:
+            return whole
+        rest = 1 - done * self._interval_and_dump_s(row)[0] / self._run_s(row)
+        parts, of = rest.numerator, rest.denominator
+        return [
+            seconds if seconds >= NEVER_S else -((of - seconds * parts * _NOISE_S) // (of * _NOISE_S))
+            for seconds in whole
+        ]
+
+    def _interval_and_dump_s(self, row: int) -> tuple[Fraction, Fraction]:
+        rules = self.instance.checkpoint
+        assert rules is not None
+        memory_mb = float(self.bag.memory_mb[self.entry[row]])
+        dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(memory_mb)
+        return dump / exact(rules.overhead_fraction), dump
+
+    def _run_s(self, row: int) -> int:
+        """Run time of a task where it is, at full speed and without checkpoints."""
+        return int(self.run_s[self.market_type[int(self.plan.task_vm[row])][0]][self.entry[row]])
+
+    def _speed(self, row: int) -> Fraction:
+        if int(self.plan.task_mode[row]) != MODES.index("baseline"):
+            return Fraction(1)
+        name = self.market_type[int(self.plan.task_vm[row])][0]
+        (burstable,) = (found.burstable for found in self.instance.vm_types if found.name == name)
+        assert burstable is not None
+        return exact(burstable.baseline_fraction)
+
+    def lost(self, types: Collection[str], at_s: int) -> Lost:
+        """Tasks that are lost if all spot VMs of some types go down at a moment."""
+        plan, ordered = self.plan, self.rows_of(types)
+        rows = ordered[np.searchsorted(plan.task_end_s[ordered], at_s, side="right") :]
+        left = self.whole_s[rows]
+        if self.instance.checkpoint is not None:
+            for place in np.flatnonzero(plan.task_start_s[rows] < at_s).tolist():
+                left[place] = self.left_s(int(rows[place]), at_s)
+        least = left.min(axis=1) if left.shape[1] else np.full(len(rows), NEVER_S)
+        order = np.lexsort((rows, -least))
+        return Lost(rows[order].tolist(), left[order].tolist(), self.need_kb[rows[order]].tolist())
+
+    # ------------------------------------------------------------------------------------------------ where it is done
+
+    def fleet(self, at_s: int) -> Fleet:
+        """Return what may be had when spot VMs go down at a moment."""
+        ready_s = at_s + self.overhead_s
+        alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
+        counts = Counter(self.market_type[number][0] for number in alive)
+        new = tuple(found.limit - counts[found.name] for found in self.types)
+        cap = self.instance.limits.max_on_demand
+        most_new = sum(new) if cap is None else min(sum(new), cap - len(alive))
+        own = tuple(
+            OwnVm(number, self.type_number[name], tuple(max(end_s, ready_s) for end_s in self.core_end_s[number]))
+            for number in alive
+            if (name := self.market_type[number][0]) in self.type_number
+        )
+        return Fleet(at_s, ready_s, own, new, most_new)
+
+    def _core_ends_s(self) -> dict[int, list[int]]:
+        """From when on the cores of each of the plan's VMs that may take over are free."""
+        plan, ends = self.plan, {}
+        for number in self.on_demand:
+            kind = self.type_number.get(self.market_type[number][0])
+            if kind is not None:
+                bound = int(self.vm_end_s[number]) if self.types[kind].memory_may_bind else 0
+                ends[number] = [bound] * self.types[kind].vcpus
+        for row in np.flatnonzero(np.isin(plan.task_vm, list(ends))).tolist():
+            of_vm, core, end_s = ends[int(plan.task_vm[row])], int(plan.task_core[row]), int(plan.task_end_s[row])
+            of_vm[core] = max(of_vm[core], end_s)
+        return ends
+
+    # ----------------------------------------------------------------------------------------------------------- bills
+
+    def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:
+        """Bill of the plan's VMs as planned, where the spot VMs of some types are paid until a moment only."""
+        boot_s, seconds = self.instance.boot_overhead_s, self.vm_end_s - self.instance.boot_overhead_s
+        doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
+        seconds[doomed] = np.minimum(seconds[doomed], max(until_s - boot_s, 0))
+        total: Counter[tuple[str, str]] = Counter()
+        for key, paid_s in zip(self.market_type, seconds.tolist(), strict=True):
+            total[key] += max(paid_s, 0)
+        return sum((self.usd_per_s[key] * paid_s for key, paid_s in total.items()), start=Fraction(0))

@@ -1,0 +1,254 @@
+"""Rescues: where tasks that were lost are done, made by list scheduling in plain Python.
+
+Every rescue is a schedule, so that what is found is shown; that none is found shows nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .survival_losses import NEVER_S, Fleet, Lost, OwnVm, RescueType
+
+_TASKS_LOOKED_AT = 16
+_VMS_LOOKED_AT = 8
+"""Tasks, or VMs, that are looked at for one whose memory suffices, before that is given up."""
+_ENOUGH_KB = 2**62
+
+
+@dataclass(slots=True)
+class Place:
+    """A VM that takes over: its cores, and what has been put on them, in the order of the starts.
+
+    Attributes
+    ----------
+    type : int
+        Among the rescue types.
+    own : OwnVm, optional
+        The VM of the plan that it is; absent if it is new.
+    free : list of (int, int)
+        A heap: when each core is free, and the core.
+    room_kb, memory_may_bind : int and bool
+        Memory that is free after the last start, and whether it is looked at.
+    end_s, last_start_s : int
+        End of the last task, and the last start of one.
+    running : list of (int, int)
+        A heap: ends and memory of those that run then.
+    tasks : list of (int, int, int, int)
+        Place of a task among those lost, core, start and end.
+    """
+
+    type: int
+    own: OwnVm | None
+    free: list[tuple[int, int]]
+    room_kb: int
+    memory_may_bind: bool
+    end_s: int = 0
+    last_start_s: int = 0
+    running: list[tuple[int, int]] = field(default_factory=list)
+    tasks: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def room(self) -> tuple[int, int]:
+        """Return when a task may start that is not before another's, and the memory that is free from then on."""
+        at_s = self.free[0][0]
+        if not self.memory_may_bind:
+            return at_s, _ENOUGH_KB
+        at_s = max(at_s, self.last_start_s)
+        running = self.running
+        while running and running[0][0] <= at_s:
+            self.room_kb += heapq.heappop(running)[1]
+        return at_s, self.room_kb
+
+    def start_s(self, need_kb: int) -> int:
+        """Earliest start of a task that is not before another's: then no later moment needs more memory than that."""
+        at_s, room_kb = self.room()
+        if need_kb > room_kb:
+            for end_s, used_kb in sorted(self.running):
+                at_s, room_kb = end_s, room_kb + used_kb
+                if need_kb <= room_kb:
+                    break
+        return at_s
+
+    def take(self, number: int, start_s: int, end_s: int, need_kb: int) -> None:
+        """Put a task on the core that is free first."""
+        core = self.free[0][1]
+        heapq.heapreplace(self.free, (end_s, core))
+        self.last_start_s = start_s
+        self.end_s = max(self.end_s, end_s)
+        if self.memory_may_bind:
+            heapq.heappush(self.running, (end_s, need_kb))
+            self.room_kb -= need_kb
+        self.tasks.append((number, core, start_s, end_s))
+
+
+def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> Place:
+    """Make a VM without tasks."""
+    found = types[kind]
+    free = sorted((from_s, core) for core, from_s in enumerate(own.core_from_s if own else [ready_s] * found.vcpus))
+    return Place(kind, own, free, found.size_kb, found.memory_may_bind)
+
+
+def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int) -> list[Place] | None:
+    """Put each task where it ends first, those first of which most is left; None if one ends late."""
+    heaps: list[list[tuple[int, int, Place]]] = [[] for _ in types]
+    opened: list[Place] = []
+
+    def add(place: Place) -> None:
+        heapq.heappush(heaps[place.type], (place.free[0][0], len(opened), place))
+        opened.append(place)
+
+    for own in fleet.own:
+        add(_place(types, own.type, own, fleet.ready_s))
+    new, most_new, kinds = list(fleet.new), fleet.most_new, range(len(types))
+    for number, (left_s, need_kb) in enumerate(zip(lost.left_s, lost.need_kb, strict=True)):
+        best_end, best_kind, best = by_s + 1, -1, 0
+        for kind in kinds:
+            seconds = left_s[kind]
+            if seconds >= NEVER_S:
+                continue
+            at, start_s = 0, fleet.ready_s
+            if new[kind] > 0 and most_new > 0:
+                at = -1
+            elif not heaps[kind]:
+                continue
+            elif types[kind].memory_may_bind:
+                at, start_s = _roomiest(heaps[kind], need_kb)
+            else:
+                start_s = heaps[kind][0][0]
+            if start_s + seconds < best_end:
+                best_end, best_kind, best = start_s + seconds, kind, at
+        if best_kind < 0:
+            return None
+        if best < 0:
+            new[best_kind] -= 1
+            most_new -= 1
+            place = _place(types, best_kind, None, fleet.ready_s)
+            place.take(number, fleet.ready_s, best_end, need_kb)
+            add(place)
+            continue
+        heap = heaps[best_kind]
+        _, order, place = heap[best]
+        place.take(number, best_end - left_s[best_kind], best_end, need_kb)
+        if best == 0:
+            heapq.heapreplace(heap, (place.free[0][0], order, place))
+        else:
+            heap[best] = (place.free[0][0], order, place)
+            heapq.heapify(heap)
+    return [place for place in opened if place.tasks]
+
+
+def _roomiest(heap: list[tuple[int, int, Place]], need_kb: int) -> tuple[int, int]:
+    """Position in a heap of the VM that can start a task first, among those whose cores are free first."""
+    best, best_s = 0, heap[0][2].start_s(need_kb)
+    if best_s > heap[0][0]:
+        order = heapq.nsmallest(_VMS_LOOKED_AT, range(len(heap)), key=heap.__getitem__)
+        for at in order[1:]:
+            if heap[at][0] >= best_s:
+                break
+            start_s = heap[at][2].start_s(need_kb)
+            if start_s < best_s:
+                best, best_s = at, start_s
+    return best, best_s
+
+
+def filled(
+    lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int, order: Sequence[int], own_first: bool
+) -> list[Place] | None:
+    """Fill one VM after the other up to the deadline, with the tasks of which most is left; None if one has no place.
+
+    Parameters
+    ----------
+    lost : Lost
+        The tasks.
+    types, fleet : sequence of RescueType and Fleet
+        What may be had.
+    by_s : int
+        When all must end.
+    order : sequence of int
+        Types of new VMs in the order in which they are rented.
+    own_first : bool
+        Whether VMs of the plan come before new ones, or after them.
+    """
+    waiting = _Waiting(lost, len(types))
+    opened = []
+    for place in _places(types, fleet, order, own_first):
+        if not waiting.n:
+            break
+        if not waiting.fill(place, by_s):
+            continue
+        opened.append(place)
+    return None if waiting.n else opened
+
+
+def _places(types: Sequence[RescueType], fleet: Fleet, order: Sequence[int], own_first: bool) -> Iterator[Place]:
+    """VMs one after the other; a type is left when one of its VMs was offered and nothing put there."""
+    if own_first:
+        yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
+    most_new = fleet.most_new
+    for kind in order:
+        for _ in range(min(fleet.new[kind], most_new)):
+            place = _place(types, kind, None, fleet.ready_s)
+            yield place
+            if not place.tasks:
+                break
+            most_new -= 1
+    if not own_first:
+        yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
+
+
+class _Waiting:
+    """Tasks that wait for a place, for each type in the order of what is left there, the most first."""
+
+    def __init__(self, lost: Lost, n_types: int) -> None:
+        self.lost = lost
+        self.n = len(lost.rows)
+        self.taken = bytearray(self.n)
+        self.lists: list[tuple[list[int], list[int], list[int]] | None] = [None] * n_types
+
+    def _list(self, kind: int) -> tuple[list[int], list[int], list[int]]:
+        """Tasks, what is left of them as negative numbers, and for those that are taken a position to go on from."""
+        found = self.lists[kind]
+        if found is None:
+            left_s, taken = self.lost.left_s, self.taken
+            able = [number for number, row in enumerate(left_s) if row[kind] < NEVER_S and not taken[number]]
+            able.sort(key=lambda number: -left_s[number][kind])
+            found = able, [-left_s[number][kind] for number in able], list(range(1, len(able) + 1))
+            self.lists[kind] = found
+        return found
+
+    def _from(self, kind: int, at: int) -> int:
+        """First position from one on whose task waits."""
+        tasks, _, skip = self._list(kind)
+        taken, end = self.taken, len(tasks)
+        while at < end and taken[tasks[at]]:
+            beyond = skip[at]
+            if beyond < end and taken[tasks[beyond]]:
+                skip[at] = beyond = skip[beyond]
+            at = beyond
+        return at
+
+    def fill(self, place: Place, by_s: int) -> bool:
+        """Put on a VM what ends in time; whether that is anything."""
+        tasks, negative_s, _ = self._list(place.type)
+        needs_kb, before = self.lost.need_kb, self.n
+        while self.n:
+            start_s, room_kb = place.room()
+            at = self._from(place.type, bisect_left(negative_s, start_s - by_s)) if start_s < by_s else len(tasks)
+            first = chosen = at
+            for _ in range(_TASKS_LOOKED_AT):
+                if chosen == len(tasks) or needs_kb[tasks[chosen]] <= room_kb:
+                    break
+                chosen = self._from(place.type, chosen + 1)
+            else:
+                chosen = len(tasks)
+            if chosen == len(tasks) and first < chosen:  # none may start at once: the first of them, later
+                chosen, start_s = first, place.start_s(needs_kb[tasks[first]])
+            if chosen == len(tasks) or start_s - negative_s[chosen] > by_s:
+                break  # on a core that is free later, no more would end in time
+            task = tasks[chosen]
+            place.take(task, start_s, start_s - negative_s[chosen], needs_kb[task])
+            self.taken[task] = 1
+            self.n -= 1
+        return self.n < before

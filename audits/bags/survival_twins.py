@@ -1,0 +1,119 @@
+"""Rescues by twins: what a spot VM loses is done on a VM of the same type on demand, in the order of the plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from fractions import Fraction
+
+import numpy as np
+
+from ...core.quantities import IntArray
+from .survival_losses import Fleet, Losses
+
+
+class Twins:
+    """Twins of the spot VMs of a plan.
+
+    A task that runs when its VM goes down has a *loss*: what is left of it, less what it would still have taken. All
+    that comes after it on its core is late by the overhead and that loss, or by less; where memory may bind, all that
+    comes after it on the VM.
+    """
+
+    def __init__(self, losses: Losses) -> None:
+        self.losses = losses
+
+    def _loss_s(self, row: int, at_s: int) -> int:
+        name = self.losses.market_type[int(self.losses.plan.task_vm[row])][0]
+        left_s = self.losses.left_s(row, at_s)[self.losses.type_number[name]]
+        return max(left_s - (int(self.losses.plan.task_end_s[row]) - at_s), 0)
+
+    def _moments_s(self, row: int) -> list[int]:
+        """Seconds before a task or one of its checkpoints ends: the loss is largest at one of them."""
+        start_s, end_s = int(self.losses.plan.task_start_s[row]), int(self.losses.plan.task_end_s[row])
+        return [*(start_s + mark_s - 1 for mark_s in self.losses.marks_s(row) if start_s + mark_s < end_s), end_s - 1]
+
+    def _last_ends_s(self, rows: IntArray) -> IntArray:
+        """End of what a loss makes late, for rows that are all tasks of some VMs."""
+        plan, losses = self.losses.plan, self.losses
+        cores: dict[tuple[int, int], int] = {}
+        places = list(zip(plan.task_vm[rows].tolist(), plan.task_core[rows].tolist(), strict=True))
+        for place, end_s in zip(places, plan.task_end_s[rows].tolist(), strict=True):
+            cores[place] = max(cores.get(place, 0), end_s)
+        bind = [losses.types[losses.type_number[name]].memory_may_bind for name, _ in map(self._offer, places)]
+        ends_s = [
+            int(losses.vm_end_s[place[0]]) if binds else cores[place] for place, binds in zip(places, bind, strict=True)
+        ]
+        return np.array(ends_s, dtype=np.int64)
+
+    def _offer(self, place: tuple[int, int]) -> tuple[str, str]:
+        return self.losses.market_type[place[0]]
+
+    def lack(self) -> str | None:
+        """Why the twin rule does not hold, for spot VMs that go down one by one at any moments; None if it does."""
+        losses = self.losses
+        spot = [number for number in range(len(losses.market_type)) if losses.vm_end_s[number] > 0]
+        counts = Counter(losses.market_type[number][0] for number in spot)
+        for name in losses.spot_types:
+            kind = losses.type_number.get(name)
+            if kind is None:
+                return f"spot VMs of {name} have no twins: the type is burstable, or not offered on demand"
+            if counts[name] > losses.types[kind].limit:
+                limit = losses.types[kind].limit
+                return f"{counts[name]} VMs of {name} would be needed on demand at once, and the limit is {limit}"
+        cap = losses.instance.limits.max_on_demand
+        if losses.spot_types and cap is not None and len(spot) > cap:
+            return f"{len(spot)} VMs would be needed on demand at once, and the limit is {cap}"
+        rows, by_s = losses.rows_of(losses.spot_types), losses.instance.deadline_s - losses.overhead_s
+        for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
+            loss_s = max(self._loss_s(row, at_s) for at_s in self._moments_s(row))
+            if last_s + loss_s > by_s:
+                late = last_s + loss_s - by_s
+                name = losses.plan.task_ids[row]
+                return f"if its VM goes down while task {name!r} runs, a twin of the VM may end {late:,} s late"
+        return None
+
+    def worst_usd(self) -> Fraction:
+        """Most that spot VMs and twins can come to where the twin rule holds."""
+        losses, boot_s = self.losses, self.losses.instance.boot_overhead_s
+        worst_s: dict[int, tuple[int, int, int]] = {}  # first and last moment of each VM, and its longest loss
+        for row in losses.rows_of(losses.spot_types).tolist():
+            vm, moments_s = int(losses.plan.task_vm[row]), self._moments_s(row)
+            loss_s = max(self._loss_s(row, at_s) for at_s in moments_s)
+            first, last, longest = worst_s.get(vm, (moments_s[0], moments_s[-1], 0))
+            worst_s[vm] = min(first, *moments_s), max(last, *moments_s), max(longest, loss_s)
+        total = Fraction(0)
+        for vm, (first, last, loss_s) in worst_s.items():
+            name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])
+            spot, twin = losses.usd_per_s[name, "spot"], losses.usd_per_s[name, "on-demand"]
+            # Between the first moment and the last one, the bill is at most a linear function of the moment.
+            bills = [
+                spot * max(at_s - boot_s, 0) + twin * (losses.overhead_s + end_s + loss_s - at_s - boot_s)
+                for at_s in (first, min(max(boot_s, first), last), last)
+            ]
+            total += max(*bills, spot * (end_s - boot_s))
+        return total
+
+    def usd_at(self, types: Collection[str], fleet: Fleet) -> Fraction | None:
+        """Bill of twins if all spot VMs of some types go down at once; None if they end late, or beyond the limits."""
+        losses, at_s, plan = self.losses, fleet.at_s, self.losses.plan
+        if any(name not in losses.type_number for name in types):
+            return None
+        rows = losses.rows_of(types)
+        ends_s: dict[int, int] = {}
+        for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
+            if int(plan.task_end_s[row]) <= at_s:
+                continue
+            vm = int(plan.task_vm[row])
+            loss_s = self._loss_s(row, at_s) if int(plan.task_start_s[row]) <= at_s else 0
+            ends_s[vm] = max(ends_s.get(vm, 0), int(losses.vm_end_s[vm]), last_s + loss_s)
+        counts = Counter(losses.type_number[losses.market_type[vm][0]] for vm in ends_s)
+        fits = len(ends_s) <= fleet.most_new and all(counts[kind] <= fleet.new[kind] for kind in counts)
+        if not fits or max(ends_s.values()) + losses.overhead_s > losses.instance.deadline_s:
+            return None
+        billed_s = losses.overhead_s - at_s - losses.instance.boot_overhead_s
+        paid = (
+            losses.usd_per_s[losses.market_type[vm][0], "on-demand"] * (end_s + billed_s)
+            for vm, end_s in ends_s.items()
+        )
+        return sum(paid, start=Fraction(0))
