@@ -163,6 +163,8 @@ def test_errors_as_json(shell: Shell) -> None:
     found = shell.json("solve", "bad.json", "-m", "greedy", code=2)
     assert found["status"] == "error"
     assert {issue["path"] for issue in found["issues"]} >= {"deadline_s", "vm_types", "tasks[0].memory_mb"}
+    assert "No such option: --sed" in shell.json("solve", "hads/J60", "--sed", "3", code=2)["message"]
+    assert "'2x' must be a duration" in shell.json("solve", "hads/J60", "--deadline", "2x", code=2)["message"]
 
 
 def test_check_lists_every_broken_rule_with_its_amount(shell: Shell) -> None:
@@ -284,6 +286,7 @@ COMMANDS = [
     ["stream"],
     ["platform"],
     ["methods"],
+    ["schema"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
 ]

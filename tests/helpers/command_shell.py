@@ -15,6 +15,7 @@ import pytest
 from stops import interrupt_command
 
 from spotbag.cli import main
+from spotbag.cli.outputs import OUTPUTS
 from spotbag.core.limits import stop_point
 
 
@@ -34,9 +35,20 @@ class Shell:
         return self.out
 
     def json(self, *words: str, code: int = 0) -> dict[str, Any]:
-        """Run a command with --json; return its object."""
+        """Run a command with --json; return its object, which must be of its published schema."""
         found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
+        output = OUTPUTS.get(kind_of(found))
+        if output is not None:
+            # A key that the schema does not have is lost on the way.
+            assert output.model_validate(found).model_dump(mode="json", exclude_unset=True) == found
+        else:
+            assert kind_of(found) == "schedule"
         return found
+
+
+def kind_of(found: dict[str, Any]) -> str:
+    """Kind of an object that a command printed, by its format."""
+    return str(found["format"]).removeprefix("spotbag.").partition("/")[0]
 
 
 def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:

@@ -48,6 +48,9 @@ def _run(given: list[str]) -> int:
     except SystemExit as leaving:
         if _comes_of_interrupt(leaving):
             raise KeyboardInterrupt from None
+        wrong = getattr(leaving.__context__, "format_message", None)
+        if wrong is not None and "--json" in given:  # words that the parser, which has said so, does not understand
+            _print_error(str(wrong()), [])
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except OSError as error:  # an output stream that takes no more
         print(f"error: {error}", file=sys.stderr)
@@ -128,8 +131,12 @@ def _report(error: Exception, as_json: bool) -> None:
 
     print(f"error: {error}", file=sys.stderr)
     if as_json:
-        from .arguments import print_json
-
         issues = error.issues if isinstance(error, InputError) else ()
-        listed = [{"path": issue.path, "item": issue.item, "message": str(issue)} for issue in issues]
-        print_json("error", {"status": "error", "message": str(error), "issues": listed})
+        _print_error(str(error), [{"path": one.path, "item": one.item, "message": str(one)} for one in issues])
+
+
+def _print_error(message: str, issues: list[dict[str, str]]) -> None:
+    """Print what is wrong as an object."""
+    from .arguments import print_json
+
+    print_json("error", {"status": "error", "message": message, "issues": issues})

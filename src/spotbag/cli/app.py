@@ -28,6 +28,7 @@ _MODULES = {
     "platform": "platforms.platform",
     "show": "bags.show",
     "methods": "bags.methods",
+    "schema": "schema",
     "bench": "bench",
     "instance": "instance",
 }

@@ -220,6 +220,6 @@ def _report(paper: Paper[Options, Runs], options: Options, output: Output) -> No
         for path in write_pictures(paper.pictures, result.rows, plots):
             wrote(str(path))
     if output.as_json:
-        print_json("bench", result.to_dict())
+        print_json("published-comparison", result.to_dict())
     else:
         (print_result if output.full else print_screen)(paper, result)

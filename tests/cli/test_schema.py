@@ -1,0 +1,55 @@
+"""The schemas of what ``--json`` prints; `Shell.json` judges the output of every command of every test by them."""
+
+from __future__ import annotations
+
+import json
+
+from command_shell import Shell, kind_of
+from jsonschema import Draft202012Validator
+
+from spotbag.cli.outputs import OUTPUTS
+
+_PRINTED = {
+    "solve": "solve tiny/two-cores -m greedy",
+    "check": "check tiny/two-cores plan.json",
+    "audit": "audit day.jsonl",
+    "bound": "bound tiny/two-cores",
+    "compare": "compare tiny/two-cores -m greedy,lpt",
+    "best-known": "best-known tiny/boot",
+    "best-known-update": "best-known --update -m greedy tiny/boot --file best.json",
+    "pareto": "pareto tiny/two-cores",
+    "replay": "replay tiny/two-cores --plan plan.json --runs 2 -p static,clairvoyant",
+    "replay-day": "replay tiny/two-cores --plan plan.json --day 0 -p static",
+    "no-plan": "replay tiny/credits -m greedy",
+    "size": "size tiny/two-jobs",
+    "stream": "stream tiny/two-jobs --once",
+    "stream-list": "stream --list",
+    "platform": "platform tiny/hybrid --once --bound",
+    "platform-list": "platform --list",
+    "show": "show tiny/two-cores",
+    "schedule": "show plan.json",
+    "methods": "methods",
+    "instance-list": "instance list",
+    "written": "instance generate --tasks 2 --out bag.json",
+    "schemas": "schema",
+    "error": "solve none.json",
+}
+"""A command that prints each kind; the comparisons with papers are among the tests of ``spotbag bench``."""
+
+
+def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
+    shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.json")
+    shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--day", "0", "-p", "static", "--trace", "day.jsonl")
+    assert set(_PRINTED) | {"published-comparison"} == {*OUTPUTS, "schedule"}
+    for kind, words in _PRINTED.items():
+        assert kind_of(shell.json(*words.split(), code={"no-plan": 1, "error": 2}.get(kind, 0))) == kind
+
+
+def test_a_schema_is_printed_by_the_name_of_what_it_is_of(shell: Shell) -> None:
+    schema = json.loads(shell.run("schema", "solve"))
+    solved = shell.json("solve", "tiny/two-cores", "-m", "greedy")
+    Draft202012Validator(schema).validate(solved)
+    assert not Draft202012Validator(schema).is_valid(solved | {"cost_usd": "much"})
+    assert "spotbag.solve/1" in shell.run("schema")
+    shell.run("schema", "solv", code=2)
+    assert "did you mean solve" in shell.err
