@@ -45,6 +45,7 @@ def bag_chart(
     d_spot_s: int | None,
     end_s: int,
     notes: Sequence[str] = (),
+    moments: Sequence[tuple[int, Look]] = (),
 ) -> Chart:
     """Add the deadline and D_spot to a panel, and make a chart of it.
 
@@ -62,11 +63,13 @@ def bag_chart(
         When the last thing shown ends.
     notes : sequence of str
         Lines below the title.
+    moments : sequence of (int, Look)
+        Other moments of all VMs.
     """
-    moments = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
+    d_spot = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
     limits = [
         Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)"))
-        for moment_s, look in (*moments, (deadline_s, DEADLINE))
+        for moment_s, look in (*moments, *d_spot, (deadline_s, DEADLINE))
     ]
     return Chart(
         title,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.wording import counted, shortened
+from ...schedules.documents import Survival
 from ...schedules.schedule import Schedule
-from ..chart import Bar, Chart, Panel, stretch
+from ...schedules.survival_text import survival_text
+from ..chart import Bar, Chart, Look, Panel, stretch
 from ..matplotlib_renderer import axes_of_chart
 from ..picture_files import picture_format, plotting_libraries, write_chart
 from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes
@@ -20,9 +21,12 @@ from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+WORST_LOSS = Look("worst loss", "#111111", line=":", width=1.6, layer=2)
+BEYOND_RESCUE = Look("loss beyond rescue", "#111111", line=":", width=1.6, layer=2)
+
 
 def plot_gantt(
-    schedule: Schedule, ax: Axes | None = None, method: str | None = None, notes: Sequence[str] = ()
+    schedule: Schedule, ax: Axes | None = None, method: str | None = None, survival: Survival | None = None
 ) -> Axes:
     """Draw a plan onto axes of matplotlib: one row for each core grouped by VM, with D_spot and the deadline.
 
@@ -34,8 +38,8 @@ def plot_gantt(
         Where; axes of a new figure that has room for it if not given.
     method : str, optional
         What made the plan, for the title.
-    notes : sequence of str
-        Lines below the title, e.g. what the plan survives.
+    survival : Survival, optional
+        What the plan survives: a line below the title, and the worst moment.
 
     Returns
     -------
@@ -48,11 +52,11 @@ def plot_gantt(
         If matplotlib is missing.
     """
     with plotting_libraries():
-        return axes_of_chart(plan_chart(schedule, method, notes), ax)
+        return axes_of_chart(plan_chart(schedule, method, survival), ax)
 
 
 def write_gantt(
-    schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, notes: Sequence[str] = ()
+    schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, survival: Survival | None = None
 ) -> None:
     """Draw a plan to a file: one row for each core grouped by VM, coloured by market, with D_spot and the deadline.
 
@@ -65,8 +69,8 @@ def write_gantt(
         tells VM, core and times of the task that one points at.
     method : str, optional
         What made the plan, for the title.
-    notes : sequence of str
-        Lines below the title, e.g. what the plan survives.
+    survival : Survival, optional
+        What the plan survives: a line below the title, and the worst moment.
 
     Raises
     ------
@@ -74,10 +78,10 @@ def write_gantt(
         If the format is unknown, the file cannot be written or a plotting library is missing.
     """
     kind = picture_format(path)
-    write_chart(plan_chart(schedule, method, notes), path, kind)
+    write_chart(plan_chart(schedule, method, survival), path, kind)
 
 
-def plan_chart(schedule: Schedule, method: str | None = None, notes: Sequence[str] = ()) -> Chart:
+def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival | None = None) -> Chart:
     """Lay out the Gantt chart of a plan; VMs without tasks are left out.
 
     Parameters
@@ -86,8 +90,8 @@ def plan_chart(schedule: Schedule, method: str | None = None, notes: Sequence[st
         The plan.
     method : str, optional
         What made it, for the title.
-    notes : sequence of str
-        Lines below the title.
+    survival : Survival, optional
+        What the plan survives.
     """
     instance = schedule.instance
     offers = [instance.offers[offer] for offer in schedule.vm_offer]
@@ -114,8 +118,15 @@ def plan_chart(schedule: Schedule, method: str | None = None, notes: Sequence[st
         instance.deadline_s,
         instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None,
         schedule.makespan_s,
-        notes,
+        () if survival is None else (survival_text(survival),),
+        _worst_moment(survival),
     )
+
+
+def _worst_moment(survival: Survival | None) -> list[tuple[int, Look]]:
+    if survival is None or survival.worst_at_s is None:
+        return []
+    return [(survival.worst_at_s, WORST_LOSS if survival.verdict == "survives" else BEYOND_RESCUE)]
 
 
 def _subtitle(schedule: Schedule, order: list[int]) -> str:

@@ -51,11 +51,13 @@ def chart() -> Chart:
     """A plan of 60 tasks, with names that try to get out."""
     schedule = solve(library_instance("hads/J60"), "greedy").schedule
     assert schedule is not None
-    made = plan_chart(schedule, "greedy", [HOSTILE])
+    made = plan_chart(schedule, "greedy")
     [panel] = made.panels
     bars = [*panel.bars[:-1], replace(panel.bars[-1], name=HOSTILE, hover=(HOSTILE,))]
     lanes = [*panel.lanes[:-1], replace(panel.lanes[-1], label=HOSTILE)]
-    return replace(made, title=HOSTILE, panels=[replace(panel, title=HOSTILE, bars=bars, lanes=lanes)])
+    return replace(
+        made, title=HOSTILE, notes=(HOSTILE,), panels=[replace(panel, title=HOSTILE, bars=bars, lanes=lanes)]
+    )
 
 
 def test_a_page_stands_alone_and_names_of_the_data_stay_text(chart: Chart) -> None:

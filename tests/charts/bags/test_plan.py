@@ -15,6 +15,7 @@ from spotbag.charts.matplotlib_renderer import draw
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
+from spotbag.schedules.documents import Survival
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 
@@ -93,10 +94,13 @@ def test_a_page_has_every_task_and_is_small(tmp_path: Path) -> None:
     instance = generate_instance(3000, limit=20, name="a $b$ <c> & _d_", d_spot_fraction=0.8, goal="balanced")
     schedule = solve(instance, "greedy").schedule
     assert schedule is not None
-    write_gantt(schedule, tmp_path / "many.html", notes=["survives: <all>"])
+    survival = Survival(level="one-type", verdict="survives", worst_cost_usd=1, worst_at_s=300, worst_types=("<c5>",))
+    write_gantt(schedule, tmp_path / "many.html", survival=survival)
     page = (tmp_path / "many.html").read_text(encoding="utf-8")
     assert "<title>a $b$ &lt;c&gt; &amp; _d_" in page
-    assert '<p class="note">survives: &lt;all&gt;</p>' in page
+    line = "survives any one spot type down for good: worst case $1.0000 (&lt;c5&gt; at 300 s)"
+    assert f'<p class="note">{line}</p>' in page
+    assert '"worst loss (300 s)"' in page
     assert set(re.findall(r'"(t\d{4})"', page)) == set(instance.task_ids)
     assert len(page) < 60_000 + 60 * instance.n_tasks
 

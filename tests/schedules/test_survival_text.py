@@ -1,0 +1,36 @@
+"""Survival certificates in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spotbag.schedules.documents import Survival
+from spotbag.schedules.survival_text import survival_text
+
+WORST = {"worst_at_s": 1393, "worst_types": ("c5.xlarge",)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (
+            {"verdict": "survives", "worst_cost_usd": 0.85, "blackout_cost_usd": 1.02, "cost_without_usd": 0.31}
+            | WORST,
+            "survives any one spot type down for good: worst case $0.8500 (c5.xlarge at 1,393 s); all of spot at once "
+            "$1.0200; a plan without this $0.3100",
+        ),
+        ({"level": "blackout", "verdict": "survives"}, "survives all of spot down for good"),
+        (
+            {"level": "each", "verdict": "not-shown", "reason": "a VM has no twin"},
+            "not shown to survive any spot VMs down for good, each at a moment of its own: a VM has no twin",
+        ),
+        (
+            {"verdict": "does-not-survive", "reason": "30 tasks are left for 2 cores"} | WORST,
+            "does not survive any one spot type down for good (c5.xlarge at 1,393 s): 30 tasks are left for 2 cores",
+        ),
+    ],
+)
+def test_a_certificate_in_words(parts: dict[str, Any], text: str) -> None:
+    assert survival_text(Survival(**{"level": "one-type", **parts})) == text
