@@ -90,6 +90,7 @@ def test_signals_that_a_program_handles_itself_are_left_to_it() -> None:
     assert seen == [signal.SIGTERM]
 
 
+@pytest.mark.xdist_group("processes")
 def test_processes_end_when_they_are_asked_to_stop() -> None:
     done: list[int] = []
     with within(stop=StopAt(4)), suppress(LimitReached):
@@ -101,6 +102,7 @@ def test_processes_end_when_they_are_asked_to_stop() -> None:
     assert sorted(in_processes(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
 
 
+@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize(
     "warning",
     [
@@ -115,6 +117,7 @@ def test_a_warning_of_the_executor_does_not_end_its_thread_where_warnings_are_er
         warnings.warn(warning, UserWarning, stacklevel=1)
 
 
+@pytest.mark.xdist_group("processes")
 def test_workers_leave_interrupts_to_their_parent() -> None:
     assert set(each(interrupt_handler, range(4), workers=2)) == {signal.SIG_IGN}
 

@@ -192,6 +192,7 @@ def test_a_single_bad_policy_is_named(system: System) -> None:
         system.once("nonsense")
 
 
+@pytest.mark.xdist_group("processes")
 @each_system
 def test_what_cannot_be_sent_to_other_processes_is_refused(system: System) -> None:
     lock = Locked()

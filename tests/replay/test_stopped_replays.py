@@ -80,6 +80,7 @@ def test_a_replay_that_is_stopped_after_its_last_run_is_whole(replay: Callable[.
     assert replay(report, stop=stop).interrupted is False
 
 
+@pytest.mark.xdist_group("processes")
 def test_a_replay_that_is_stopped_at_once_has_no_runs(replay: Callable[..., Runs[Any]]) -> None:
     stop = threading.Event()
     stop.set()

@@ -89,6 +89,7 @@ def test_a_refusal_and_a_run_without_a_plan_become_rows_with_the_reason() -> Non
     assert "no plan exists" in stuck.reason
 
 
+@pytest.mark.xdist_group("processes")
 def test_runs_in_processes_are_those_of_one_process() -> None:
     cases = make_cases({"two": TWO_CORES, "boot": library_instance("tiny/boot")}, ["greedy", "lpt"], seeds=1)
     alone = list(run_cases(cases))

@@ -136,6 +136,7 @@ def test_what_other_processes_cannot_import_is_said(monkeypatch: pytest.MonkeyPa
         replay_platform(TINY, [elsewhere.Lost], 4, workers=2)
 
 
+@pytest.mark.xdist_group("processes")
 def test_what_cannot_be_sent_to_other_processes_is_said() -> None:
     lock = threading.Lock()
 
