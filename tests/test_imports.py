@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
 import pytest
+
+pytestmark = pytest.mark.xdist_group("imports")  # one process: reading all files takes long
 
 ROOT = Path(__file__).parents[1]
 STAGES = {
@@ -105,7 +108,10 @@ def imports_of(name: str, path: Path) -> set[str]:
     return found - {name}
 
 
-IMPORTS = {name: imports_of(name, path) for name, path in MODULES.items()}
+@cache
+def imports() -> dict[str, set[str]]:
+    """Modules that each module imports."""
+    return {name: imports_of(name, path) for name, path in MODULES.items()}
 
 
 def stage_of(name: str) -> str:
@@ -132,7 +138,7 @@ def test_stages_import_only_what_stands_below_them(stage: str) -> None:
     may = {*STAGES, "src"} if stage == "src" else {stage, *STAGES[stage]}
     wrong = [
         f"{name} imports {target}"
-        for name, targets in IMPORTS.items()
+        for name, targets in imports().items()
         if stage_of(name) == stage
         for target in sorted(targets)
         if stage_of(target) not in may
@@ -143,7 +149,7 @@ def test_stages_import_only_what_stands_below_them(stage: str) -> None:
 def test_no_system_imports_another() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, targets in IMPORTS.items()
+        for name, targets in imports().items()
         for target in sorted(targets)
         if system_of(name) and system_of(target) and system_of(name) != system_of(target)
     ]
@@ -153,7 +159,7 @@ def test_no_system_imports_another() -> None:
 def test_what_systems_share_imports_none_of_them() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, targets in IMPORTS.items()
+        for name, targets in imports().items()
         if system_of(name) is None and not is_door(name)
         for target in sorted(targets)
         if system_of(target)
@@ -165,12 +171,12 @@ def test_what_systems_share_imports_none_of_them() -> None:
 def test_every_door_is_needed(door: str) -> None:
     [name] = [name for name, path in MODULES.items() if path == ROOT / door]
     assert system_of(name) is None
-    assert any(system_of(target) for target in IMPORTS[name])
+    assert any(system_of(target) for target in imports()[name])
 
 
 def test_modules_that_are_named_in_a_table_count_as_imports() -> None:
-    assert {"cli.bags.solve", "cli.audit", "cli.streams.size"} <= IMPORTS["cli.app"]
-    assert {"audits.auditor", "solvers.bags.solve"} <= IMPORTS[""]
+    assert {"cli.bags.solve", "cli.audit", "cli.streams.size"} <= imports()["cli.app"]
+    assert {"audits.auditor", "solvers.bags.solve"} <= imports()[""]
 
 
 def test_the_table_in_the_docs_is_the_one_that_is_checked() -> None:
@@ -196,5 +202,5 @@ def test_an_init_holds_a_docstring_only() -> None:
 
 
 def test_no_file_imports_itself_through_others() -> None:
-    graph = nx.DiGraph((name, target) for name, targets in IMPORTS.items() for target in targets)
+    graph = nx.DiGraph((name, target) for name, targets in imports().items() for target in targets)
     assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []

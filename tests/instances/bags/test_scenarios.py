@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from spotbag.core.errors import InputError
 from spotbag.instances.bags import day_draws
@@ -96,6 +95,8 @@ def test_days_are_those_of_the_law_drawn_one_by_one(k_h: float, k_r: float, boot
 
 
 def test_times_up_and_down_are_exponential() -> None:
+    from scipy import stats  # takes long to load
+
     # A long deadline, so that whole seconds do not show.
     deadline_s, boot_s = 10_000_000, 1000
     instance = instance_of(("a", BOTH), ("b", BOTH), deadline_s=deadline_s, boot_s=boot_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from spotbag.core.errors import ModelRefusal
@@ -22,9 +24,9 @@ def demand_plan(schedule: Schedule) -> None:
     assert outcome.hibernations == outcome.unfinished_tasks == 0
 
 
-def demand_plan_of(name: str, method: str, time_limit_s: float | None) -> None:
+def demand_plan_of(name: str, method: str, time_limit_s: float | None, **options: Any) -> None:
     try:
-        result = solve(library_instance(name), method, time_limit_s=time_limit_s)
+        result = solve(library_instance(name), method, time_limit_s=time_limit_s, options=options)
     except ModelRefusal:
         return
     if result.schedule is not None:
@@ -49,7 +51,7 @@ def test_fast_methods(name: str, method: str) -> None:
 def test_every_method_on_hand_sized_instances(method: str) -> None:
     for name in library_names():
         if name.startswith("tiny/"):
-            demand_plan_of(name, method, 5)
+            demand_plan_of(name, method, 5, **({"moves": 2000} if method == "search" else {}))
 
 
 @pytest.mark.parametrize("method", METHODS)
