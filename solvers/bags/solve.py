@@ -138,12 +138,12 @@ def solve(
                 first = replace(first, schedule=None, message=_beyond_rescue(first.schedule, level))
             schedule, bound = first.schedule, first.bound
             as_given = with_d_spot(given)
-            if not chooses and as_given.d_spot_s != instance.d_spot_s:  # a bound of plans with the paper's D_spot is none of all plans
-                bound = divisible_bound(as_given).objective
+            if not chooses and as_given.d_spot_s != instance.d_spot_s:
+                bound = divisible_bound(as_given).objective  # one of plans with the paper's D_spot is none of all plans
             if schedule is not None and two and not stopped():
                 if chooses and survivor.survives and level is not None:
                     second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
-                    second = second._replace(schedule=in_surviving_order(second.schedule, level) or first.schedule)
+                    second = second._replace(schedule=in_surviving_order(second.schedule, level) or schedule)
                 else:
                     second = second_stage(attempts, instance, first, first_took_s=took_s)
                 schedule = second.schedule
