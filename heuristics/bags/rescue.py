@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast, get_args
+from typing import Any, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...core.limits import checkpoint
 from ...core.processes import run_compiled
-from ...core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray
+from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
 from ...core.wording import listed
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...schedules import documents
-from ...schedules.documents import Survival, SurvivalLevel as Level, SurvivalVerdict as Verdict
+from ...schedules.documents import Survival
+from ...schedules.documents import SurvivalLevel as Level
+from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.schedule import Schedule
 
 _BUDGET = 60_000_000
@@ -407,9 +409,7 @@ class _Rescuer:
             return Certificate(level, "survives")
         moments = [(moment, types) for types in sets for moment in self.moments(types)]
         slack = min((moment.least_slack_s for moment, _ in moments), default=None)
-        worst_moment, worst_types = max(
-            moments, key=lambda pair: (pair[0].cost_usd, -pair[0].at_s), default=(None, ())
-        )
+        worst_moment, worst_types = max(moments, key=lambda pair: (pair[0].cost_usd, -pair[0].at_s), default=(None, ()))
         if worst_moment is None or worst_moment.cost_usd <= self.cost_usd:
             return Certificate(level, "survives", self.cost_usd, least_slack_s=slack)
         return Certificate(
@@ -451,7 +451,7 @@ class _Rescuer:
     def _refined(self, types: tuple[str, ...]) -> list[_Moment]:
         moments, _, work = self._survey(types, 0, MAX_SECONDS, MAX_SECONDS, True, 0)
         settled: set[_Moment] = set()
-        while work <= _BUDGET:
+        while work <= _REFINING:
             coarse = [moment for moment in moments if moment.at_s < moment.last_s and moment not in settled]
             dearest = max(moments, key=lambda moment: (moment.cost_usd, -moment.at_s), default=None)
             tightest = min(moments, key=lambda moment: (moment.least_slack_s, moment.at_s), default=None)
@@ -474,7 +474,7 @@ class _Rescuer:
 
         The second without a rescue is None if there is none, and -1 minus a second where the work was too much.
         """
-        from .rescue_kernel import OVER_BUDGET, FAILED, survey
+        from .rescue_kernel import FAILED, OVER_BUDGET, survey
 
         down = self._marked(types)
         lost_vms = down[self.bag.spot_vms.type_index]
@@ -488,7 +488,7 @@ class _Rescuer:
             checkpoint()
             step = _BUDGET // 200
             arguments = (self.bag, down, second, until, patience, cheap, step, moments, costs, self._halt)
-            count, status, second, done = self._run(lambda given=arguments: survey(*given))  # type: ignore[misc]
+            count, status, second, done = self._run(lambda given=arguments: survey(*given))
             work += done
             rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
             found += [_Moment(at, last, slack, kept_usd + usd) for (at, last, slack), usd in rows]
@@ -536,14 +536,12 @@ class _Rescuer:
 
     def _rescue_of(self, types: tuple[str, ...], moment: _Moment, at_s: int | None = None) -> Rescue:
         """Return the rescue of a second that another one serves: it waits for that, or is carried out later."""
-        from .rescue_kernel import Lost, best_rescue, lost_at
+        from .rescue_kernel import best_rescue, lost_at
 
         at_s = moment.at_s if at_s is None else at_s
         down, patience = self._marked(types), moment.last_s - moment.at_s
         lost = lost_at(self.bag, down, moment.at_s)
-        _, _, _, _, packing = self._run(
-            lambda: best_rescue(self.bag, lost, moment.at_s, patience, True, self._halt)
-        )
+        _, _, _, _, packing = self._run(lambda: best_rescue(self.bag, lost, moment.at_s, patience, True, self._halt))
         if at_s <= moment.at_s:
             return self._rescue(types, at_s, moment.at_s, lost, packing)
         later = lost_at(self.bag, down, at_s)
@@ -557,7 +555,7 @@ class _Rescuer:
             start=start,
             end=start + left,
         )
-        return self._rescue(types, at_s, at_s, cast(Lost, later), moved)
+        return self._rescue(types, at_s, at_s, later, moved)
 
     def _rescue(self, types: tuple[str, ...], at_s: int, begin_s: int, lost: Any, packing: Any) -> Rescue:
         """Make the record of a rescue from its arrays."""
@@ -654,7 +652,7 @@ _STEPS = range(1, _MOST_STEPS + 1)
 
 
 def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
-    """Apply the k-th dual-feasible function of Fekete and Schepers to sizes, as fractions of a window, times k * window.
+    """Apply the k-th dual-feasible function of Fekete and Schepers to fractions of a window, times k * window.
 
     A size x becomes x itself if (k + 1) x is whole, and the whole part of (k + 1) x over k else. It is superadditive:
     what fits together into some room does so after it is applied to both.

@@ -1,6 +1,6 @@
 """Rescues of what spot VMs lose, and the survey of all moments at which they may: the inner loops, compiled by numba.
 
-A *rental* is a regular on-demand offer, of which a rescue may rent VMs. Seconds count from the start of the application.
+A *rental* is a regular on-demand offer, of which a rescue may rent VMs. Seconds count from the start of all.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Lost(NamedTuple):
 class Packing(NamedTuple):
     """Places of lost tasks on VMs, in the order of `Lost`; new VMs and those of the plan (``vm_own`` >= 0).
 
-    ``vm_last`` and ``before`` link the tasks of each VM; ``count`` holds the numbers of VMs and of cores.
+    ``vm_last`` and ``before`` link the tasks of each VM; ``used`` holds the numbers of VMs and of cores.
     """
 
     vm: IntArray
@@ -140,13 +140,13 @@ class Packing(NamedTuple):
     before: IntArray
     core_free: IntArray
     core_vm: IntArray
-    count: IntArray
+    used: IntArray
 
 
 @compiled
 def _checkpoints_by(tasks: SpotTasks, task: int, elapsed_s: int) -> int:
     """Checkpoints that are written when a task has run for so long."""
-    most = tasks.checkpoints[task]
+    most: int = tasks.checkpoints[task]
     if most == 0 or elapsed_s <= 0:
         return 0
     done = math.floor((elapsed_s * tasks.speed[task] + _NOISE_S) / tasks.period[task])
@@ -167,7 +167,7 @@ def next_moment(bag: Bag, down: BoolArray, since: int) -> int:
         if tasks.checkpoints[task] > 0 and (best < 0 or start < best):
             done = _checkpoints_by(tasks, task, since - start)
             if done < tasks.checkpoints[task]:
-                elapsed = max(int(math.ceil((done + 1) * tasks.period[task] / tasks.speed[task])), 1)
+                elapsed = max(math.ceil((done + 1) * tasks.period[task] / tasks.speed[task]), 1)
                 while _checkpoints_by(tasks, task, elapsed) <= done:
                     elapsed += 1
                 while _checkpoints_by(tasks, task, elapsed - 1) > done:
@@ -218,10 +218,10 @@ def lost_at(bag: Bag, down: BoolArray, now: int) -> Lost:
 @compiled
 def _left(rentals: Rentals, rental: int, group: int, saved: float) -> int:
     """What is left of a task on a rental, in whole seconds."""
-    seconds = rentals.seconds[rental, group]
+    seconds: int = rentals.seconds[rental, group]
     if saved == 0.0 or seconds >= NEVER:
         return seconds
-    return int(math.ceil(seconds * (1.0 - saved) - _NOISE_S))
+    return math.ceil(seconds * (1.0 - saved) - _NOISE_S)
 
 
 @compiled
@@ -285,15 +285,16 @@ def _packing(bag: Bag, lost: Lost, now: int, room: IntArray) -> Packing:
 @compiled
 def _add_vm(packing: Packing, rental: int, own: int, cores: int, free: int) -> int:
     """Add a VM whose cores are free from some second on; return its number."""
-    vm, first = packing.count[0], packing.count[1]
+    vm: int = packing.used[0]
+    first = packing.used[1]
     packing.vm_rental[vm], packing.vm_own[vm] = rental, own
     packing.vm_first[vm], packing.vm_cores[vm] = first, cores
     packing.vm_end[vm], packing.vm_last[vm] = 0, -1
     for core in range(first, first + cores):
         packing.core_free[core] = free
         packing.core_vm[core] = vm
-    packing.count[0] += 1
-    packing.count[1] += cores
+    packing.used[0] += 1
+    packing.used[1] += cores
     return vm
 
 
@@ -409,15 +410,15 @@ def longest_first(
     packing = _packing(bag, lost, now, room)
     room = room.copy()
     if fixed:
-        for vm in range(packing.count[0]):
+        for vm in range(packing.used[0]):
             if pattern.vm_end[vm] == 0:
                 packing.vm_cores[vm] = 0
-        for vm in range(packing.count[0], pattern.count[0]):
+        for vm in range(packing.used[0], pattern.used[0]):
             _add_vm(packing, pattern.vm_rental[vm], -1, pattern.vm_cores[vm], earliest)
         room[:] = 0
     heaps = np.empty((n_rentals, len(packing.core_free) + 1), dtype=np.int64)
     sizes = np.zeros(n_rentals, dtype=np.int64)
-    for vm in range(packing.count[0]):
+    for vm in range(packing.used[0]):
         rental = packing.vm_rental[vm]
         if rentals.size_kb[rental] < 0:
             for core in range(packing.vm_first[vm], packing.vm_first[vm] + packing.vm_cores[vm]):
@@ -436,7 +437,7 @@ def longest_first(
                         best_end, best_rental, best_start = free + left, rental, free
                         best_core = heaps[rental, 0] & _LOW
             else:
-                for vm in range(packing.count[0]):
+                for vm in range(packing.used[0]):
                     if packing.vm_rental[vm] != rental or packing.vm_cores[vm] == 0:
                         continue
                     first = packing.vm_first[vm]
@@ -515,13 +516,13 @@ def first_fit(
     trees = np.full((n_rentals, 2 * half), -1, dtype=np.int64)
     leaf_core = np.empty((n_rentals, half), dtype=np.int64)
     leaves = np.zeros(n_rentals, dtype=np.int64)
-    for core in range(packing.count[1]):
+    for core in range(packing.used[1]):
         rental = packing.vm_rental[packing.core_vm[core]]
         leaf_core[rental, leaves[rental]] = core
         _set_leaf(trees[rental], leaves[rental], latest - packing.core_free[core])
         leaves[rental] += 1
     own_leaves = leaves.copy()
-    own_vms = packing.count[0]
+    own_vms = packing.used[0]
     for place in range(n_lost):
         if halt[0]:
             return False, packing
@@ -539,7 +540,7 @@ def first_fit(
                     best_start = packing.core_free[best_core]
                     break
             else:
-                for vm in range(0 if own else own_vms, own_vms if own else packing.count[0]):
+                for vm in range(0 if own else own_vms, own_vms if own else packing.used[0]):
                     if packing.vm_rental[vm] != rental:
                         continue
                     first = packing.vm_first[vm]
@@ -558,7 +559,7 @@ def first_fit(
                 best_rental, best_core, best_start = rental, packing.vm_first[vm], earliest
                 if rentals.size_kb[rental] < 0:
                     best_leaf = leaves[rental]
-                    for core in range(best_core, packing.count[1]):
+                    for core in range(best_core, packing.used[1]):
                         leaf_core[rental, leaves[rental]] = core
                         _set_leaf(trees[rental], leaves[rental], latest - earliest)
                         leaves[rental] += 1
@@ -579,7 +580,7 @@ def rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
     VMs of the plan that have ended meanwhile are replaced by new ones of the same kind.
     """
     cost = 0.0
-    for vm in range(packing.count[0]):
+    for vm in range(packing.used[0]):
         end = packing.vm_end[vm]
         if end == 0:
             continue

@@ -1,4 +1,4 @@
-"""Plans changed so that more of what they may lose can be done again: the order on cores, and tasks that end too late."""
+"""Plans changed so that more of what they may lose can be done again: other orders, tasks elsewhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def least_on_demand_s(instance: Instance) -> IntArray:
 
 
 def left_at_end_s(schedule: Schedule) -> IntArray:
-    """Seconds that each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
+    """Seconds each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
     instance = schedule.instance
     types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
     group = instance.task_group

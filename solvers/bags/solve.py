@@ -143,7 +143,8 @@ def solve(
             if schedule is not None and two and not stopped():
                 if chooses and survivor.survives and level is not None:
                     second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
-                    second = second._replace(schedule=in_surviving_order(second.schedule, level) or schedule)
+                    ordered = in_surviving_order(second.schedule, level)
+                    second = second._replace(schedule=ordered or schedule)
                 else:
                     second = second_stage(attempts, instance, first, first_took_s=took_s)
                 schedule = second.schedule
