@@ -1,0 +1,267 @@
+"""Rescues judged second by second, by code of their own; random tiny plans to be rescued."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.rescue import Rescue
+from spotbag.instances.entries import RentalOffer
+from spotbag.instances.instance import Instance
+from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.schedule import Schedule
+
+from .tiny_instances import tiny_instance
+
+_NEVER = 10**12
+
+
+def random_plan(seed: int) -> Schedule:
+    """Return a plan of 1 to 5 tasks on random VMs, and a deadline that leaves time for a rescue, or nearly."""
+    rng = random.Random(f"plan {seed}")
+    while True:
+        tiny = tiny_instance(rng.randrange(10**9), burstable=rng.random() < 0.2, memory=rng.random() < 0.4)
+        document = tiny.to_document()
+        document |= {"deadline_s": 1000, "d_spot_s": 1000, "migration_overhead_s": rng.choice([0, 0, 1, 4])}
+        document["markets"] = ["spot", "on-demand"] if rng.random() < 0.7 else ["spot"]
+        for vm_type in document["vm_types"]:
+            for market in ("spot", "on-demand"):
+                if rng.random() < 0.8:
+                    vm_type["offers"][market] = {
+                        "price_usd_per_hour": rng.choice([0.4, 1, 2.5]),
+                        "limit": rng.choice([1, 2, 4]),
+                    }
+            if "spot" not in vm_type["offers"] and len(document["vm_types"]) == 1:
+                vm_type["offers"]["spot"] = {"price_usd_per_hour": 0.3, "limit": 2}
+        try:
+            instance = Instance.from_document(document, "random plan")
+        except InputError:  # a market without an offer
+            continue
+        queues = _random_queues(rng, instance)
+        if queues is None:
+            continue
+        schedule = schedule_of_queues(instance, queues)
+        if all(offer.market != "spot" for offer in _offers(schedule)):
+            continue
+        deadline_s = schedule.makespan_s + rng.choice([0, 1, 2, 3, 4, 5, 6, 8, 10, 15])
+        return _with_deadline(schedule, deadline_s)
+
+
+def _with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
+    instance = schedule.instance.replace(deadline_s=deadline_s, d_spot_s=deadline_s)
+    places = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_baseline
+    return Schedule(instance, schedule.vm_offer, *places)
+
+
+def _random_queues(rng: random.Random, instance: Instance) -> list[Queue] | None:
+    usable = [offer for offer in instance.offers if offer.limit]
+    queues: list[Queue] = []
+    for _ in range(rng.choice([1, 2, 2, 3, 4])):
+        offer = rng.choice(usable)
+        rented = [queue.offer for queue in queues]
+        cap = instance.limits.of(offer.market)
+        in_market = sum(other.market == offer.market for other in rented)
+        if rented.count(offer) < offer.limit and (cap is None or in_market < cap):
+            queues.append(Queue(offer, []))
+    for task in range(instance.n_tasks):
+        group = instance.task_group[task]
+        able = [queue for queue in queues if instance.sustained_s[group, queue.offer.index] < 900]
+        if not able:
+            return None
+        rng.choice(able).tasks.append(task)
+    return queues
+
+
+def _offers(schedule: Schedule) -> list[RentalOffer]:
+    return [schedule.instance.offers[index] for index in schedule.vm_offer.tolist()]
+
+
+def level_sets(schedule: Schedule, level: str) -> list[tuple[str, ...]]:
+    """Return the sets of types that go down together."""
+    names = sorted({offer.vm_type.name for offer in _offers(schedule) if offer.market == "spot"})
+    return [(name,) for name in names] if level == "one-type" else [tuple(names)]
+
+
+def left_of_lost(schedule: Schedule, types: tuple[str, ...], at_s: int) -> dict[int, float]:
+    """Return the tasks that are lost, and the fraction that is left of each."""
+    instance = schedule.instance
+    lost = {}
+    for task in range(instance.n_tasks):
+        offer = _offers(schedule)[schedule.task_vm[task]]
+        if offer.market != "spot" or offer.vm_type.name not in types or schedule.task_end_s[task] <= at_s:
+            continue
+        group = instance.task_group[task]
+        elapsed_s = float(at_s - schedule.task_start_s[task])
+        if offer.burstable:
+            assert offer.vm_type.burstable is not None
+            elapsed_s *= offer.vm_type.burstable.baseline_fraction
+        written = 0
+        while (
+            written < instance.checkpoint_count[group, offer.type_index]
+            and (written + 1) * (instance.checkpoint_interval_s[group] + instance.dump_s[group]) <= elapsed_s + 1e-9
+        ):
+            written += 1
+        saved = written * instance.checkpoint_interval_s[group] if written else 0.0
+        lost[task] = 1.0 - saved / instance.runtime_s[group, offer.type_index]
+    return lost
+
+
+def left_s(instance: Instance, task: int, fraction: float, offer: RentalOffer) -> int:
+    """Return the seconds that are left of a task on an on-demand VM; very many if it cannot run there."""
+    runtime_s = int(instance.runtime_s[instance.task_group[task], offer.type_index])
+    return _NEVER if runtime_s > 10**9 else math.ceil(runtime_s * fraction - 1e-9)
+
+
+def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue) -> Iterator[str]:
+    """Say what is wrong with a rescue."""
+    instance = schedule.instance
+    lost = left_of_lost(schedule, types, at_s)
+    if sorted(rescue.task.tolist()) != sorted(lost):
+        yield f"moves tasks {rescue.task.tolist()}, lost are {sorted(lost)}"
+    if rescue.begin_s < at_s:
+        yield "begins before the loss"
+    overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+    plan_vms = dict(zip(schedule.vm_ids, range(len(schedule.vm_ids)), strict=True))
+    plan_offers = _offers(schedule)
+    alive = [vm for vm in plan_vms.values() if schedule.vm_end_s[vm] > rescue.begin_s]
+    rented = Counter(plan_offers[vm] for vm in alive if plan_offers[vm].market == "on-demand")
+    rented.update(vm.offer for vm in rescue.vms if vm.new)
+    for offer, number in rented.items():
+        if number > offer.vm_type.offers["on-demand"].limit and any(vm.new and vm.offer == offer for vm in rescue.vms):
+            yield f"{number} VMs of {offer}"
+    most = instance.limits.max_on_demand
+    if most is not None and sum(rented.values()) > most and any(vm.new for vm in rescue.vms):
+        yield f"{sum(rented.values())} VMs on demand"
+    for number, vm in enumerate(rescue.vms):
+        mine = [k for k in range(len(rescue.task)) if rescue.task_vm[k] == number]
+        if vm.offer.market != "on-demand" or vm.offer.burstable:
+            yield f"{vm.id} is {vm.offer}"
+        if vm.new and vm.id in plan_vms:
+            yield f"{vm.id} is new and in the plan"
+        if not vm.new and plan_vms.get(vm.id) not in alive:
+            yield f"{vm.id} is not there any more"
+        last_s = max(int(rescue.task_end_s[k]) for k in mine)
+        ready_s = rescue.begin_s + instance.boot_overhead_s if vm.new else int(schedule.vm_end_s[plan_vms[vm.id]])
+        cost_usd = vm.offer.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
+        if (vm.ready_s, vm.end_s) != (ready_s, max(last_s, ready_s)) or not math.isclose(
+            vm.cost_usd, cost_usd, abs_tol=1e-12
+        ):
+            yield f"{vm.id} is paid from {vm.ready_s} to {vm.end_s}: {vm.cost_usd}"
+        placed = [(int(rescue.task_core[k]), int(rescue.task_start_s[k]), int(rescue.task_end_s[k])) for k in mine]
+        memory = [(int(rescue.task_start_s[k]), int(rescue.task_end_s[k]), int(rescue.task[k])) for k in mine]
+        if not vm.new:
+            here = [task for task in range(instance.n_tasks) if schedule.task_vm[task] == plan_vms[vm.id]]
+            memory += [(int(schedule.task_start_s[task]), int(schedule.task_end_s[task]), task) for task in here]
+            placed += [
+                (int(schedule.task_core[task]), int(schedule.task_start_s[task]), int(schedule.task_end_s[task]))
+                for task in here
+            ]
+        for k in mine:
+            task, start_s, end_s = int(rescue.task[k]), int(rescue.task_start_s[k]), int(rescue.task_end_s[k])
+            if end_s - start_s != left_s(instance, task, lost[task], vm.offer):
+                yield f"task {task} takes {end_s - start_s} s"
+            if start_s < rescue.begin_s + overhead_s:
+                yield f"task {task} starts at {start_s} s"
+            if end_s > instance.deadline_s:
+                yield f"task {task} ends at {end_s} s"
+            if not 0 <= rescue.task_core[k] < vm.offer.vcpus:
+                yield f"task {task} is on core {rescue.task_core[k]}"
+        for core in range(vm.offer.vcpus):
+            times = sorted((start_s, end_s) for place, start_s, end_s in placed if place == core)
+            if any(before[1] > after[0] for before, after in itertools.pairwise(times)):
+                yield f"core {core} of {vm.id} runs two tasks at once"
+        for moment, _, _ in memory:
+            used = sum(
+                int(instance.memory_kb[instance.task_group[task]])
+                for start, end, task in memory
+                if start <= moment < end
+            )
+            if used > vm.offer.memory_kb:
+                yield f"{vm.id} has too little memory at {moment} s"
+
+
+def cost_of_loss_usd(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue_usd: float) -> float:
+    """Return what plan and rescue cost together."""
+    boot_s = schedule.instance.boot_overhead_s
+    total = rescue_usd
+    for offer, end_s in zip(_offers(schedule), schedule.vm_end_s.tolist(), strict=True):
+        lost = offer.market == "spot" and offer.vm_type.name in types
+        until_s = max(min(end_s, at_s), boot_s) if lost else end_s
+        total += offer.price_usd_per_hour / 3600 * (until_s - boot_s)
+    return total
+
+
+def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> bool:
+    """Try all ways to do what is lost at a second on demand: every order, on every VM."""
+    instance = schedule.instance
+    lost = left_of_lost(schedule, types, at_s)
+    ready_s = at_s + max(instance.boot_overhead_s, instance.migration_overhead_s)
+    on_demand = [offer for offer in instance.offers if offer.market == "on-demand"]
+    room = {offer: offer.vm_type.offers["on-demand"].limit for offer in on_demand}
+    total = instance.limits.max_on_demand
+    total = 10**9 if total is None else total
+    vms: list[tuple[RentalOffer, tuple[int, ...], tuple[tuple[int, int, int], ...]]] = []
+    for vm, offer in enumerate(_offers(schedule)):
+        if offer.market != "on-demand" or schedule.vm_end_s[vm] <= at_s:
+            continue
+        total -= 1
+        room[offer] -= 1
+        if offer.burstable:
+            continue
+        here = [task for task in range(instance.n_tasks) if schedule.task_vm[task] == vm]
+        cores = []
+        for core in range(offer.vcpus):
+            ends = [int(schedule.task_end_s[task]) for task in here if schedule.task_core[task] == core]
+            # The kernel waits for all of a VM whose memory may bind.
+            if not instance.memory_never_binds[offer.type_index]:
+                ends = [int(schedule.vm_end_s[vm])]
+            cores.append(max([ready_s, *ends]))
+        vms.append((offer, tuple(cores), ()))
+
+    def search(
+        left: tuple[int, ...],
+        vms: list[tuple[RentalOffer, tuple[int, ...], tuple[tuple[int, int, int], ...]]],
+        room: dict[RentalOffer, int],
+        total: int,
+    ) -> bool:
+        if not left:
+            return True
+        for task in left:
+            rest = tuple(other for other in left if other != task)
+            need = int(instance.memory_kb[instance.task_group[task]])
+            for number, (offer, cores, placed) in enumerate(vms):
+                seconds = left_s(instance, task, lost[task], offer)
+                if min(cores) + seconds > instance.deadline_s:
+                    continue
+                start = min(cores)
+                while start + seconds <= instance.deadline_s and any(
+                    sum(other[2] for other in placed if other[0] <= moment < other[1]) + need > offer.memory_kb
+                    for moment in range(start, start + seconds)
+                ):
+                    start += 1
+                if start + seconds > instance.deadline_s:
+                    continue
+                core = max((core for core in range(len(cores)) if cores[core] <= start), key=lambda core: cores[core])
+                changed = (*cores[:core], start + seconds, *cores[core + 1 :])
+                entry = (offer, changed, (*placed, (start, start + seconds, need)))
+                if search(rest, [*vms[:number], entry, *vms[number + 1 :]], room, total):
+                    return True
+            for offer in on_demand:
+                if room[offer] > 0 and total > 0 and not offer.burstable:
+                    new = (offer, (ready_s,) * offer.vcpus, ())
+                    seconds = left_s(instance, task, lost[task], offer)
+                    if ready_s + seconds > instance.deadline_s:
+                        continue
+                    changed = (ready_s + seconds, *new[1][1:])
+                    entry = (offer, changed, ((ready_s, ready_s + seconds, need),))
+                    if search(rest, [*vms, entry], {**room, offer: room[offer] - 1}, total - 1):
+                        return True
+            if all(instance.memory_never_binds):
+                return False  # the order does not matter: this task fits nowhere here
+        return False
+
+    return search(tuple(lost), vms, room, total)

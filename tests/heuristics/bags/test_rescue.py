@@ -1,0 +1,244 @@
+"""Survival certificates: by hand to the second, and against brute force over all moments and all ways of a rescue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spotbag.audits.bags.plan import check
+from spotbag.heuristics.bags import rescue as rescue_module
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.heuristics.bags.rescue import certify, rescue_at, survival_of
+from spotbag.heuristics.bags.survival_repair import longest_first_order, repaired
+from spotbag.instances.instance import Instance
+from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.schedule import Schedule
+
+from ...helpers.rescues import can_be_rescued, cost_of_loss_usd, faults, level_sets, random_plan
+from ...helpers.soaks import soak
+
+HOURLY = 3600.0
+
+
+def bag(deadline_s: int, runtimes_s: list[int], **fields: Any) -> Instance:
+    """Tasks on VMs of one core, at 1 $ a second on spot and 2 $ on demand."""
+    vm_type = {
+        "name": "one",
+        "vcpus": 1,
+        "memory_mb": 1024,
+        "offers": {
+            "spot": {"price_usd_per_hour": HOURLY, "limit": 10},
+            "on-demand": {"price_usd_per_hour": 2 * HOURLY, "limit": 10},
+        },
+    }
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "by hand",
+        "deadline_s": deadline_s,
+        "d_spot_s": deadline_s,
+        "vm_types": [vm_type],
+        "tasks": [{"id": f"t{k}", "memory_mb": 100, "base_runtime_s": s} for k, s in enumerate(runtimes_s)],
+    }
+    return Instance.from_document(document | fields, "by hand")
+
+
+def on_vms(instance: Instance, *vms: tuple[int, list[int]]) -> Schedule:
+    """Make a plan of VMs: an offer and the tasks in order."""
+    return schedule_of_queues(instance, [Queue(instance.offers[offer], tasks) for offer, tasks in vms])
+
+
+SPOT, ON_DEMAND = 0, 1
+
+
+@pytest.mark.parametrize(("deadline_s", "verdict"), [(209, "survives"), (208, "does-not-survive")])
+def test_a_task_that_is_lost_a_second_before_its_end(deadline_s: int, verdict: str) -> None:
+    # Lost at 99 s, it starts anew at 109 s and ends at 209 s: 99 $ of spot, and 110 s of a VM on demand.
+    plan = on_vms(bag(deadline_s, [100], migration_overhead_s=10), (SPOT, [0]))
+    certificate = certify(plan, "one-type")
+    assert certificate.verdict == verdict
+    assert (certificate.worst_at_s, certificate.worst_types) == (99, ("one",))
+    if verdict == "survives":
+        assert certificate.worst_cost_usd == pytest.approx(99 + 2 * 110)
+        assert certificate.least_slack_s == 0
+        assert certificate.rescue is not None
+        assert certificate.rescue.task_start_s.tolist() == [109]
+    else:
+        assert "99 s" in certificate.reason
+        assert "'t0' takes 100 s more on demand and would end at 209 s" in certificate.reason
+
+
+@pytest.mark.parametrize(("deadline_s", "verdict"), [(154, "survives"), (153, "does-not-survive")])
+def test_a_task_goes_on_from_its_last_checkpoint(deadline_s: int, verdict: str) -> None:
+    # 100 s, a checkpoint of 5 s after 50 s: lost at 54 s, all of it is left; at 104 s, 50 s. Both end at 154 s.
+    instance = bag(deadline_s, [100], checkpoint={"overhead_fraction": 0.1, "dump_base_s": 5, "dump_s_per_mb": 0})
+    assert certify(on_vms(instance, (SPOT, [0])), "blackout").verdict == verdict
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(2, "survives"), (1, "does-not-survive")])
+def test_vms_of_the_plan_run_on_and_count_against_the_limits(limit: int, verdict: str) -> None:
+    # Lost at 99 s: t0 and t1 of 100 s by 210 s. The plan's own VM is busy to 150 s; a second one would do.
+    instance = bag(210, [100, 100, 150], limits={"max_on_demand": limit})
+    plan = on_vms(instance, (SPOT, [0]), (SPOT, [1]), (ON_DEMAND, [2]))
+    assert certify(plan, "one-type").verdict == "does-not-survive"
+    later = on_vms(instance.replace(deadline_s=250, d_spot_s=250), (SPOT, [0]), (SPOT, [1]), (ON_DEMAND, [2]))
+    certificate = certify(later, "one-type")
+    assert certificate.verdict == verdict
+    if certificate.rescue is not None:
+        # 50 s more of the plan's own VM instead of 100 s of a new one, and a new one for the other.
+        assert sorted((vm.new, vm.ready_s, vm.end_s) for vm in certificate.rescue.vms) == [
+            (False, 150, 250),
+            (True, 99, 199),
+        ]
+        assert certificate.worst_cost_usd == pytest.approx(99 * 2 + 300 + 2 * 100 + 2 * 100)
+
+
+@pytest.mark.parametrize(("memory_mb", "verdict"), [(512, "survives"), (513, "not-shown")])
+def test_memory_is_exact_to_the_kilobyte(memory_mb: int, verdict: str) -> None:
+    document = bag(150, [100, 100]).to_document()
+    document["vm_types"][0] |= {"vcpus": 2}
+    document["vm_types"][0]["offers"]["on-demand"]["limit"] = 1
+    document["tasks"] = [{"id": "t0", "memory_mb": 512, "base_runtime_s": 50}]
+    document["tasks"].append({"id": "t1", "memory_mb": memory_mb, "base_runtime_s": 55})
+    plan = on_vms(Instance.from_document(document, "by hand"), (SPOT, [0]), (SPOT, [1]))
+    # Lost at 49 s, both fit one VM at a time and end at 104 s; one after the other, they end at 154 s.
+    assert certify(plan, "one-type").verdict == verdict
+
+
+def test_a_d_spot_of_algorithm_1_is_no_promise() -> None:
+    # It counts on 20 VMs at once, of which the type allows one: 30,000 core seconds on two cores.
+    document = bag(3000, [300]).to_document()
+    del document["d_spot_s"]
+    document["vm_types"][0] |= {"vcpus": 2, "memory_mb": 4096}
+    document["vm_types"][0]["offers"]["on-demand"]["limit"] = 1
+    document["tasks"] = [{"id": "t", "memory_mb": 100, "base_runtime_s": 300, "count": 100}]
+    document["limits"] = {"max_on_demand": 20}
+    instance = Instance.from_document(document, "by hand")
+    assert estimate_d_spot(instance) == 2100
+    instance = instance.replace(d_spot_s=2100)
+    plan = on_vms(instance, *[(SPOT, list(range(first, 100, 10))) for first in range(10)])
+    assert check(instance, plan).feasible
+    certificate = certify(plan, "one-type")
+    assert certificate.verdict == "does-not-survive"
+    assert certificate.worst_at_s == 299
+
+
+def test_without_spot_vms_the_worst_case_is_the_plan() -> None:
+    plan = on_vms(bag(200, [100]), (ON_DEMAND, [0]))
+    for level in ("one-type", "blackout", "each"):
+        certificate = certify(plan, level)  # type: ignore[arg-type]
+        assert (certificate.verdict, certificate.worst_cost_usd) == ("survives", plan.cost_usd)
+        assert (certificate.worst_at_s, certificate.rescue) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("deadline_s", "limits", "verdict"),
+    [(209, {}, "survives"), (208, {}, "does-not-survive"), (300, {"max_on_demand": 1}, "not-shown")],
+)
+def test_twins_keep_the_deadline_if_vms_go_at_moments_of_their_own(
+    deadline_s: int, limits: dict[str, int], verdict: str
+) -> None:
+    # Each VM ends at 100 s; the longest loss is 99 s, and a move takes 10 s.
+    instance = bag(deadline_s, [100, 60, 40], migration_overhead_s=10, limits=limits)
+    certificate = certify(on_vms(instance, (SPOT, [0]), (SPOT, [1, 2])), "each")
+    assert certificate.verdict == verdict
+    if verdict == "survives":
+        # At 0 s: twins up to 209 s and 169 s on demand, where nothing of the spot VMs is paid yet.
+        assert certificate.worst_cost_usd == pytest.approx(2 * 209 + 2 * 169)
+        assert certificate.least_slack_s == 0
+
+
+def test_the_record_of_a_file_holds_the_rescue_of_the_worst_moment() -> None:
+    plan = on_vms(bag(300, [100, 50], migration_overhead_s=10), (SPOT, [0]), (ON_DEMAND, [1]))
+    record = survival_of(plan, "one-type", without_usd=1.0)
+    assert record.blackout_cost_usd == record.worst_cost_usd == pytest.approx(99 + 2 * 50 + 2 * 110)
+    assert record.rescue is not None
+    assert [(task.id, task.start_s, task.end_s) for task in record.rescue.tasks] == [("t0", 109, 209)]
+    assert [(vm.id, vm.type, vm.new) for vm in record.rescue.vms] == [("one-on-demand-2", "one", True)]
+
+
+def test_longest_first_is_the_order_that_survives() -> None:
+    instance = bag(170, [20, 70])
+    plan = on_vms(instance, (SPOT, [0, 1]))
+    # Lost at 89 s, t1 would end at 159 s; first, it is lost at 69 s and then t0 at 89 s.
+    assert certify(on_vms(instance.replace(deadline_s=158, d_spot_s=158), (SPOT, [0, 1])), "one-type").worst_at_s == 89
+    ordered = longest_first_order(plan)
+    assert ordered.task_start_s.tolist() == [70, 0]
+    assert (ordered.cost_usd, ordered.makespan_s) == (plan.cost_usd, plan.makespan_s)
+
+
+def test_a_repair_moves_what_ends_too_late_to_be_done_again() -> None:
+    instance = bag(150, [70, 60, 20])
+    plan = on_vms(instance, (SPOT, [0, 1]), (ON_DEMAND, [2]))
+    # On spot, t1 would be lost at 129 s: it goes to where it costs least, a spot VM of its own.
+    better = repaired(plan)
+    assert better is not None
+    assert check(instance, better).feasible
+    assert certify(plan, "one-type").verdict == "does-not-survive"
+    assert certify(better, "one-type").verdict == "survives"
+    assert better.cost_usd == plan.cost_usd
+
+
+def judge_plan(seed: int) -> None:
+    """Compare a random plan's certificates with brute force over all moments."""
+    plan = random_plan(seed)
+    for level in ("one-type", "blackout"):
+        certificate = certify(plan, level)  # type: ignore[arg-type]
+        sets = level_sets(plan, level)
+        moments = range(plan.instance.boot_overhead_s, plan.makespan_s + 1)
+        if certificate.verdict == "survives":
+            assert certificate.worst_cost_usd is not None
+            worst_usd = plan.cost_usd
+            for types in sets:
+                for at_s in moments:
+                    rescue = rescue_at(plan, types, at_s)
+                    assert rescue is not None
+                    assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
+                    worst_usd = max(worst_usd, cost_of_loss_usd(plan, types, at_s, rescue.cost_usd))
+            assert worst_usd == pytest.approx(certificate.worst_cost_usd, rel=1e-9), seed
+            if certificate.rescue is not None:
+                assert certificate.worst_at_s is not None
+                worst = certificate.rescue
+                assert list(faults(plan, worst.types, worst.at_s, worst)) == [], seed
+                usd = cost_of_loss_usd(plan, worst.types, worst.at_s, worst.cost_usd)
+                assert usd == pytest.approx(certificate.worst_cost_usd, rel=1e-9), seed
+        elif certificate.verdict == "does-not-survive":
+            assert certificate.worst_at_s is not None
+            assert not can_be_rescued(plan, certificate.worst_types, certificate.worst_at_s), seed
+
+
+def test_certificates_agree_with_brute_force() -> None:
+    for seed in range(25):
+        judge_plan(seed)
+
+
+@soak(sample=300, whole=6000)
+def test_certificates_agree_with_brute_force_on_thousands(how_many: int) -> None:
+    for seed in range(25, 25 + how_many):
+        judge_plan(seed)
+
+
+def test_hardly_any_verdict_of_a_tiny_plan_stays_open() -> None:
+    opened = sum(certify(random_plan(seed), "blackout", cost=False).verdict == "not-shown" for seed in range(60))
+    assert opened <= 2
+
+
+@soak(sample=200, whole=4000)
+def test_a_rescue_serves_other_moments_by_waiting_or_later(how_many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No moment is looked at by itself, and none of the first pass again: what one rescue serves, it must serve.
+    monkeypatch.setattr(rescue_module, "_REFINING", -1)
+    monkeypatch.setattr(rescue_module._Rescuer, "_at_once", lambda *given: None)
+    for seed in range(how_many):
+        plan = random_plan(seed)
+        for level in ("one-type", "blackout"):
+            certificate = certify(plan, level)  # type: ignore[arg-type]
+            if not certificate.survives:
+                continue
+            assert certificate.worst_cost_usd is not None
+            for types in level_sets(plan, level):
+                for at_s in range(plan.instance.boot_overhead_s, plan.makespan_s + 1):
+                    rescue = rescue_at(plan, types, at_s)
+                    assert rescue is not None
+                    assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
+                    usd = cost_of_loss_usd(plan, types, at_s, rescue.cost_usd)
+                    assert usd <= certificate.worst_cost_usd * (1 + 1e-9), (seed, types, at_s)
