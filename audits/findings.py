@@ -89,6 +89,20 @@ RULES = {
 """Rules by name."""
 
 
+SURVIVAL_RULES = {
+    "survival-claim": "the plan survives what it says, and no loss is sure to cost more than the worst that it states",
+    "rescue-task": "a rescue has every task that is lost exactly once, and no other",
+    "rescue-vm": "its VMs are on demand and not burstable: new ones, or those of the plan that are up; each named once",
+    "rescue-time": "what is left of a task runs as long as it takes, from the overhead after the loss or request on",
+    "rescue-core": "a core of its VMs runs one task at a time, those of the plan included",
+    "rescue-memory": "the tasks that run at an instant fit the memory of the VM together, those of the plan included",
+    "rescue-limit": "VMs on demand per type, and together, are within the limits when new ones are requested",
+    "rescue-deadline": "what is lost ends by the deadline, and earlier by the least slack that is stated",
+    "rescue-cost": "each VM costs what it says, and all come to no more than the worst that is stated",
+}
+"""Rules of certificates by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditReport:
     """What the auditor found in one replay.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +19,17 @@ from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray
 from ...instances.entries import Burstable, Market, Task, VmType
 from ...instances.instance import Instance
-from ...schedules.documents import MODES, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
+from ...schedules.documents import (
+    MODES,
+    PlacedTask,
+    RentedVm,
+    ScheduleColumns,
+    ScheduleDocument,
+    Survival,
+    SurvivalLevel,
+)
 from ...schedules.schedule import Schedule
-from ..findings import Violation
+from ..findings import SURVIVAL_RULES, Violation
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, round_up, size_kb
 
 _CREDIT_TOLERANCE = 1e-6
@@ -47,8 +55,11 @@ RULES = {
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
     "budget": "the plan costs at most the budget",
     "claim": "cost, makespan and objective are what the plan says",
-}
+} | SURVIVAL_RULES
 """Rules by name."""
+
+CLAIMS = frozenset({"claim", *SURVIVAL_RULES})
+"""Rules of what a plan says of itself: where no other is broken, it can be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,8 @@ class CheckReport:
         What the plan comes to, worked out here.
     notes : tuple of str
         What is worth knowing but breaks no rule.
+    survival : Survival, optional
+        What the plan survives, found here, if that was asked for or the plan says it.
     """
 
     violations: tuple[Violation, ...]
@@ -70,6 +83,7 @@ class CheckReport:
     makespan_s: int
     objective: float
     notes: tuple[str, ...] = ()
+    survival: Survival | None = None
 
     @property
     def feasible(self) -> bool:
@@ -77,7 +91,12 @@ class CheckReport:
         return not self.violations
 
 
-def check(instance: Instance, plan: Schedule | ScheduleDocument, d_spot_s: int | None = None) -> CheckReport:
+def check(
+    instance: Instance,
+    plan: Schedule | ScheduleDocument,
+    d_spot_s: int | None = None,
+    survive: SurvivalLevel | None = None,
+) -> CheckReport:
     """Check a plan against an instance.
 
     Parameters
@@ -89,6 +108,8 @@ def check(instance: Instance, plan: Schedule | ScheduleDocument, d_spot_s: int |
     d_spot_s : int, optional
         D_spot, for an instance that does not give it. If neither does, spot VMs may run until the deadline, unless
         the instance asks for the estimate of Algorithm 1 of HADS.
+    survive : {"one-type", "blackout", "each"}, optional
+        Level at which survival is judged; that of the plan's own certificate, if it has one, is judged in any case.
 
     Raises
     ------
@@ -102,7 +123,31 @@ def check(instance: Instance, plan: Schedule | ScheduleDocument, d_spot_s: int |
         if instance.d_spot_rule is not None and any(vm.market == "spot" for vm in columns.vms):
             raise SpotbagError("the plan has spot VMs, but the instance wants d_spot_s estimated and none was passed")
         d_spot_s = instance.deadline_s
-    return _Checker(instance, columns, d_spot_s).report()
+    report = _Checker(instance, columns, d_spot_s).report()
+    claimed = columns.header.survival
+    level = survive if survive is not None or claimed is None else claimed.level
+    return report if level is None else _with_survival(report, instance, columns, level)
+
+
+def _with_survival(
+    report: CheckReport, instance: Instance, columns: ScheduleColumns, level: SurvivalLevel
+) -> CheckReport:
+    """Judge survival as well, of a plan that can be carried out."""
+    from .survival import Judge
+    from .survival_claims import doubts, false_claims
+
+    if not {violation.rule for violation in report.violations} <= {"claim", "d-spot"}:
+        survival = Survival(level=level, verdict="not-shown", reason="the plan is not feasible itself")
+        return replace(report, survival=survival)
+    judge, claimed = Judge(instance, columns), columns.header.survival
+    if claimed is not None:
+        found = false_claims(judge, claimed, report.cost_usd)
+        report = replace(
+            report,
+            violations=(*report.violations, *found),
+            notes=(*report.notes, *doubts(judge, claimed)),
+        )
+    return replace(report, survival=judge.judge(level))
 
 
 class _Checker:
@@ -419,6 +464,11 @@ class _Checker:
         document, instance = self.plan.header, self.instance
         if document.instance != instance.name:
             yield f"the plan was made for the instance {document.instance!r}, not {instance.name!r}"
+        if document.goal is not None and document.goal != instance.goal:
+            yield (
+                f"the plan was made for the goal {document.goal}; it is judged by {instance.goal} "
+                f"(--goal {document.goal} judges it by its own)"
+            )
         for name, option, made_for, judged_by in (
             ("deadline", "--deadline", document.deadline_s, instance.deadline_s),
             ("D_spot", "--d-spot", document.d_spot_s, self.d_spot_s),

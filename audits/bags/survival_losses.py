@@ -279,6 +279,15 @@ class Losses:
             of_vm[core] = max(of_vm[core], end_s)
         return ends
 
+    def free_from_s(self, vm: int) -> list[int]:
+        """From when on each core of one of the plan's VMs on demand has no task in the plan."""
+        plan = self.plan
+        rows = np.flatnonzero(plan.task_vm == vm)
+        return [
+            int(plan.task_end_s[rows[plan.task_core[rows] == core]].max(initial=0))
+            for core in range(len(self.core_end_s[vm]))
+        ]
+
     # ----------------------------------------------------------------------------------------------------------- bills
 
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:

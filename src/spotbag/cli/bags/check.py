@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +21,12 @@ from ..arguments import (
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
+if TYPE_CHECKING:
+    from ...audits.findings import Violation
+
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
-_SHOWN = 40
+_SHOWN_OF_RULE = 3
 
 
 def check_command(
@@ -34,18 +39,22 @@ def check_command(
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
 
-    Every broken rule is listed with its amount. Exit code 0: feasible; 1: not feasible; 2: bad input.
+    Broken rules are listed with their amounts. With --survive, and of a plan that says what it survives, that is judged
+    as well. Exit code 0: feasible, and shown to survive what was asked; 1: not so; 2: bad input.
     """
-    from ...audits.bags.plan import check
+    from ...audits.bags.plan import CLAIMS, check
     from ...core.wording import counted
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...schedules.schedule_files import read_schedule_document
+    from ...schedules.schedule_files import another_instance, read_schedule_document
 
     refuse_two_from_standard_input(instance, plan)
     problem = changes.load(instance)
     document = read_schedule_document(plan)
     problem = with_d_spot(problem)
-    report = check(problem, document)
+    asked = None if problem.survive == "none" else problem.survive
+    report = check(problem, document, survive=asked)
+    found = report.violations
+    shown = asked is None or (report.survival is not None and report.survival.verdict == "survives")
     if as_json:
         print_json(
             "check",
@@ -57,28 +66,46 @@ def check_command(
                 "objective": report.objective,
                 "deadline_s": problem.deadline_s,
                 "d_spot_s": problem.d_spot_s,
-                "violations": [dataclasses.asdict(violation) for violation in report.violations],
+                "survival": None if report.survival is None else report.survival.model_dump(mode="json"),
+                "violations": [dataclasses.asdict(violation) for violation in found],
                 "notes": list(report.notes),
             },
         )
+    elif document.instance != problem.name and any(violation.rule == "task-once" for violation in found):
+        print(
+            f"{problem.name}: not feasible: {plan} {another_instance(document.instance, problem, document.task_rows)}"
+        )
+        print(f"(--json lists all {counted(len(found), 'violation')})")
     else:
         warn(report.notes)
-        broken = counted(len(report.violations), "violation")
-        only_claims = {violation.rule for violation in report.violations} == {"claim"}
+        broken = counted(len(found), "violation")
+        only_claims = {violation.rule for violation in found} <= CLAIMS
         verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
         verdict = "feasible" if report.feasible else verdict
         print(f"{problem.name}: {verdict}")
         print(f"  cost       $ {report.cost_usd:.6f}")
         print(f"  makespan   {seconds(report.makespan_s)} s")
         print(f"  objective  {report.objective:.6f}")
-        if report.violations:
+        if report.survival is not None:
+            print(f"  {report.survival.line}")
+        if found:
             print()
-            columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
-            rows = [
-                (entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.violations[:_SHOWN]
-            ]
-            print_table(Table(columns, rows))
-            if len(report.violations) > _SHOWN:
-                print(f"... and {len(report.violations) - _SHOWN} more (--json lists all)")
-    if not report.feasible:
+            _print_violations(found)
+    if not (report.feasible and shown):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _print_violations(found: Sequence[Violation]) -> None:
+    """Print the first violations of each rule, and how many more there are."""
+    columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
+    rows, counts = [], Counter(violation.rule for violation in found)
+    for rule, count in counts.items():
+        of_rule = [violation for violation in found if violation.rule == rule]
+        # One more takes no more room than to say that there is one more.
+        shown = of_rule[: _SHOWN_OF_RULE + (count == _SHOWN_OF_RULE + 1)]
+        rows += [(rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in shown]
+        if len(shown) < count:
+            rows.append((rule, "", "", f"... and {count - len(shown)} more"))
+    print_table(Table(columns, rows))
+    if len(rows) < len(found):
+        print("(--json lists all)")

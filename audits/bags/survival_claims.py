@@ -1,0 +1,344 @@
+"""Survival certificates that plans carry: whether they hold, and whether their rescues can be carried out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
+from ..findings import Violation
+from .survival import Judge
+from .survival_losses import NEVER_S, Losses
+
+_TOLERANCE = Fraction(1, 10**6)
+_MOST_MOMENTS = 100
+_SAYS = {
+    "one-type": "the loss of any one spot type",
+    "blackout": "the loss of all spot VMs at once",
+    "each": "the loss of any spot VMs at any moments",
+}
+
+
+def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[Violation]:
+    """Find what does not hold in a certificate.
+
+    Parameters
+    ----------
+    judge : Judge
+        Of the plan.
+    claimed : Survival
+        What the plan says.
+    cost_usd : float
+        What the plan comes to.
+    """
+    losses, found = judge.losses, judge.judge(claimed.level)
+    said = _SAYS[claimed.level]
+    if claimed.verdict == "survives" and found.verdict == "does-not-survive":
+        where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
+        message = f"the plan says that it survives {said}; it does not survive that of {where}: {found.reason}"
+        yield Violation("survival-claim", claimed.level, 1, "plans", message)
+    if claimed.verdict == "does-not-survive" and found.verdict == "survives":
+        message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
+        yield Violation("survival-claim", claimed.level, 1, "plans", message)
+    if claimed.verdict == "survives":
+        blackout = (losses.spot_types,) if losses.spot_types else ()
+        groups = blackout if claimed.level != "one-type" else tuple((name,) for name in losses.spot_types)
+        yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
+        yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, blackout, "blackout_cost_usd")
+        lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
+        if lasting and claimed.level == "one-type":
+            message = f"the plan states a bill of {_SAYS['blackout']}, which it does not survive"
+            yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
+    without = claimed.cost_without_usd
+    if without is not None and without > cost_usd * (1 + float(_TOLERANCE)):
+        message = (
+            f"the plan says that one that need not survive costs {without:.9g} $; it costs {cost_usd:.9g} $ itself"
+        )
+        yield Violation("survival-claim", "cost_without_usd", without - cost_usd, "USD", message)
+    if claimed.rescue is not None:
+        yield from _Stored(losses, claimed, claimed.rescue).violations()
+
+
+def doubts(judge: Judge, claimed: Survival) -> Iterator[str]:
+    """Say what in a certificate is neither shown nor found to be false."""
+    found = judge.judge(claimed.level)
+    if claimed.verdict != "survives" or found.verdict == "does-not-survive":
+        return
+    if found.verdict == "not-shown":
+        yield f"the plan says that it survives {_SAYS[claimed.level]}; the checker could not show that: {found.reason}"
+    elif _exceeds(found.worst_cost_usd, claimed.worst_cost_usd):
+        yield (
+            f"the plan says that it survives {_SAYS[claimed.level]} for $ {claimed.worst_cost_usd:.4f}; "
+            f"the checker could only show $ {found.worst_cost_usd:.4f}"
+        )
+
+
+def _exceeds(usd: float | None, stated: float | None) -> bool:
+    return usd is not None and stated is not None and usd > stated * (1 + float(_TOLERANCE))
+
+
+def _cheaper_than_can_be(
+    losses: Losses, stated: float | None, groups: Collection[tuple[str, ...]], name: str
+) -> Iterator[Violation]:
+    """Compare a bill that is stated with a bound: what is paid anyway, and what is left on the cheapest cores."""
+    if stated is None:
+        return
+    for types in groups:
+        moments_s = losses.moments_s(types)
+        chosen = np.unique(np.linspace(0, len(moments_s) - 1, min(len(moments_s), _MOST_MOMENTS)).round().astype(int))
+        bills = [(_least_usd(losses, types, at_s), at_s) for at_s in moments_s[chosen].tolist()]
+        usd, at_s = max(bills)
+        if usd > Fraction(stated) * (1 + _TOLERANCE):
+            message = (
+                f"the plan says {name} {stated:.9g}; if {' and '.join(types)} go down at {at_s:,} s, it comes to at "
+                f"least {float(usd):.9g}"
+            )
+            yield Violation("survival-claim", name, float(usd) - stated, "USD", message)
+            return
+
+
+def _least_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fraction:
+    """Bound of the bill of a loss: every core-second at the price of the cheapest core, but for those paid anyway."""
+    paid, lost = losses.paid_usd(types, at_s), losses.lost(types, at_s)
+    if not losses.types:
+        return paid
+    rates = [found.usd_per_s / found.vcpus for found in losses.types]
+    least = Fraction(0)
+    for left_s in lost.left_s:
+        least += min(
+            (rate * seconds for rate, seconds in zip(rates, left_s, strict=True) if seconds < NEVER_S), default=0
+        )
+    for own in losses.fleet(at_s).own:
+        end_s = int(losses.vm_end_s[own.number])
+        cores = losses.free_from_s(own.number)
+        least -= rates[own.type] * sum(max(end_s - max(from_s, at_s), 0) for from_s in cores)
+    return paid + max(least, Fraction(0))
+
+
+class _Stored:
+    """A rescue that a plan carries."""
+
+    def __init__(self, losses: Losses, claimed: Survival, rescue: Rescue) -> None:
+        self.losses, self.claimed, self.rescue = losses, claimed, rescue
+        self.boot_s = losses.instance.boot_overhead_s
+        self.numbers = {vm.id: number for number, vm in enumerate(losses.plan.vms)}
+        self.vms = {vm.id: vm for vm in rescue.vms}
+
+    def violations(self) -> Iterator[Violation]:
+        """Judge it by all rules."""
+        rescue, losses = self.rescue, self.losses
+        types = set(rescue.types)
+        wrong_types = {
+            "one-type": len(types) != 1 or not types <= set(losses.spot_types),
+            "blackout": types != set(losses.spot_types),
+            "each": not types <= set(losses.spot_types),
+        }
+        if wrong_types[self.claimed.level]:
+            message = f"the rescue is one of {', '.join(rescue.types)}; the level is {self.claimed.level}"
+            yield Violation("rescue-task", "", 1, "rescues", message)
+        yield from self._vms()
+        yield from self._limits()
+        yield from self._tasks()
+        yield from self._cores()
+        yield from self._memory()
+        yield from self._deadline()
+        yield from self._costs()
+
+    def _vms(self) -> Iterator[Violation]:
+        losses, at_s = self.losses, self.rescue.at_s
+        for name, count in Counter(vm.id for vm in self.rescue.vms).items():
+            if count > 1:
+                yield Violation("rescue-vm", name, count - 1, "VMs", f"{name} of the rescue is there {count} times")
+        for vm in self.rescue.vms:
+            wrong = ""
+            if vm.type not in losses.type_number:
+                wrong = f"is of type {vm.type}, which is not offered on demand, or burstable"
+            elif vm.new and vm.id in self.numbers:
+                wrong = "is called new, and is one of the plan"
+            elif not vm.new:
+                number = self.numbers.get(vm.id)
+                if number is None:
+                    wrong = "is no VM of the plan, and not called new"
+                elif losses.market_type[number] != (vm.type, "on-demand"):
+                    wrong = f"is {losses.plan.vms[number].type} {losses.plan.vms[number].market} in the plan"
+                elif losses.vm_end_s[number] <= at_s:
+                    wrong = f"has ended at {losses.vm_end_s[number]:,} s in the plan"
+            if wrong:
+                yield Violation("rescue-vm", vm.id, 1, "VMs", f"{vm.id} of the rescue at {at_s:,} s {wrong}")
+
+    def _requested_s(self, vm: RescueVm) -> int:
+        """When a new VM is requested."""
+        return vm.ready_s - self.boot_s
+
+    def _limits(self) -> Iterator[Violation]:
+        """Count VMs whenever new ones are requested: those of the plan, and of the rescue."""
+        losses = self.losses
+        own_end_s = {self.numbers[vm.id]: vm.end_s for vm in self.vms.values() if not vm.new and vm.id in self.numbers}
+        new = [vm for vm in self.vms.values() if vm.new]
+        cap = losses.instance.limits.max_on_demand
+        for at_s in sorted({self._requested_s(vm) for vm in new}):
+            counts = Counter(
+                losses.market_type[number][0]
+                for number in losses.on_demand
+                if max(int(losses.vm_end_s[number]), own_end_s.get(number, 0)) > at_s
+            )
+            counts.update(vm.type for vm in new if self._requested_s(vm) <= at_s < vm.end_s)
+            for found in losses.types:
+                count, over = counts[found.name], counts[found.name] - found.limit
+                if over > 0:
+                    message = f"{count} {found.name} on demand at {at_s:,} s, {over} over the limit of {found.limit}"
+                    yield Violation("rescue-limit", found.name, over, "VMs", message)
+            if cap is not None and counts.total() > cap:
+                over = counts.total() - cap
+                message = f"{counts.total()} VMs on demand at {at_s:,} s, {over} over the limit of {cap}"
+                yield Violation("rescue-limit", "on-demand", over, "VMs", message)
+
+    def _tasks(self) -> Iterator[Violation]:
+        losses, at_s, plan = self.losses, self.rescue.at_s, self.losses.plan
+        lost = losses.lost(self.rescue.types, at_s)
+        left_s = {plan.task_ids[row]: seconds for row, seconds in zip(lost.rows, lost.left_s, strict=True)}
+        counts = Counter(task.id for task in self.rescue.tasks)
+        for name in left_s:
+            if not counts[name]:
+                yield Violation("rescue-task", name, 1, "tasks", f"task {name!r} is lost, and not in the rescue")
+        for name, count in counts.items():
+            if name not in left_s:
+                message = f"task {name!r} is in the rescue, and is not lost at {at_s:,} s"
+                yield Violation("rescue-task", name, count, "tasks", message)
+            elif count > 1:
+                message = f"task {name!r} is {count} times in the rescue"
+                yield Violation("rescue-task", name, count - 1, "tasks", message)
+        for task in self.rescue.tasks:
+            vm = self.vms.get(task.vm)
+            if vm is None:
+                message = f"task {task.id!r} is on {task.vm!r}, no VM of the rescue"
+                yield Violation("rescue-vm", task.id, 1, "tasks", message)
+            elif task.id in left_s and vm.type in losses.type_number:
+                yield from self._task(task, vm, left_s[task.id][losses.type_number[vm.type]])
+
+    def _task(self, task: RescueTask, vm: RescueVm, left_s: int) -> Iterator[Violation]:
+        given_s = task.end_s - task.start_s
+        if left_s >= NEVER_S:
+            yield Violation("rescue-vm", task.id, 1, "tasks", f"task {task.id!r} cannot run on {vm.id}, a {vm.type}")
+        elif given_s != left_s:
+            message = (
+                f"what is left of task {task.id!r} takes {left_s:,} s on {vm.id}, the rescue gives it {given_s:,} s"
+            )
+            yield Violation("rescue-time", task.id, abs(given_s - left_s), "s", message)
+        begin_s = self._requested_s(vm) if vm.new else self.rescue.at_s
+        early_s = begin_s + self.losses.overhead_s - task.start_s
+        if early_s > 0:
+            message = f"task {task.id!r} starts at {task.start_s:,} s, {early_s:,} s before it can go on on {vm.id}"
+            yield Violation("rescue-time", task.id, early_s, "s", message)
+
+    def _on(self, vm: RescueVm) -> list[tuple[int, int, int, str, int]]:
+        """Tasks on a VM, those of the plan included: start, end, core, name and memory."""
+        losses, plan = self.losses, self.losses.plan
+        position, need_kb = losses.bag.position, losses.bag.need_kb
+        found = [
+            (task.start_s, task.end_s, task.core, task.id, int(need_kb[losses.bag.entry(task.id)]))
+            for task in self.rescue.tasks
+            if task.vm == vm.id and task.id in position
+        ]
+        if not vm.new and vm.id in self.numbers:
+            found += [
+                (
+                    int(plan.task_start_s[row]),
+                    int(plan.task_end_s[row]),
+                    int(plan.task_core[row]),
+                    plan.task_ids[row],
+                    int(losses.need_kb[row]),
+                )
+                for row in np.flatnonzero(plan.task_vm == self.numbers[vm.id]).tolist()
+            ]
+        return sorted(found)
+
+    def _cores(self) -> Iterator[Violation]:
+        for vm in self.vms.values():
+            kind = self.losses.type_number.get(vm.type)
+            if kind is None:
+                continue
+            vcpus, latest = self.losses.types[kind].vcpus, dict[int, tuple[int, str]]()
+            for start_s, end_s, core, name, _ in self._on(vm):
+                if core >= vcpus:
+                    message = f"task {name!r} is on core {core} of {vm.id}, which has cores 0 to {vcpus - 1}"
+                    yield Violation("rescue-core", name, 1, "tasks", message)
+                before_s, before = latest.get(core, (start_s, ""))
+                if before_s > start_s:
+                    over_s = min(before_s, end_s) - start_s
+                    message = f"tasks {before!r} and {name!r} overlap by {over_s:,} s on core {core} of {vm.id}"
+                    yield Violation("rescue-core", vm.id, over_s, "s", message)
+                latest[core] = max(latest.get(core, (0, "")), (end_s, name))
+
+    def _memory(self) -> Iterator[Violation]:
+        for vm in self.vms.values():
+            kind = self.losses.type_number.get(vm.type)
+            if kind is None:
+                continue
+            changes: list[tuple[int, int]] = []
+            for start_s, end_s, _, _, need_kb in self._on(vm):
+                changes += [(start_s, need_kb), (end_s, -need_kb)]
+            used_kb = worst_kb = worst_at_s = 0
+            for at_s, change_kb in sorted(changes):  # at equal times, what ends frees its memory first
+                used_kb += change_kb
+                if used_kb > worst_kb:
+                    worst_kb, worst_at_s = used_kb, at_s
+            over_kb = worst_kb - self.losses.types[kind].size_kb
+            if over_kb > 0:
+                message = (
+                    f"{vm.id} needs {worst_kb / 1024:.1f} MB at {worst_at_s:,} s, {over_kb / 1024:.1f} MB too much"
+                )
+                yield Violation("rescue-memory", vm.id, over_kb / 1024, "MB", message)
+
+    def _deadline(self) -> Iterator[Violation]:
+        deadline_s = self.losses.instance.deadline_s
+        slack_s = self.claimed.least_slack_s or 0
+        for task in self.rescue.tasks:
+            late_s = task.end_s - deadline_s
+            if late_s > 0:
+                message = f"task {task.id!r} of the rescue ends at {task.end_s:,} s, {late_s:,} s after the deadline"
+                yield Violation("rescue-deadline", task.id, late_s, "s", message)
+        end_s = max((task.end_s for task in self.rescue.tasks), default=0)
+        if end_s <= deadline_s < end_s + slack_s:
+            message = (
+                f"the plan says least_slack_s {slack_s:,}; its rescue ends {deadline_s - end_s:,} s before the deadline"
+            )
+            yield Violation("rescue-deadline", "least_slack_s", end_s + slack_s - deadline_s, "s", message)
+
+    def _costs(self) -> Iterator[Violation]:
+        losses, rescue = self.losses, self.rescue
+        ends_s: dict[str, int] = {}
+        for task in rescue.tasks:
+            ends_s[task.vm] = max(ends_s.get(task.vm, 0), task.end_s)
+        total = losses.paid_usd(rescue.types, rescue.at_s)
+        for vm in rescue.vms:
+            if vm.type not in losses.type_number or (not vm.new and vm.id not in self.numbers):
+                continue
+            if vm.new:
+                from_s, early_s = vm.ready_s, rescue.at_s + self.boot_s - vm.ready_s
+                end_s = ends_s.get(vm.id, from_s)
+            else:
+                from_s = int(losses.vm_end_s[self.numbers[vm.id]])
+                early_s, end_s = abs(from_s - vm.ready_s), max(from_s, ends_s.get(vm.id, 0))
+            if early_s > 0:
+                message = f"{vm.id} of the rescue is paid from {vm.ready_s:,} s on, {early_s:,} s off"
+                yield Violation("rescue-cost", vm.id, early_s, "s", message)
+            if vm.end_s != end_s:
+                message = (
+                    f"{vm.id} of the rescue says that it ends at {vm.end_s:,} s; its last task ends at {end_s:,} s"
+                )
+                yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
+            usd = losses.types[losses.type_number[vm.type]].usd_per_s * max(end_s - from_s, 0)
+            total += usd
+            if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:
+                message = (
+                    f"{vm.id} of the rescue says that it costs {vm.cost_usd:.9g} $; it comes to {float(usd):.9g} $"
+                )
+                yield Violation("rescue-cost", vm.id, abs(vm.cost_usd - float(usd)), "USD", message)
+        stated = self.claimed.worst_cost_usd
+        if stated is not None and total > Fraction(stated) * (1 + _TOLERANCE):
+            message = f"the plan says worst_cost_usd {stated:.9g}; with its rescue it comes to {float(total):.9g}"
+            yield Violation("rescue-cost", "worst_cost_usd", float(total) - stated, "USD", message)
