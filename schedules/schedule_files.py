@@ -8,16 +8,18 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from ..core.errors import InputError, Issue
+from ..core.errors import InputError, Issue, input_error
 from ..core.json_documents import check_format, format_json, parse_json
 from ..core.records import decode_document, refuse_nonsense, validate_record
 from ..core.text_files import read_text, source_name, write_text
+from ..core.wording import counted
 from ..instances.durations import BASELINE, NEVER
 from ..instances.entries import MAX_TASKS
 from ..instances.instance import Instance
@@ -80,6 +82,8 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 def schedule_of_document(document: ScheduleDocument, instance: Instance, source: str = "plan") -> Schedule:
     """Make a schedule of a plan's document; see `read_schedule`."""
     placed, issues = _placed_by_task(document, instance)
+    if issues and document.instance != instance.name:
+        raise input_error(source, another_instance(document.instance, instance, document.task_rows))
     offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
     for index, vm in enumerate(document.vms):
         if (vm.type, vm.market) not in offers:
@@ -94,7 +98,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
         issues = _placement_issues(placed, instance, vm_index, vm_offer)
     if issues:
-        raise InputError(source, issues)
+        raise InputError(source, _grouped(issues))
     entries = [entry for _, entry in placed]
     return Schedule(
         instance,
@@ -105,6 +109,36 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         np.array([entry.mode == "baseline" for entry in entries], dtype=bool),
         tuple(vm.id for vm in document.vms),
     )
+
+
+def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:
+    """Say that a plan with rows of such tasks is one for another instance."""
+    theirs = {row.id for row in rows}
+    unknown, missing = len(theirs.difference(instance.task_ids)), len(set(instance.task_ids) - theirs)
+    return (
+        f"is a plan for {made_for!r}, another instance: {unknown} of its {counted(len(theirs), 'task')} are not in "
+        f"{instance.name!r}, and {missing} of the {counted(instance.n_tasks, 'task')} there are not in the plan"
+    )
+
+
+_ALIKE = 3
+"""Issues that differ in names and numbers only and are said one by one; of more, only how many there are."""
+
+
+def _grouped(issues: Sequence[Issue]) -> list[Issue]:
+    """Put issues that are alike together."""
+    groups: dict[str, list[Issue]] = {}
+    for issue in issues:
+        groups.setdefault(re.sub(r"'[^']*'|[0-9]+", "", f"{issue.where} {issue.field} {issue.rule}"), []).append(issue)
+    said = []
+    for group in groups.values():
+        said += group[:_ALIKE]
+        if len(group) > _ALIKE:
+            place = group[0].where.partition("[")[0]
+            said.append(
+                Issue(place, f"{len(group) - _ALIKE} more are wrong like that ('spotbag check' with --json lists all)")
+            )
+    return said
 
 
 def _placed_by_task(document: ScheduleDocument, instance: Instance) -> tuple[list[tuple[int, Any]], list[Issue]]:

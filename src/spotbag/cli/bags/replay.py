@@ -350,9 +350,6 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
     from ...schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
-    ids = {task.id for task in document.tasks}
-    if document.instance != problem.name and not ids & set(problem.task_ids):
-        raise SpotbagError(f"{path}: is a plan for {document.instance!r}, and has no task of {problem.name!r}")
     forbidden = sorted({vm.market for vm in document.vms} - set(problem.markets))
     if forbidden:
         raise SpotbagError(f"{path}: rents {forbidden[0]} VMs, a market that --markets or the instance does not allow")
