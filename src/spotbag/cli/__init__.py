@@ -42,8 +42,14 @@ def _run(given: list[str]) -> int:
     """Run a command whose output can be printed anywhere."""
     from .app import make_app
 
+    completes = "_SPOTBAG_COMPLETE" in os.environ
     try:
-        make_app(given[0] if given else None)(args=given, prog_name="spotbag")
+        if completes:
+            from .completion import command_to_complete
+
+            make_app(command_to_complete(), completes=True)(args=given, prog_name="spotbag")
+        else:
+            make_app(given[0] if given else None)(args=given, prog_name="spotbag")
         sys.stdout.flush()
     except SystemExit as leaving:
         if _comes_of_interrupt(leaving):

@@ -71,16 +71,16 @@ def _printable_complaints() -> Iterator[None]:
         raise
 
 
-def make_app(asked: str | None = None) -> typer.Typer:
+def make_app(asked: str | None = None, completes: bool = False) -> typer.Typer:
     """Return the command line for a first word: with the command that it names, or with all.
 
-    What is not asked for costs no time: neither the modules of other commands, nor, where the help lists all commands,
-    their options.
+    ``completes`` says whether it is to complete words of a shell. What is not asked for costs no time: neither the
+    modules of other commands, nor, where the help lists all commands, their options.
     """
     app = typer.Typer(
         cls=_Commands,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=asked not in _MODULES or completes,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": [*_HELP], "token_normalize_func": _name_now},
@@ -90,6 +90,9 @@ def make_app(asked: str | None = None) -> typer.Typer:
     app.callback()(_options)
     for name in [asked] if asked in _MODULES else _MODULES:
         module = import_module(f".{_MODULES[name]}", __package__)
+        if hasattr(module, "app") and asked in _HELP:
+            app.command(name, help=module.app.info.help)(_listed(module))
+            continue
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
             continue
@@ -98,8 +101,8 @@ def make_app(asked: str | None = None) -> typer.Typer:
     return app
 
 
-def _listed(command: Callable[..., None]) -> Callable[[], None]:
-    """Return a command of which the help of all shows the first line: its options need not be read."""
+def _listed(command: object) -> Callable[[], None]:
+    """Return a command, or a group of them, of which the help of all shows the first line: its options need not be read."""
 
     def listed() -> None: ...
 

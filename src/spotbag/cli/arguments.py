@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get
 
 import typer
 
+from .completion import INSTANCES, METHODS, names_of
 from .tables import terminal_width
 from .task_file_options import TaskFileOptions
 
@@ -26,6 +27,7 @@ InstanceArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="INSTANCE",
+        autocompletion=INSTANCES,
         help="A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
         show_default=False,
     ),
@@ -34,6 +36,7 @@ StreamArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
+        autocompletion=names_of("instances.library", "stream_names"),
         help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
         show_default=False,
     ),
@@ -125,12 +128,18 @@ class InstanceOptions(TaskFileOptions):
         typer.Option(
             "--survive",
             metavar="LEVEL",
+            autocompletion=names_of("instances.entries", "SURVIVAL_LEVELS"),
             help="What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
         ),
     ] = None
     goal: Annotated[
         str | None,
-        typer.Option("--goal", metavar="GOAL", help="What is best: cheapest, fastest or balanced (by weights)."),
+        typer.Option(
+            "--goal",
+            metavar="GOAL",
+            autocompletion=names_of("instances.entries", "GOALS"),
+            help="What is best: cheapest, fastest or balanced (by weights).",
+        ),
     ] = None
     budget: Annotated[
         float | None, amount_option("--budget", "Most that a plan may cost, with the goal fastest: 1.50 or $1.50.")
@@ -138,7 +147,10 @@ class InstanceOptions(TaskFileOptions):
     markets: Annotated[
         str | None,
         typer.Option(
-            "--markets", metavar="NAMES", help="Markets that may be used: spot, on-demand, or both by a comma."
+            "--markets",
+            metavar="NAMES",
+            autocompletion=names_of("instances.entries", "MARKETS"),
+            help="Markets that may be used: spot, on-demand, or both by a comma.",
         ),
     ] = None
     cost_weight: Annotated[
@@ -182,7 +194,7 @@ class InstanceOptions(TaskFileOptions):
             changed = instance.replace(**changes)
         except InputError as error:
             raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
-        if not any(offer.market == "spot" for offer in changed.offers):
+        if "spot" not in changed.markets or all(offer.market != "spot" for offer in changed.offers):
             for option, value in (("--d-spot", self.d_spot), ("--survive", self.survive)):
                 if value is not None:
                     warn([f"{option} changes nothing: {instance.name} has no spot VMs"])
@@ -231,7 +243,9 @@ class MethodOptions:
 
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", "-m", metavar="NAMES", help="How to plan: see 'spotbag methods'."),
+        typer.Option(
+            "--method", "-m", metavar="NAME", autocompletion=METHODS, help="How to plan: see 'spotbag methods'."
+        ),
     ] = None
     option: Annotated[
         list[str] | None,
@@ -249,7 +263,7 @@ class MethodOptions:
     threads: Annotated[int, typer.Option("--threads", metavar="T", min=1, help="Threads of a solver.")] = 1
     initial: Annotated[
         str | None,
-        typer.Option("--initial", metavar="PLAN", help="A plan to start from; nothing worse is returned."),
+        typer.Option("--initial", metavar="FILE", help="A plan to start from; nothing worse is returned."),
     ] = None
 
     def methods(self, absent: Sequence[str]) -> list[str]:

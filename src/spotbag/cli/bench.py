@@ -39,7 +39,7 @@ def _runs(help_text: str) -> Any:
 
 
 def _seed(help_text: str) -> Any:
-    return typer.Option("--seed", min=0, help=help_text)
+    return typer.Option("--seed", metavar="SEED", min=0, help=help_text)
 
 
 def _plots(help_text: str) -> Any:
@@ -162,7 +162,7 @@ def caron_command(
         list[int] | None,
         typer.Option(
             "--number",
-            metavar="M",
+            metavar="N",
             min=1,
             max=10_000,
             help="Jobs in a set, in place of 25, 50, 100, 200 and 400; can be repeated.",

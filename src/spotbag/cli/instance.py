@@ -102,9 +102,10 @@ def list_command(as_json: JsonOption = False) -> None:
     "generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json"
 )
 def generate_command(
-    tasks: Annotated[int, typer.Option("--tasks", help="Number of tasks.")] = 100,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Number of tasks.")] = 100,
     classes: Annotated[
-        int | None, typer.Option("--classes", help="Classes of identical tasks; if absent, each task is on its own.")
+        int | None,
+        typer.Option("--classes", metavar="N", help="Classes of identical tasks; each task on its own if absent."),
     ] = None,
     distinct: Annotated[bool, typer.Option("--distinct", help="Make the run times pairwise distinct.")] = False,
     runtime: Annotated[
@@ -118,19 +119,28 @@ def generate_command(
     memory: Annotated[
         str, typer.Option("--memory", metavar="DIST", help="Memory in MB, likewise.")
     ] = "beta:2.85:4.69:12.2",
-    catalogue: Annotated[str, typer.Option("--catalogue", help="VM types: hads or burst-hads.")] = "burst-hads",
-    limit: Annotated[int, typer.Option("--limit", help="VMs of each type and market at most.")] = 5,
-    max_on_demand: Annotated[int, typer.Option("--max-on-demand", min=0, help="On-demand VMs at most.")] = 20,
+    catalogue: Annotated[
+        str, typer.Option("--catalogue", metavar="NAME", help="VM types: hads or burst-hads.")
+    ] = "burst-hads",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="VMs of each type and market at most.")] = 5,
+    max_on_demand: Annotated[
+        int, typer.Option("--max-on-demand", metavar="N", min=0, help="On-demand VMs at most.")
+    ] = 20,
     tightness: Annotated[
-        float, typer.Option("--tightness", help="Least time on all cores divided by the deadline, in (0, 1].")
+        float,
+        typer.Option("--tightness", metavar="F", help="Least time on all cores divided by the deadline, in (0, 1]."),
     ] = 0.5,
     deadline: Annotated[int | None, seconds_option("--deadline", "Deadline, instead of the tightness.")] = None,
     d_spot_fraction: Annotated[
         float,
-        typer.Option("--d-spot-fraction", help="D_spot as a fraction of the deadline; negative: let it be estimated."),
+        typer.Option(
+            "--d-spot-fraction",
+            metavar="F",
+            help="D_spot as a fraction of the deadline; none if negative.",
+        ),
     ] = 0.8,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same instance.")] = 0,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the instance.")] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Same seed, same instance.")] = 0,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the instance.")] = None,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
@@ -14,7 +14,7 @@ DEFAULT_RUNS = 20
 _MOST_RUNS = 1_000_000
 
 SeedOption: TypeAlias = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of the first run; the others count on.")
+    int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
 ]
 WorkersOption: TypeAlias = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
 TraceOption: TypeAlias = Annotated[
@@ -26,10 +26,12 @@ GanttOption: TypeAlias = Annotated[
 ]
 
 
-def policies_option(names: str, absent: str) -> Any:
-    """Return the option of the policies, with where their names are and what is replayed if it is absent."""
+def policies_option(names: str, absent: str, known: Callable[[str], list[str]]) -> Any:
+    """Return the option of the policies: where their names are, what is replayed if it is absent, what completes."""
     several = "May be given several times, or once with names separated by commas"
-    return typer.Option("--policy", "-p", help=f"{names} {several}; {absent} if absent.")
+    return typer.Option(
+        "--policy", "-p", metavar="NAME", autocompletion=known, help=f"{names} {several}; {absent} if absent."
+    )
 
 
 def policy_names(given: Iterable[str]) -> list[str]:

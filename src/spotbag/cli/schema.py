@@ -9,6 +9,7 @@ import typer
 
 from ..core.tables import Column, Table
 from .arguments import JsonOption, print_json
+from .completion import names_of
 from .tables import print_table
 
 EXAMPLE = "Example:  spotbag schema solve"
@@ -18,7 +19,10 @@ def schema_command(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="KIND", help="What to print the JSON Schema of; all are listed if absent.", show_default=False
+            metavar="KIND",
+            autocompletion=names_of("cli.outputs", "OUTPUTS"),
+            help="What to print the JSON Schema of; all are listed if absent.",
+            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -23,7 +23,8 @@ class TaskFileOptions:
     """Which VM types a bag may use; a command has them by a parameter of this type (see `arguments.spread`)."""
 
     types: Annotated[
-        str | None, _option("--types", "VM types by commas, also patterns such as 'c6i.*' ('instance types')", "NAMES")
+        str | None,
+        _option("--types", "VM types by commas, also patterns such as 'c6i.*': see 'instance types'.", "NAMES"),
     ] = None
     region: Annotated[
         str | None, _option("--region", "Region of the prices; needed if the catalogue has several.", "NAME")

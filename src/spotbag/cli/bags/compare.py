@@ -20,6 +20,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..completion import INSTANCES
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import counting
 from ..tables import narrow_terminal, print_table, seconds
@@ -42,7 +43,12 @@ _LEFT_OUT = ("cost ($)", "makespan (s)", "gap to optimum (%)")
 def compare_command(
     instances: Annotated[
         list[str],
-        typer.Argument(metavar="INSTANCE...", help="JSON files or names of library instances.", show_default=False),
+        typer.Argument(
+            metavar="INSTANCE...",
+            autocompletion=INSTANCES,
+            help="JSON files or names of library instances.",
+            show_default=False,
+        ),
     ],
     changes: InstanceOptions,
     planning: Annotated[

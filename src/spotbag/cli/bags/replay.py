@@ -22,6 +22,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..completion import names_of
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
 from ..run_options import WorkersOption, policies_option, policy_names
@@ -51,38 +52,44 @@ def replay_command(
     planning: Annotated[MethodOptions, Only("method", "option", "time_limit", "target_gap", "threads", "initial")],
     plan: Annotated[
         str | None,
-        typer.Option("--plan", metavar="PLAN", help="The plan (JSON), or - for standard input; made if absent."),
+        typer.Option("--plan", metavar="FILE", help="The plan (JSON), or - for standard input; made if absent."),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        policies_option("See above.", "all"),
+        policies_option("See above.", "all", names_of("replay.bags.policies", "POLICIES")),
     ] = None,
     scenario: Annotated[
         str,
         typer.Option(
             "--scenario",
             "-s",
+            metavar="NAME",
+            autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
             help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, poisson, quiet, or a JSON file.",
         ),
     ] = "hads/sc4",
     runs: Annotated[
         int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the days.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the days.")] = 0,
     day: Annotated[
         int | None,
         typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
     ] = None,
     workers: WorkersOption = 1,
     k_h: Annotated[
-        float | None, typer.Option("--k-h", help="Hibernations of a type expected up to the deadline (poisson).")
+        float | None,
+        typer.Option("--k-h", metavar="X", help="Hibernations of a type expected by the deadline (poisson)."),
     ] = None,
-    k_r: Annotated[float | None, typer.Option("--k-r", help="Resumes of a type, likewise (poisson).")] = None,
+    k_r: Annotated[float | None, typer.Option("--k-r", metavar="X", help="Resumes, likewise (poisson).")] = None,
     rate_scale: Annotated[
-        float, typer.Option("--rate-scale", help="Multiplies both rates of a Poisson scenario.")
+        float, typer.Option("--rate-scale", metavar="R", help="Multiplies both rates of a Poisson scenario.")
     ] = 1.0,
     one_means: Annotated[
-        str | None, typer.Option("--one-means", help="In an availability trace, 1 means: available or preempted.")
+        str | None,
+        typer.Option(
+            "--one-means", metavar="STATE", help="What 1 means in an availability trace: available or preempted."
+        ),
     ] = None,
     first_hour_free: Annotated[
         bool, typer.Option("--first-hour-free", help="A spot VM that hibernates in its first hour is free until then.")

@@ -21,6 +21,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
 from .solve import print_rented
@@ -37,7 +38,10 @@ def show_command(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="INSTANCE|PLAN", help="An instance or a plan: a file, - or a library name.", show_default=False
+            metavar="INSTANCE|PLAN",
+            autocompletion=INSTANCES,
+            help="An instance or a plan: a file, - or a library name.",
+            show_default=False,
         ),
     ],
     instance: Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn, wrote
+from ..completion import names_of
 from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
 from ..run_options import (
@@ -44,12 +45,18 @@ def platform_command(
         str | None,
         typer.Argument(
             metavar="PLATFORM",
+            autocompletion=names_of("instances.library", "platform_names"),
             help="A hybrid platform: a JSON file, - for standard input, or the name of a platform of the library.",
             show_default=False,
         ),
     ] = None,
     policy: Annotated[
-        list[str] | None, policies_option("See above.", "money-saving, time-saving and round-robin")
+        list[str] | None,
+        policies_option(
+            "See above.",
+            "money-saving, time-saving and round-robin",
+            names_of("replay.platforms.policies", "PLATFORM_POLICIES"),
+        ),
     ] = None,
     draw: Annotated[
         str | None,

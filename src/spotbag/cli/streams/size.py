@@ -34,7 +34,8 @@ def size_command(
         seconds_option("--deadline", "Time from submission to deadline, instead of the job's."),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="milp or dynamic-programme; both give the same counts.")
+        str,
+        typer.Option("--method", "-m", metavar="NAME", help="milp or dynamic-programme; both give the same counts."),
     ] = "milp",
     as_json: JsonOption = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn, wrote
+from ..completion import names_of
 from ..files_beside import beside_the_answer
 from ..progress import busy, counting
 from ..run_options import (
@@ -41,11 +42,19 @@ def stream_command(
         str | None,
         typer.Argument(
             metavar="STREAM",
+            autocompletion=names_of("instances.library", "stream_names"),
             help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[list[str] | None, policies_option("See above.", "known and unknown")] = None,
+    policy: Annotated[
+        list[str] | None,
+        policies_option(
+            "See above.",
+            "known and unknown",
+            names_of("replay.streams.policies", "KNOWING_POLICIES", "SAMPLING_POLICIES"),
+        ),
+    ] = None,
     runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; shows how each job went.")] = False,
     seed: SeedOption = 0,

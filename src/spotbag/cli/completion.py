@@ -1,0 +1,38 @@
+"""What a shell completes: the names that arguments and options may have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+
+
+def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
+    """Return what completes a word by names; the module of the package that has them is loaded when it is asked.
+
+    Parameters
+    ----------
+    module : str
+        Within the package, e.g. ``instances.library``.
+    lists : str
+        What there has the names: sequences, mappings, or functions that return some.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        found = import_module(f"...{module}", __name__)
+        values = [getattr(found, name) for name in lists]
+        names = [name for value in values for name in (value() if callable(value) else value)]
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
+def command_to_complete() -> str | None:
+    """Return the command whose words a shell completes: the others need not be loaded."""
+    words = os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()
+    return words[1] if len(words) > 1 else None
+
+
+INSTANCES = names_of("instances.library", "library_names")
+METHODS = names_of("solvers.bags.methods", "METHODS")
