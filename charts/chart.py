@@ -20,7 +20,7 @@ JOB_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
 ROW_IN = 0.24
 """Height of a row where there are few."""
 
-_MOST_TIMES_LONGER = 1.6
+_MOST_TIMES_LONGER = 1.8
 """A limit that lies farther behind the end is only named at the edge: most of the picture would be empty."""
 
 _LEAST_ROW_IN = 0.02

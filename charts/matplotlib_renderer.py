@@ -88,7 +88,7 @@ def figure_size_in(chart: Chart) -> tuple[float, float]:
     """Width and height of a figure that has room for a chart, in inches."""
     heights = [max(panel.tops_in()[-1], _LEAST_PANEL_IN) for panel in chart.panels]
     margin = _PANEL_MARGIN_IN + _TIERS_IN * any(limit.tier is not None for limit in chart.panels[0].limits)
-    lines = _title(chart).count("\n") + sum(_wrapped(panel.title).count("\n") for panel in chart.panels)
+    lines = sum(text.count("\n") for text in (_title(chart), *(_subtitle(chart, panel) for panel in chart.panels)))
     rows = -(-len(chart.legend) // _legend_columns(chart.legend, WIDTH_IN))
     high = sum(heights) + margin * len(heights) + lines * _TITLE_LINE_IN + rows * _LEGEND_ROW_IN + _MARGIN_IN
     return WIDTH_IN, max(high, _LEAST_IN)
@@ -101,7 +101,7 @@ def draw_figure(chart: Chart, figure: Figure) -> list[Axes]:
     for axes, panel in zip(all_axes, chart.panels, strict=True):
         _draw_panel(axes, chart, panel, _Room(_AXIS_IN, 1.0))
         axes.set_title(
-            _wrapped(panel.title), fontsize=11, loc="left", pad=_pad(panel), color="#222222", parse_math=False
+            _subtitle(chart, panel), fontsize=11, loc="left", pad=_pad(panel), color="#222222", parse_math=False
         )
     _draw_time_axis(all_axes[-1], chart)
     figure.suptitle(_title(chart), fontsize=12, fontweight="bold", parse_math=False)
@@ -118,8 +118,8 @@ def draw_axes(chart: Chart, axes: Axes) -> None:
     wide, high = _size_in(axes)
     _draw_panel(axes, chart, panel, _Room(wide, high / panel.tops_in()[-1]))
     _draw_time_axis(axes, chart)
-    _set_title(axes, (chart.title, *chart.notes, panel.title), wide, _pad(panel))
-    _explain_below(axes, chart.legend, wide, high)
+    _set_title(axes, (chart.title, panel.title, *chart.notes), wide, _pad(panel))
+    _explain_below(axes, chart.legend, wide)
 
 
 def axes_of_chart(chart: Chart, axes: Axes | None) -> Axes:
@@ -172,11 +172,13 @@ class _Room:
 
 
 def _title(chart: Chart) -> str:
-    return "\n".join(line for text in (chart.title, *chart.notes) for line in wrap(text, _TITLE_CHARACTERS))
+    return "\n".join(wrap(chart.title, _TITLE_CHARACTERS))
 
 
-def _wrapped(title: str) -> str:
-    return "\n".join(wrap(title, _SUBTITLE_CHARACTERS))
+def _subtitle(chart: Chart, panel: Panel) -> str:
+    """Title of a panel, with the notes of the chart if it is the first one."""
+    texts = (panel.title, *(chart.notes if panel is chart.panels[0] else ()))
+    return "\n".join(line for text in texts for line in wrap(text, _SUBTITLE_CHARACTERS))
 
 
 def _pad(panel: Panel) -> int:
@@ -374,10 +376,10 @@ def axes_of_plot(plot: Plot, axes: Axes | None) -> Axes:
         from matplotlib import pyplot
 
         return draw_plot(plot, pyplot.figure(figsize=plot.size_in, layout="constrained"))
-    wide, high = _size_in(axes)
+    wide, _ = _size_in(axes)
     _draw_curves(axes, plot)
     _set_title(axes, (plot.title, plot.subtitle), wide, 6)
-    _explain_below(axes, plot.legend, wide, high)
+    _explain_below(axes, plot.legend, wide)
     return axes
 
 
@@ -435,8 +437,13 @@ def _explain(owner: Figure | Axes, looks: Sequence[Look], width_in: float, **pla
         text.set_parse_math(False)  # a dollar begins no formula
 
 
-def _explain_below(axes: Axes, looks: Sequence[Look], wide: float, high: float) -> None:
-    place: dict[str, Any] = {"bbox_to_anchor": (0.5, -_TIME_AXIS_IN / high), "borderaxespad": 0.0}
+def _explain_below(axes: Axes, looks: Sequence[Look], wide: float) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure()
+    assert figure is not None
+    below = axes.transAxes + ScaledTranslation(0, -_TIME_AXIS_IN, figure.dpi_scale_trans)
+    place: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "bbox_transform": below, "borderaxespad": 0.0}
     _explain(axes, looks, wide, loc="upper center", **place)
 
 

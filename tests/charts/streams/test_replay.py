@@ -94,7 +94,7 @@ def test_vms_from_request_to_end_with_the_blocks_that_are_paid() -> None:
 
 def test_a_deadline_far_behind_the_end_is_only_counted() -> None:
     trace = sampled()
-    for deadline_s, end_s in ((960, 960), (961, 600)):
+    for deadline_s, end_s in ((1080, 1080), (1081, 600)):
         trace.run["jobs"][2]["deadline_s"] = deadline_s
         chart = stream_chart([trace])
         assert chart.end_s == 1.01 * end_s
