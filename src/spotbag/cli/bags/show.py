@@ -84,7 +84,7 @@ def show_command(
 
         maker = found.method if report.feasible else "NOT FEASIBLE"
         with busy(f"drawing {gantt}"):
-            write_gantt(schedule, gantt, maker)
+            write_gantt(schedule, gantt, maker, found.survival)
         wrote(gantt)
     _show_schedule(schedule, found, as_json)
 
