@@ -127,7 +127,7 @@ class _Files:
             from ...charts.bags.plan import write_gantt
 
             with busy(f"drawing {self.gantt}"):
-                write_gantt(schedule, self.gantt, method)
+                write_gantt(schedule, self.gantt, method, result.survival)
             wrote(self.gantt)
         if self.plot is not None and result.trace:
             from ...charts.bags.convergence import write_convergence
