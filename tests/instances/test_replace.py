@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from random_instances import instance_documents
 from random_platforms import platform_documents
+from soaks import soak_of
 from stream_strategies import stream_documents
 
 from spotbag.core.errors import InputError
@@ -83,15 +84,30 @@ def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any
     compare_all_fields(Instance(**first), Instance(**second))
 
 
+@soak_of(instance_documents(), instance_documents(), sample=100, whole=2000)
+def test_fields_of_thousands_of_other_instances(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Instance(**first), Instance(**second))
+
+
 @settings(max_examples=40, deadline=None)
 @given(stream_documents(), stream_documents())
 def test_fields_of_another_stream(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Stream(**first), Stream(**second))
 
 
+@soak_of(stream_documents(), stream_documents(), sample=100, whole=2000)
+def test_fields_of_thousands_of_other_streams(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Stream(**first), Stream(**second))
+
+
 @settings(max_examples=40, deadline=None)
 @given(platform_documents(), platform_documents())
 def test_fields_of_another_platform(first: dict[str, Any], second: dict[str, Any]) -> None:
+    compare_all_fields(Platform(**first), Platform(**second))
+
+
+@soak_of(platform_documents(), platform_documents(), sample=100, whole=2000)
+def test_fields_of_thousands_of_other_platforms(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Platform(**first), Platform(**second))
 
 

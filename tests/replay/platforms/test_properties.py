@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_platforms import random_platforms
+from soaks import soak_of
 
 from spotbag.instances.platforms.entries import AllocatedCluster
 from spotbag.instances.platforms.platform import Platform
@@ -89,6 +92,21 @@ def test_all_good_jobs_are_in_time_and_within_budget_until_something_is_displace
     if outcome.displaced == 0 and outcome.bad == 0:
         assert outcome.delay_s == 0
         assert outcome.overspend == 0
+
+
+@soak_of(busy_platforms, policies, st.integers(0, 3), sample=100, whole=2000)
+def test_all_this_holds_on_thousands_of_platforms(platform: Platform, policy: str, seed: int) -> None:
+    one_example(test_every_job_runs_once_and_is_paid_for)(platform, policy, seed)
+    one_example(test_a_tree_decides_as_its_root_alone_would)(platform, policy)
+    one_example(test_the_same_seed_gives_the_same_replay)(platform, policy)
+    one_example(test_everybody_is_asked_once_for_a_placement_but_the_sender)(platform)
+    one_example(test_all_good_jobs_are_in_time_and_within_budget_until_something_is_displaced)(platform)
+
+
+def one_example(test: Any) -> Callable[..., None]:
+    """Return the function that Hypothesis calls for each example of a test."""
+    inner: Callable[..., None] = test.hypothesis.inner_test
+    return inner
 
 
 @pytest.mark.parametrize("policy", sorted(PLATFORM_POLICIES))
