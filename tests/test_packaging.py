@@ -56,6 +56,7 @@ def test_every_folder_with_modules_is_packaged() -> None:
 def test_data_files_are_found_where_the_package_is_installed() -> None:
     from spotbag.instances.bags.best_known import best_known, best_known_path, best_known_plan_path
     from spotbag.instances.bags.timeline import timeline_schema
+    from spotbag.instances.bags.vm_catalogue import Catalogue, shipped_catalogue
     from spotbag.instances.instance import Instance
     from spotbag.instances.library import library_names, platform_names, stream_names
     from spotbag.instances.platforms.platform import Platform
@@ -67,7 +68,7 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     found = {path.relative_to(data).with_suffix("").as_posix() for path in data.rglob("*.json") if path not in plans}
     streams = {f"streams/{name}" for name in stream_names()}
     platforms = {f"platforms/{name}" for name in platform_names()}
-    assert found == {*library_names(), *streams, *platforms, "best_known"}
+    assert found == {*library_names(), *streams, *platforms, "best_known", "catalogue"}
     assert best_known_path().read_bytes() == (data / "best_known.json").read_bytes()
     assert sum(best_known_plan_path(name).is_file() for name in best_known()) == len(plans)
     assert Instance.schema_text() == (ROOT / "instances" / "instance.schema.json").read_text(encoding="utf-8")
@@ -76,6 +77,8 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert Platform.schema_text() == platform_schema.read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")
+    assert Catalogue.schema_text() == (ROOT / "instances" / "bags" / "catalogue.schema.json").read_text(encoding="utf-8")
+    assert shipped_catalogue() == Catalogue.read(data / "catalogue.json")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()
 
 

@@ -211,9 +211,10 @@ def _columns(
         other = seen.setdefault((column.role, column.vm_type), column.heading)
         if other != column.heading or sum(one.heading == other for one in columns) > 1:
             of_type = f" on {column.vm_type}" if column.vm_type else ""
-            what = f"the {column.role}{of_type} (--column {column.role}=HEADING says which)"
-            rule = f"and {column.heading!r} both hold {what}"
-            raise InputError(source, [Issue(f"column {other!r}", rule)])
+            both = f"columns {other!r} and {column.heading!r}"
+            raise input_error(
+                source, f"{both} both hold the {column.role}{of_type} (--column {column.role}=HEADING says which)"
+            )
     return columns, unused
 
 
@@ -284,12 +285,12 @@ def _columns_of_types(
             "VM type, or say --column runtime=HEADING",
         )
     if len(by_type) < len(times) and by_type:
-        rule = (
-            f"holds run times for all types, {by_type[0].heading!r} for one: give one of both "
-            "(with one for all, --speed says how types differ)"
-        )
         common = next(column for column in times if column.vm_type is None)
-        raise InputError(source, [Issue(f"column {common.heading!r}", rule)])
+        raise input_error(
+            source,
+            f"column {common.heading!r} holds run times for all types, column {by_type[0].heading!r} for one: give one "
+            "of both (with one for all, --speed says how types differ)",
+        )
     known = {column.vm_type for column in by_type}
     missing = [name for name in chosen if name not in known]
     if by_type and missing:

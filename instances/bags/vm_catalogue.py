@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from ...core.errors import Issue, SpotbagError, input_error
 from ...core.quantities import Memory, Name, Price
@@ -26,7 +28,16 @@ CATALOGUE_FORMAT: Literal["spotbag.catalogue/1"] = "spotbag.catalogue/1"
 LIMIT_PER_TYPE_AND_MARKET = 10
 """VMs of one type in one market at once, unless a limit is given; the quotas of most accounts allow as many."""
 
-Date = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$")]
+
+def _day(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise PydanticCustomError("day", "must be a day such as 2026-07-09") from None
+    return text
+
+
+Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
 
 
 class Quote(Record):
@@ -45,7 +56,7 @@ class Quote(Record):
     """
 
     price_usd_per_hour: Price
-    date: Date
+    date: Day
     source: Text
     zones: Annotated[dict[Name, Price], Field(min_length=1), FROZEN] | None = None
 
@@ -72,7 +83,7 @@ class CataloguedType(Record):
     architecture: Architecture | None = None
     burstable: Burstable | None = None
     source: Text
-    date: Date
+    date: Day
     prices: Annotated[dict[Market, Quote], FROZEN]
 
     def usd_per_core_hour(self, market: Market) -> float | None:

@@ -101,8 +101,7 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
         raise InputError(source, grouped(issues))
     warnings = [f"{source}: {split:,} tasks of several cores became a task for each core"] if split else []
     made_from = f"WfFormat {document.version} file {os.path.basename(source)}: {document.name}"
-    names = [repr(entry.key) for entry in executed]
-    return make_instance(tasks, asked, source, made_from, lambda index: ("task", names[index]), warnings)
+    return make_instance(tasks, asked, source, made_from, lambda index: ("task", str(index + 1)), warnings)
 
 
 def _refuse_dependencies(tasks: list[_Task], source: str) -> None:
@@ -121,18 +120,19 @@ def _tasks(
     executed: list[_Task], memory_mb: float | None, split_cores: bool
 ) -> tuple[list[dict[str, Any]], list[Issue], int]:
     made, issues, split = [], [], 0
-    for task in executed:
-        where = f"task {task.key!r}"
+    for number, task in enumerate(executed, 1):
+        where, name = f"task {number}", task.key
         cores = task.core_count or task.cores or 1
         memory = memory_mb if not task.memory_bytes else task.memory_bytes / _BYTES_PER_MB
         if task.runtime_s is None or task.runtime_s <= 0:
-            issues.append(Issue(where, "must be greater than 0", "runtimeInSeconds", task.runtime_s))
+            issues.append(Issue(where, "must be greater than 0", "runtimeInSeconds", task.runtime_s, name))
         if memory is None:
-            issues.append(Issue(where, "is missing (--memory 1GB is for tasks that do not say)", "memoryInBytes"))
+            rule = "is missing (--memory 1GB is for tasks that do not say)"
+            issues.append(Issue(where, rule, "memoryInBytes", item=name))
         if cores > 1 and not split_cores:
             rule = "is more than one; --multi-core split makes a task for each core"
-            issues.append(Issue(where, rule, "coreCount", cores))
-        entry: dict[str, Any] = {"id": task.key, "memory_mb": memory, "base_runtime_s": task.runtime_s}
+            issues.append(Issue(where, rule, "coreCount", cores, name))
+        entry: dict[str, Any] = {"id": name, "memory_mb": memory, "base_runtime_s": task.runtime_s}
         if cores > 1:
             split += 1
             entry["memory_mb"] = None if memory is None else memory / round(cores)

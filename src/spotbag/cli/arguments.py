@@ -169,7 +169,7 @@ class InstanceOptions(TaskFileOptions):
         if not (argument.lower().endswith(TASK_FILES) or (argument == "-" and given)):
             instance = load_instance(argument)
             if given:
-                warn([f"{', '.join(given)} changes nothing: {instance.name} has VM types of its own"])
+                warn([f"{instance.name} has VM types of its own: {', '.join(given)} changed nothing"])
             return self.apply(instance)
         from ..instances.bags.csv_tasks import instance_of_csv
 

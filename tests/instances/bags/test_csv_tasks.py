@@ -1,0 +1,294 @@
+"""Bags of tasks from CSV files: headings, units, and everything that can be wrong, named by its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from soaks import soak_of
+
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv, memory_mb_of, seconds_of
+from spotbag.instances.bags.imported import Asked, Imported
+from spotbag.instances.bags.vm_catalogue import VmChoice
+
+TWO_TYPES = Asked(7200, VmChoice(types=["c6i.large", "m6i.xlarge"]))
+
+
+def read(folder: Path, text: str, asked: Asked = TWO_TYPES, form: CsvFormat | None = None) -> Imported:
+    """Write a CSV file, and read it."""
+    path = folder / "tasks.csv"
+    path.write_bytes(text.encode())
+    return instance_of_csv(path, asked, form)
+
+
+def rows(imported: Imported) -> list[dict[str, Any]]:
+    """Tasks of an instance, with what was given."""
+    return [task.model_dump(exclude_unset=True) for task in imported.instance.tasks]
+
+
+def test_a_row_is_a_task_or_several_that_are_the_same(tmp_path: Path) -> None:
+    text = "id,command,memory_gb,runtime_min,count,arch\na,run.sh 1,1.5,10,,\nb,,2,0.5,3,amd64\n"
+    assert rows(read(tmp_path, text)) == [
+        {"id": "a", "command": "run.sh 1", "memory_mb": 1536, "base_runtime_s": 600},
+        {"id": "b", "memory_mb": 2048, "base_runtime_s": 30, "count": 3, "architecture": "x86_64"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "seconds"),
+    [
+        ("runtime_s", "90", 90),
+        ("Run Time (min)", "1.5", 90),
+        ("duration-h", "0.5", 1800),
+        ("seconds", "90", 90),
+        ("elapsed", "1h30m", 5400),
+        ("runtime", "00:12:30", 750),
+        ("walltime", "2 min", 120),
+        ("runtime_ms", "1500", 1.5),
+    ],
+)
+def test_run_times_have_their_unit_in_the_heading_or_in_the_cell(
+    tmp_path: Path, heading: str, cell: str, seconds: float
+) -> None:
+    [task] = rows(read(tmp_path, f"Task ID;Memory MB;{heading}\na;100;{cell}\n"))
+    assert task == {"id": "a", "memory_mb": 100, "base_runtime_s": pytest.approx(seconds)}
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "mb"),
+    [("memory_mb", "512", 512), ("RAM [GB]", "2", 2048), ("mem_kb", "2048", 2), ("memory", "1.5 GiB", 1536)],
+)
+def test_memory_has_its_unit_in_the_heading_or_in_the_cell(tmp_path: Path, heading: str, cell: str, mb: float) -> None:
+    [task] = rows(read(tmp_path, f"{heading},runtime_s\n{cell},10\n"))
+    assert task == {"id": "t1", "memory_mb": mb, "base_runtime_s": 10}
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("runtime_s[c6i.large]", "runtime_s[m6i.xlarge]"),
+        ("c6i.large_s", "m6i.xlarge_s"),
+        ("Runtime (c6i.large) s", "m6i.xlarge seconds"),
+        ("runtime_s:c6i.large", "M6I.XLARGE runtime_s"),
+    ],
+)
+def test_each_type_has_a_column_of_its_own(tmp_path: Path, headings: tuple[str, str]) -> None:
+    text = f"id,memory_mb,{','.join(headings)}\na,100,60,50\nb,100,,40\n"
+    for asked in (TWO_TYPES, replace(TWO_TYPES, vms=VmChoice())):  # without types, those of the headings
+        assert [task["runtime_s"] for task in rows(read(tmp_path, text, asked))] == [
+            {"c6i.large": 60, "m6i.xlarge": 50},
+            {"m6i.xlarge": 40},
+        ]
+
+
+def test_run_times_on_types_that_are_not_chosen_are_left_out(tmp_path: Path) -> None:
+    asked = replace(TWO_TYPES, vms=VmChoice(types=["c6i.large"]))
+    imported = read(tmp_path, "id,memory_mb,c6i.large_s,m6i.xlarge_s\na,100,60,50\n", asked)
+    assert rows(imported)[0]["runtime_s"] == {"c6i.large": 60}
+    assert any("'m6i.xlarge_s' left out, not among --types" in warning for warning in imported.warnings)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_byte_order_mark_delimiter_and_quoted_commands(tmp_path: Path, delimiter: str) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter)
+    writer.writerows([["id", "command", "memory_mb", "runtime_s"], ["a", 'sh -c "x; y,\tz"\nwait', "1", "2"], []])
+    writer.writerow(["b", "echo", "1", "-2"])
+    with pytest.raises(InputError, match=r"line 5: runtime_s '-2' must be greater than 0$"):
+        read(tmp_path, "\ufeff" + buffer.getvalue())
+    [task, _] = rows(read(tmp_path, "\ufeff" + buffer.getvalue().replace("-2", "2")))
+    assert task["command"] == 'sh -c "x; y,\tz"\nwait'
+
+
+def test_a_run_time_measured_once_is_divided_by_the_speed_of_each_type(tmp_path: Path) -> None:
+    vms = VmChoice(
+        types=["c6i.large", "m6i.xlarge"], speeds={"c6i.large": 1.25, "m6i.xlarge": 1.0}, measured_on="c6i.large"
+    )
+    instance = read(tmp_path, "memory_mb,runtime_s\n1,80\n", replace(TWO_TYPES, vms=vms)).instance
+    assert instance.runtime_s.tolist() == [[80, 100]]
+
+
+def test_headings_of_ones_own(tmp_path: Path) -> None:
+    form = CsvFormat(columns={"memory": "need", "runtime[c6i.large]": "t1"}, memory_unit="GB", runtime_unit="min")
+    asked = replace(TWO_TYPES, vms=VmChoice(types=["c6i.large"]))
+    imported = read(tmp_path, "id,need,t1,remark\na,2,3,slow\n", asked, form)
+    assert rows(imported) == [{"id": "a", "memory_mb": 2048, "runtime_s": {"c6i.large": 180}}]
+    assert "nothing was made of column 'remark'" in imported.warnings[0]
+
+
+def test_everything_that_is_wrong_is_named_by_its_line(tmp_path: Path) -> None:
+    text = (
+        "id,memory_gb,runtime_min,count,arch\n"
+        "a,1,10,,\n"
+        "a,1,10,,\n"  # line 3
+        "c,much,-3,1.5,sparc\n"
+        "d,,,0,\n"
+        "e,1,1\n"
+        "f,1,abc,,\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert {str(issue) for issue in caught.value.issues} == {
+        "line 3: id 'a' is a duplicate of line 2",
+        "line 4: memory_gb 'much' must be a number",
+        "line 4: runtime_min '-3' must be greater than 0",
+        "line 4: count '1.5' must be a whole number",
+        "line 4: arch 'sparc' must be x86_64 or arm64",
+        "line 5: memory_gb is missing (--memory 1GB is for tasks that do not say)",
+        "line 5: runtime_min is missing",
+        "line 6: has 3 cells, the line of headings 5",
+        "line 7: runtime_min 'abc' must be a number",
+    }
+
+
+def test_faults_of_a_kind_are_one_line(tmp_path: Path) -> None:
+    text = "id,memory_mb,runtime_s\n" + "".join(f"t{k},1,x\n" for k in range(8)) + "long,1,99999\nlonger,1,999990\n"
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).endswith("lines 2, 3, 4, 5, 6 and 3 more: runtime_s 'x' must be a number (that of line 2)")
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text.replace("x", "5"))
+    assert "lines 10, 11: shortest run time 99999 is 92799 s longer than the deadline allows" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,memory_mb\na,1\n", "has no column of run times: call it runtime_s"),
+        (
+            "memory_mb,runtime_s,c6i.large_s\n1,2,3\n",
+            "column 'runtime_s' holds run times for all types, column 'c6i.large_s' for one",
+        ),
+        ("memory_mb,c6i.large_s\n1,2\n", "has no column of run times on m6i.xlarge"),
+        ("memory_mb,memory_gb,runtime_s\n1,2,3\n", "columns 'memory_mb' and 'memory_gb' both hold the memory"),
+        ("memory_mb,runtime_s\n", "has a line of headings, and no tasks below it"),
+        ('memory_mb,runtime_s\n1,"2\n', "line 2: is no CSV: a quotation mark is opened and never closed"),
+        ("memory,runtime_s\n100,2\n", "line 2: memory '100' has no unit: call the column memory_mb"),
+        ("memory_mb,runtime\n1,200\n", "line 2: runtime '200' has no unit: call the column runtime_s"),
+        ("memory_mb,runtime_s\n20000,200\n", "line 2 't1': memory_mb 20000 fits no VM type (largest 16384)"),
+        ("id,memory_mb,runtime_s\n,1,200\n", "line 2: id '' must not be empty"),
+        ("memory_mb,runtime_s,count\n1,200,0\n", "line 2 't1': count 0 must be greater than or equal to 1"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("choice", "form", "message"),
+    [
+        (VmChoice(), None, "no VM types are chosen: --types c6i.large,m6i.xlarge"),
+        (
+            VmChoice(types=["c6i.larg"]),
+            None,
+            "--types c6i.larg: is no VM type of the catalogue (did you mean c6i.large",
+        ),
+        (VmChoice(types=["c6i.large"], region="moon"), None, "has no region 'moon' (it has us-east-1)"),
+        (VmChoice(types=["c6i.*"], speeds={"c6i.large": 1}), None, "--speed: c6i.xlarge has none"),
+        (
+            VmChoice(types=["c6i.*"], measured_on="c6i.large"),
+            None,
+            "--speed must give its speed and those of the other",
+        ),
+        (
+            VmChoice(types=["c6i.large"]),
+            CsvFormat(columns={"memory": "x"}),
+            "--column memory=x: there is no such column",
+        ),
+        (VmChoice(types=["c6i.large"]), CsvFormat(columns={"size": "id"}), "'size' is no role; roles are id, command"),
+        (VmChoice(types=["c6i.large"]), CsvFormat(memory_unit="stone"), "--memory-unit stone: is no unit"),
+    ],
+)
+def test_choices_that_cannot_be_met(tmp_path: Path, choice: VmChoice, form: CsvFormat | None, message: str) -> None:
+    with pytest.raises(SpotbagError) as caught:
+        read(tmp_path, "id,memory_mb,runtime_s\na,1,2\n", Asked(100, choice), form)
+    assert message in str(caught.value)
+
+
+def test_a_task_needs_a_run_time_on_a_type_of_its_architecture(tmp_path: Path) -> None:
+    text = "memory_mb,arch,c6i.large_s,c7g.large_s\n1,arm64,60,50\n1,,60,50\n1,arm64,60,\n"
+    with pytest.raises(InputError, match=r"line 4: has a run time in none of the columns .* that are arm64"):
+        read(tmp_path, text, replace(TWO_TYPES, vms=VmChoice()))
+    tasks = rows(read(tmp_path, text.replace("60,\n", "60,70\n"), replace(TWO_TYPES, vms=VmChoice())))
+    assert [list(task["runtime_s"]) for task in tasks] == [["c7g.large"], ["c6i.large", "c7g.large"], ["c7g.large"]]
+
+
+def test_limits_prices_and_what_was_assumed(tmp_path: Path) -> None:
+    vms = VmChoice(types=["c6i.large", "t3.large", "r5.large"], limit=3, max_spot=2, zone="use1-az5")
+    imported = read(tmp_path, "memory_mb,runtime_s\n1,2\n", Asked(100, vms))
+    instance = imported.instance
+    assert [(offer.vm_type.name, offer.market, offer.limit) for offer in instance.offers] == [
+        ("c6i.large", "spot", 2),
+        ("c6i.large", "on-demand", 3),
+        ("t3.large", "on-demand", 3),
+        ("r5.large", "on-demand", 3),
+    ]
+    assert instance.offers[0].price_usd_per_hour == 0.0232
+    text = "\n".join(imported.warnings)
+    assert "prices of us-east-1: spot of 2026-07-09, on-demand of 2026-01-19 to 2026-07-09" in text
+    assert "no spot price is known of r5.large" in text
+    assert "burstable types are offered on demand only: t3.large" in text
+    assert "run times are taken to be the same on all types" in text
+    assert instance.name == "tasks"
+    assert instance.provenance is not None
+    assert instance.provenance.source == "CSV file tasks.csv"
+
+
+def test_amounts_and_durations() -> None:
+    assert [memory_mb_of(text) for text in ("1GB", "512 mb", "2048K", "5", "x GB", "")] == [
+        1024,
+        512,
+        2,
+        None,
+        None,
+        None,
+    ]
+    assert [seconds_of(text) for text in ("90s", "1:30", "1:00:00", "1.5h", "5", "5x", "")] == [
+        *(90, 90, 3600, 5400, None, None, None)
+    ]
+
+
+_CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00\r"), max_size=30)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Rows of tasks."""
+    names = draw(
+        st.lists(
+            st.text(st.characters(min_codepoint=33, max_codepoint=0x24F, exclude_categories=("Cc", "Zs")), min_size=1),
+            min_size=1,
+            max_size=8,
+            unique=True,
+        )
+    )
+    return [
+        {
+            "id": name,
+            "command": draw(_CELLS).strip(),
+            "memory_mb": draw(st.floats(0.001, 16000).map(lambda value: round(value, 3))),
+            "base_runtime_s": draw(st.floats(0.001, 7000).map(lambda value: round(value, 3))),
+        }
+        for name in names
+        if "#" not in name
+    ] or [{"id": "a", "command": "", "memory_mb": 1.0, "base_runtime_s": 1.0}]
+
+
+@soak_of(tables(), st.sampled_from([",", ";", "\t"]), sample=50, whole=5000)
+def test_what_is_written_as_csv_is_read_again(table: list[dict[str, Any]], delimiter: str) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter)
+    writer.writerow(["id", "command", "memory_mb", "runtime_s"])
+    writer.writerows(list(row.values()) for row in table)
+    with tempfile.TemporaryDirectory() as folder:
+        found = rows(read(Path(folder), buffer.getvalue()))
+    assert found == [{key: value for key, value in row.items() if value != ""} for row in table]

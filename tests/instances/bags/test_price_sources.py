@@ -1,0 +1,205 @@
+"""Newer rows of a catalogue, from the files of the AWS command line and of SkyPilot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.bags.price_sources import (
+    instance_types_of_aws,
+    rows_of_skypilot,
+    spot_prices_of_aws,
+    updated,
+)
+from spotbag.instances.bags.vm_catalogue import shipped_catalogue
+
+
+def price(name: str, zone: str, usd: str, time: str, product: str = "Linux/UNIX") -> dict[str, str]:
+    """An entry of ``describe-spot-price-history``."""
+    return {
+        "AvailabilityZone": zone,
+        "InstanceType": name,
+        "ProductDescription": product,
+        "SpotPrice": usd,
+        "Timestamp": time,
+    }
+
+
+HISTORY = [
+    price("c6i.large", "us-east-1a", "0.040000", "2026-11-03T12:00:00Z"),
+    price("c6i.large", "us-east-1a", "0.020000", "2026-11-02T00:00:00+00:00"),
+    price("c6i.large", "us-east-1b", "0.060000", "2026-11-01T00:00:00.000Z"),
+    price("c6i.large", "us-east-1a", "0.900000", "2026-11-03T00:00:00Z", "Windows"),
+    price("c6i.large", "us-east-1-atl-1a", "0.010000", "2026-11-03T00:00:00Z"),
+    price("c6i.large", "eu-west-1a", "0.070000", "2026-11-03T00:00:00Z"),
+    price("x9.huge", "us-east-1a", "1.000000", "2026-11-03T00:00:00Z"),
+]
+
+
+def write(folder: Path, document: Any, name: str = "aws.json") -> Path:
+    """Write what a command would print."""
+    path = folder / name
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return path
+
+
+def test_the_last_price_of_each_zone_counts(tmp_path: Path) -> None:
+    rows = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": HISTORY}), region="us-east-1")
+    quote = rows.quotes["c6i.large", "us-east-1", "spot"]
+    assert dict(quote.zones or {}) == {"us-east-1a": 0.04, "us-east-1b": 0.06}
+    assert (quote.price_usd_per_hour, quote.date) == (0.05, "2026-11-03")
+    assert [warning.split(": ", 1)[1] for warning in rows.warnings] == [
+        "1 prices of Windows left out",
+        "1 prices of eu-west-1 left out",
+        "1 prices of local zones left out",
+    ]
+
+
+def test_a_mean_counts_each_price_for_as_long_as_it_held(tmp_path: Path) -> None:
+    # The last two days before 3 November, 12:00: zone a at 0.02 until the end, where 0.04 begins; b at 0.06 throughout.
+    rows = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": HISTORY[:3]}), window_s=2 * 86400)
+    assert dict(rows.quotes["c6i.large", "us-east-1", "spot"].zones or {}) == {"us-east-1a": 0.02, "us-east-1b": 0.06}
+    later = [*HISTORY[:3], price("c6i.large", "us-east-1a", "0.08", "2026-11-04T12:00:00Z")]
+    rows = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": later}), window_s=2 * 86400)
+    # Now from 2 November, 12:00: a day at 0.02, a day at 0.04.
+    assert dict(rows.quotes["c6i.large", "us-east-1", "spot"].zones or {}) == {"us-east-1a": 0.03, "us-east-1b": 0.06}
+
+
+TYPES = {
+    "InstanceTypes": [
+        {
+            "InstanceType": "m9g.large",
+            "VCpuInfo": {"DefaultVCpus": 2},
+            "MemoryInfo": {"SizeInMiB": 8192},
+            "ProcessorInfo": {"SupportedArchitectures": ["arm64"]},
+            "BurstablePerformanceSupported": False,
+            "CurrentGeneration": True,
+        },
+        {
+            "InstanceType": "t3.nano",
+            "VCpuInfo": {"DefaultVCpus": 2},
+            "MemoryInfo": {"SizeInMiB": 512},
+            "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]},
+            "BurstablePerformanceSupported": True,
+        },
+        {
+            "InstanceType": "t2.nano",
+            "VCpuInfo": {"DefaultVCpus": 1},
+            "MemoryInfo": {"SizeInMiB": 512},
+            "ProcessorInfo": {"SupportedArchitectures": ["i386", "x86_64"]},
+            "BurstablePerformanceSupported": True,
+        },
+    ]
+}
+
+
+def test_what_types_are(tmp_path: Path) -> None:
+    rows = instance_types_of_aws(write(tmp_path, TYPES), "2026-11-05")
+    assert rows.facts["m9g.large"] | {"source": ""} == {
+        "vcpus": 2,
+        "memory_mb": 8192,
+        "architecture": "arm64",
+        "source": "",
+        "date": "2026-11-05",
+    }
+    assert rows.facts["t3.nano"]["burstable"].credits_per_hour == 6
+    assert "t2.nano" not in rows.facts
+    assert "t2.nano left out: burstable" in rows.warnings[0]
+
+
+def test_news_update_what_there_was_and_keep_the_rest(tmp_path: Path) -> None:
+    history = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": HISTORY}), region="us-east-1")
+    base = shipped_catalogue()
+    catalogue, warnings = updated(base, [history])
+    by_name = {row.name: row for row in catalogue.vm_types}
+    assert by_name["c6i.large"].prices["spot"].date == "2026-11-03"
+    before = {row.name: row for row in base.vm_types}
+    assert by_name["c6i.large"].prices["on-demand"] == before["c6i.large"].prices["on-demand"]
+    assert by_name["c6i.xlarge"] in base.vm_types
+    assert len(catalogue.vm_types) == len(base.vm_types)
+    assert any("x9.huge left out: prices are known, but not what the types are" in warning for warning in warnings)
+    assert catalogue.description == base.description
+
+
+def test_types_that_are_wanted_by_name_are_added(tmp_path: Path) -> None:
+    news = instance_types_of_aws(write(tmp_path, TYPES), "2026-11-05")
+    catalogue, _ = updated(shipped_catalogue(), [news], types=["m9g.*"], region="us-east-1")
+    assert [row.name for row in catalogue.vm_types[-1:]] == ["m9g.large"]
+    assert catalogue.vm_types[-1].prices == {}
+    assert len(updated(shipped_catalogue(), [news], region="us-east-1")[0].vm_types) == len(catalogue.vm_types) - 1
+    with pytest.raises(SpotbagError, match="there is no VM type in the catalogue that this would make"):
+        updated(None, [news], region="us-east-1")
+
+
+SKYPILOT = """\
+InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone,Arch
+c6i.large,,,2.0,4.0,,0.085,0.035400,us-east-1,use1-az1,x86_64
+c6i.large,,,2.0,4.0,,0.085,0.032600,us-east-1,use1-az2,x86_64
+c6i.large,,,2.0,4.0,,0.085,0.013600,us-east-1,use1-atl2-az1,x86_64
+c6i.large,,,2.0,4.0,,0.0912,0.044900,eu-west-1,euw1-az1,x86_64
+m3.medium,,,1.0,3.75,,0.067,,us-east-1,use1-az1,i386
+t4g.small,,,2.0,2.0,,0.0168,0.006,us-east-1,use1-az1,arm64
+t2.small,,,1.0,2.0,,0.023,0.006,us-east-1,use1-az1,i386
+p3.2xlarge,V100,1.0,8.0,61.0,"{'Gpus': []}",3.06,0.9,us-east-1,use1-az1,x86_64
+"""
+
+
+def test_rows_of_skypilot(tmp_path: Path) -> None:
+    rows = rows_of_skypilot(write(tmp_path, SKYPILOT, "vms.csv"), "2026-07-09")
+    catalogue, warnings = updated(None, [rows])
+    found = {(row.name, row.region): row for row in catalogue.vm_types}
+    assert set(found) == {
+        ("c6i.large", "us-east-1"),
+        ("c6i.large", "eu-west-1"),
+        ("m3.medium", "us-east-1"),
+        ("t4g.small", "us-east-1"),
+    }
+    row = found["c6i.large", "us-east-1"]
+    assert (row.vcpus, row.memory_mb, row.architecture) == (2, 4096, "x86_64")
+    assert row.prices["spot"].price_usd_per_hour == pytest.approx(0.034)
+    assert row.prices["on-demand"].price_usd_per_hour == 0.085
+    assert found["m3.medium", "us-east-1"].architecture == "x86_64"  # i386 is the first of several there
+    assert "spot" not in found["m3.medium", "us-east-1"].prices
+    assert found["t4g.small", "us-east-1"].burstable is not None
+    assert [warning.split(": ", 1)[1] for warning in warnings] == [
+        "1 rows of burstable types, with credits that are not known, left out",
+        "1 rows of local zones left out",
+        "1 rows with accelerators left out",
+    ]
+    here, _ = updated(None, [rows_of_skypilot(tmp_path / "vms.csv", "2026-07-09", "us-east-1")], types=["c6i.*"])
+    assert [(row.name, row.region) for row in here.vm_types] == [("c6i.large", "us-east-1")]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"SpotPriceHistory": []}, "SpotPriceHistory (an array) must have at least 1 entry"),
+        ({"InstanceTypes": []}, "SpotPriceHistory is missing"),
+        (
+            {"SpotPriceHistory": [price("a", "us-east-1a", "cheap", "yesterday")]},
+            "SpotPriceHistory 0: SpotPrice 'cheap' must be a price",
+        ),
+        (
+            {"SpotPriceHistory": [price("a", "us-east-1a", "1", "2026-11-03T00:00:00Z", "SUSE")]},
+            "has no price of Linux",
+        ),
+    ],
+)
+def test_histories_that_cannot_be_used(tmp_path: Path, document: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        spot_prices_of_aws(write(tmp_path, document))
+    assert message in str(caught.value)
+
+
+def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"is no vms.csv of SkyPilot's catalogue of AWS: it has no column Inst"
+    ):
+        rows_of_skypilot(write(tmp_path, "a,b\n1,2\n", "vms.csv"), "2026-07-09")
+    wrong = SKYPILOT.replace("2.0,4.0,,0.085,0.035400", "two,4.0,,0.085,0.035400")
+    with pytest.raises(InputError, match="line 2: vCPUs 'two' must be a number"):
+        rows_of_skypilot(write(tmp_path, wrong, "vms.csv"), "2026-07-09")
