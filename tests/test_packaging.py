@@ -77,7 +77,8 @@ def test_data_files_are_found_where_the_package_is_installed() -> None:
     assert Platform.schema_text() == platform_schema.read_text(encoding="utf-8")
     assert schedule_schema() == (ROOT / "schedules" / "schedule.schema.json").read_text(encoding="utf-8")
     assert timeline_schema() == (ROOT / "instances" / "bags" / "timeline.schema.json").read_text(encoding="utf-8")
-    assert Catalogue.schema_text() == (ROOT / "instances" / "bags" / "catalogue.schema.json").read_text(encoding="utf-8")
+    catalogue_schema = ROOT / "instances" / "bags" / "catalogue.schema.json"
+    assert Catalogue.schema_text() == catalogue_schema.read_text(encoding="utf-8")
     assert shipped_catalogue() == Catalogue.read(data / "catalogue.json")
     assert (Path(spotbag.__file__).parent / "py.typed").exists()
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 from command_shell import Shell, type_in
 
+from spotbag.instances.bags.vm_catalogue import Catalogue
 from spotbag.instances.instance import Instance
+
+FORMATS = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
 
 CSV = "id,command,memory_gb,runtime_min\na,run.sh --seed 1,1.5,10\nb,run.sh --seed 2,2,20\n"
 TYPES = ("--types", "c6i.large,m6i.xlarge")
@@ -136,3 +142,41 @@ def test_newer_prices_are_those_that_plans_are_made_at(shell: Shell, tasks: str)
     assert "spot of 2026-07-09 to 2026-11-03" in shell.err
     shell.run("instance", "prices", "--out", "prices.json", code=2)
     assert "there is nothing to take: --instance-types, --spot-history or --skypilot" in shell.err
+
+
+def blocks(kind: str, start: str, end: str) -> list[str]:
+    """Blocks of a kind in a part of the documentation."""
+    part = FORMATS[FORMATS.index(start) : FORMATS.index(end)]
+    return re.findall(rf"^```{kind}\n(.*?)^```$", part, re.DOTALL | re.MULTILINE)
+
+
+def test_the_commands_of_the_documentation_run(shell: Shell) -> None:
+    job = "1 200000 0 100 1 -1 -1 1 200 -1 1 12 1 1 1 1 -1 -1"
+    types = [
+        {"InstanceType": name, "VCpuInfo": {"DefaultVCpus": 2}, "MemoryInfo": {"SizeInMiB": 8192}}
+        for name in ("m6i.large", "m7g.2xlarge")
+    ]
+    names = ("AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp")
+    price = dict(zip(names, ("us-east-1a", "m6i.large", "Linux/UNIX", "0.03", "2026-11-05T00:00:00Z"), strict=True))
+    task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2}
+    files = {
+        "tasks.csv": blocks("csv", "## Tasks in a CSV", "## A catalogue")[0],
+        "log.swf": job,
+        "log.gwf": f"{job.rsplit(' ', 2)[0]} S1 S1 BoT 17",
+        "blast.json": {"name": "b", "schemaVersion": "1.5", "workflow": {"execution": {"tasks": [task]}}},
+        "types.json": {"InstanceTypes": types},
+        "history.json": {"SpotPriceHistory": [price]},
+    }
+    for name, content in files.items():
+        (shell.folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    lines = "".join(blocks("bash", "## Tasks in a CSV", "## Files of the HADS")).splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("spotbag ")]
+    assert len(commands) == 7
+    for words in commands:
+        shell.run(*words, *(("-m", "greedy") if words[0] == "solve" else ()))
+
+
+def test_the_catalogue_of_the_documentation_is_right() -> None:
+    [text] = blocks("json catalogue", "## A catalogue", "## Logs of batch")
+    [row] = Catalogue.parse(text).vm_types
+    assert row.usd_per_core_hour("spot") == 0.01525

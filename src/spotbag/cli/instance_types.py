@@ -135,10 +135,10 @@ def _columns(catalogue: Catalogue) -> list[Column]:
         Column("burstable:\nbaseline, credits/h"),
         Column("on demand\n($/h)", True),
         Column("a core\n($/h)", True),
-        Column("of"),
+        Column("as of"),
         Column("spot\n($/h)", True),
         Column("a core\n($/h)", True),
-        Column("of"),
+        Column("as of"),
     ]
 
 
