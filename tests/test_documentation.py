@@ -69,6 +69,12 @@ def test_the_headings_in_the_tutorial_are_those_of_its_tasks() -> None:
     assert (ROOT / "examples" / "tasks.csv").read_text().startswith(shown)
 
 
+def test_the_tasks_of_the_tutorial_are_read_in_python_as_by_the_command(tmp_path: Path) -> None:
+    tasks, bag = ROOT / "examples" / "tasks.csv", tmp_path / "bag.json"
+    assert main(["instance", "import", "csv", str(tasks), "--deadline", "90m", "--limit", "7", "--out", str(bag)]) == 0
+    assert spotbag.read_tasks(tasks, deadline_s=5400, limit=7) == spotbag.read_instance(bag)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/howto/scheduler.md"])
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

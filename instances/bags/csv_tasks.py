@@ -17,8 +17,9 @@ from ...core.quantities import duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ..entries import Architecture, Task
+from ..instance import Instance
 from .imported import Asked, Imported, grouped, make_instance
-from .vm_catalogue import chosen_rows, read_catalogue
+from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
 Role = Literal["id", "command", "memory", "runtime", "count", "architecture"]
 
@@ -159,6 +160,43 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     return make_instance(
         tasks, asked, source, made_from, lambda index: ("line", str(reader.lines[index])), [*warnings, *more]
     )
+
+
+def read_tasks(
+    path: str | os.PathLike[str],
+    deadline_s: int,
+    types: Sequence[str] = (),
+    *,
+    limit: int = LIMIT_PER_TYPE_AND_MARKET,
+    prices: str | os.PathLike[str] | None = None,
+    region: str | None = None,
+) -> Instance:
+    """Read a bag of tasks from a CSV file, with VM types and prices of a catalogue.
+
+    Parameters
+    ----------
+    path : path
+        The file; docs/formats.md says what its headings may be.
+    deadline_s : int
+        All tasks end by then.
+    types : sequence of str
+        VM types, by name or patterns such as ``c6i.*``; those that the headings name if absent.
+    limit : int
+        VMs of each type in each market at once.
+    prices : path, optional
+        A catalogue file; the shipped one if absent.
+    region : str, optional
+        Needed if the catalogue has several.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong: line, column, value and rule.
+    SpotbagError
+        If the VM types cannot be had.
+    """
+    vms = VmChoice(types=types, limit=limit, prices=prices, region=region)
+    return instance_of_csv(path, Asked(deadline_s, vms)).instance
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:

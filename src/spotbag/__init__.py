@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .charts.replay import plot_replay, write_replay
     from .core.errors import InputError, SpotbagError
     from .heuristics.bags.d_spot import estimate_d_spot
+    from .instances.bags.csv_tasks import read_tasks
     from .instances.bags.generator import generate_instance
     from .instances.bags.scenarios import find_scenario
     from .instances.bags.timeline import Timeline
@@ -73,6 +74,7 @@ _MODULES = {
         "SpotbagError",
     ),
     "heuristics.bags.d_spot": ("estimate_d_spot",),
+    "instances.bags.csv_tasks": ("read_tasks",),
     "instances.bags.generator": ("generate_instance",),
     "instances.bags.scenarios": ("find_scenario",),
     "instances.bags.timeline": ("Timeline",),
@@ -182,6 +184,7 @@ __all__ = [
     "read_platform",
     "read_schedule",
     "read_stream",
+    "read_tasks",
     "replay_day",
     "replay_days",
     "replay_platform",

@@ -102,7 +102,7 @@ def make_app(asked: str | None = None, completes: bool = False) -> typer.Typer:
 
 
 def _listed(command: object) -> Callable[[], None]:
-    """Return a command, or a group of them, of which the help of all shows the first line: its options need not be read."""
+    """Return a command, or a group of them, of which the help of all shows the first line, not the options."""
 
     def listed() -> None: ...
 
