@@ -124,7 +124,10 @@ def _reference(command: Any, name: str, context: Any = None) -> Iterator[str]:
     if context.parent is not None:
         yield from (f"{'#' * len(name.split())} {name}", "")
     for paragraph in (command.help or "").split("\n\n"):
-        yield from (_text(paragraph), "")
+        if paragraph.startswith("\b\n"):  # lines that stay as they are
+            yield from ("```text", paragraph.removeprefix("\b\n"), "```", "")
+        else:
+            yield from (_text(paragraph), "")
     yield from ("```text", " ".join([name, *command.collect_usage_pieces(context)]), "```", "")
     records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
     rows = [f"| `{names}` | {_text(meaning)} |" for names, meaning in filter(None, records)]
