@@ -12,7 +12,7 @@ with open(Path(__file__).parent / "tasks.csv", "w", newline="", encoding="utf-8"
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(["id", "command", "memory_mb", "runtime_s[m5.large]", "runtime_s[c5.xlarge]"])
     for number in range(1, 301):
-        size, typical_s, memory_mb = rng.choice([("small", 240, 350), ("medium", 560, 800), ("large", 1150, 1500)])
+        size, typical_s, memory_mb = rng.choice([("small", 300, 350), ("medium", 720, 800), ("large", 1480, 1500)])
         runtime_s = typical_s * rng.lognormvariate(0, 0.2)
         rows.writerow(
             [

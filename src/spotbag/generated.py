@@ -74,7 +74,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
         The checkout.
     measured : sequence of str
         Words in the commands of those that are measured anew. Pictures of the page that these commands draw are
-        replaced.
+        replaced; so are those of a command in a block ``bash`` below ``<!-- measured -->``.
     """
     found = {}
     for path in [root / "README.md", *sorted(set(root.glob("docs/**/*.md")) - set(root.glob("docs/papers/*")))]:
@@ -90,6 +90,9 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
             (Path(folder) / "examples").symlink_to(root / "examples")
             with contextlib.chdir(folder):
                 found[name] = _CONSOLE.sub(lambda block: _rerun(block, measured), text)
+                for command in _DRAWN.findall(text):
+                    if any(word in command for word in measured):
+                        _printed(command)
             for picture in re.findall(r"\]\((\S+\.(?:png|svg))\)", text):
                 if (drawn := Path(folder) / Path(picture).name).is_file():
                     shutil.copyfile(drawn, path.parent / picture)
@@ -97,6 +100,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
 
 
 _CONSOLE = re.compile(r"^(<!-- measured -->\n)?```console\n\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
+_DRAWN = re.compile(r"^<!-- measured -->\n```bash\nspotbag (.*)\n```$", re.MULTILINE)
 _TABLES = re.compile(
     r"^<!-- (checked|measured): python (-m spotbag\.\S+|examples/\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE
 )
@@ -104,19 +108,24 @@ _TABLES = re.compile(
 
 def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
     """Return a command and what it prints now."""
-    from .cli import main
-    from .cli.tables import repeatable_tables
-
     mark, command = block.groups(default="")
     if mark and not any(word in command for word in measured):
         return block[0]
+    lines = [line.rstrip() for line in _printed(command).rstrip().splitlines()]
+    return "\n".join([f"{mark}```console", f"$ spotbag {command}", *lines, ""])
+
+
+def _printed(command: str) -> str:
+    """Return what a command prints."""
+    from .cli import main
+    from .cli.tables import repeatable_tables
+
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():
         code = main(command.split())
     if code != 0:
         raise SpotbagError(f"spotbag {command} ends with {code}")
-    lines = [line.rstrip() for line in printed.getvalue().rstrip().splitlines()]
-    return "\n".join([f"{mark}```console", f"$ spotbag {command}", *lines, ""])
+    return printed.getvalue()
 
 
 def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
