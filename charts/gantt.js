@@ -1,6 +1,6 @@
 "use strict";
 // Gantt charts: panels of lanes on one axis of time.
-const ROW_PX = 22, ROW_IN = 0.24, LEAST_ROW_PX = 14, HEAD_PX = 15, TIER_PX = 16, NAME_PX = 11, INSET = 0.08;
+const ROW_PX = 22, ROW_IN = 0.24, LEAST_ROW_PX = 14, HEAD_PX = 15, TIER_PX = 16, NAME_PX = 11, INSET = 0.08, MOST_PX = 8000;
 
 for (const panel of chart.panels) {
   panel.lanes = panel.lanes.map(([label, rows, height, shaded]) => ({ label, rows, height, shaded }));
@@ -71,7 +71,7 @@ class Lanes {
     });
     this.full = this.top + y + AXIS_PX;
     this.box.style.height = this.full + "px";
-    this.high = Math.min(this.full, Math.max(innerHeight, 200));
+    this.high = Math.min(this.full, printed.matches ? MOST_PX : Math.max(innerHeight, 200));
     const scale = devicePixelRatio || 1;
     this.canvas.style.height = this.high + "px";
     this.canvas.width = Math.round(wide * scale);
@@ -98,7 +98,8 @@ class Lanes {
     context.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     context.clearRect(0, 0, this.wide, this.high);
     // The axis stays in sight where the chart goes on below.
-    this.bottom = Math.min(this.high, Math.max(innerHeight - Math.max(above, 0), this.top + 5 * ROW_PX)) - AXIS_PX;
+    const seen = printed.matches ? MOST_PX : Math.max(innerHeight - Math.max(above, 0), this.top + 5 * ROW_PX);
+    this.bottom = Math.min(this.high, seen) - AXIS_PX;
     this.drawLanes();
     this.drawAxis();
     context.save();

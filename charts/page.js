@@ -3,6 +3,7 @@
 const chart = JSON.parse(document.getElementById("chart").textContent);
 const tip = document.getElementById("tip");
 const FONT = "system-ui, sans-serif", LEAST_CUT = 6, MARGIN_PX = 8, AXIS_PX = 22, NARROW_PX = 600;
+const printed = matchMedia("print");
 let panels = [], selected = null; // selected: what the keys, a tap or the search have come to
 
 // ---------------------------------------------------------------- colours
@@ -13,7 +14,7 @@ const tones = new Map();
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const [ground, ink, faint, line, shade] = ["ground", "ink", "faint", "line", "shade"].map((name) => style.getPropertyValue("--" + name).trim());
-  theme = { ground, ink, faint, line, shade, dark: matchMedia("(prefers-color-scheme: dark)").matches };
+  theme = { ground, ink, faint, line, shade, dark: matchMedia("screen and (prefers-color-scheme: dark)").matches };
   tones.clear();
 }
 
@@ -178,8 +179,8 @@ function tell(lines, x, y) {
   if (!lines) return;
   tip.replaceChildren(...lines.slice(0, 14).map((text) => Object.assign(document.createElement("div"), { textContent: text })));
   const box = tip.getBoundingClientRect();
-  tip.style.left = Math.max(8, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
-  tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(8, y - box.height - 12) : y + 18) + "px";
+  tip.style.left = scrollX + Math.max(8, Math.min(x + 14, document.documentElement.clientWidth - box.width - 8)) + "px";
+  tip.style.top = scrollY + (y + 18 + box.height > innerHeight ? Math.max(8, y - box.height - 12) : y + 18) + "px";
 }
 
 function drawLegend() {
@@ -237,8 +238,7 @@ function begin(made, zoom, move, reset) {
   for (const panel of panels) listen(panel, zoom, move, reset);
   addEventListener("scroll", () => { if (!selected) tell(null); draw(); }, { passive: true });
   addEventListener("resize", start);
-  addEventListener("beforeprint", start);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", start);
+  for (const media of ["print", "(prefers-color-scheme: dark)"]) matchMedia(media).addEventListener("change", start);
   start();
 }
 
