@@ -11,24 +11,25 @@ from tiny_core_instances import few_classes_instance, hand_instance
 from spotbag.charts.bags.front import plot_front, write_front
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
-from spotbag.solvers.bags.pareto import pareto_front
+from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
 from spotbag.solvers.bags.solve import solve
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
-def test_pictures(ending: str, tmp_path: Path) -> None:
-    instance = few_classes_instance([3, 5, 4])
-    front = pareto_front(instance)
-    plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(instance, method).schedule)}
+@pytest.fixture(scope="module")
+def front() -> ParetoFront:
+    return pareto_front(few_classes_instance([3, 5, 4]))
+
+
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_pictures(ending: str, front: ParetoFront, tmp_path: Path) -> None:
+    plans = {method: plan for method in ("greedy", "lpt") if (plan := solve(front.instance, method).schedule)}
     path = tmp_path / f"front.{ending}"
     write_front(front, path, plans)
-    data = path.read_bytes()
-    assert data[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF", "html": b"<!do"}[ending]
+    data = path.read_text()
     write_front(front, path, plans)
-    assert path.read_bytes() == data
-    if ending in ("svg", "html"):
-        for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
-            assert text in data.decode()
+    assert path.read_text() == data
+    for text in ("makespan (s)", "cost ($)", "front, proven", "greedy", "optimum of the objective"):
+        assert text in data
 
 
 def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
@@ -47,8 +48,7 @@ def test_a_picture_shows_what_is_not_proven(tmp_path: Path) -> None:
         write_front(front, tmp_path / "front.gif")
 
 
-def test_a_front_is_drawn_onto_axes() -> None:
-    front = pareto_front(few_classes_instance([3, 5, 4]))
+def test_a_front_is_drawn_onto_axes(front: ParetoFront) -> None:
     axes = Figure(figsize=(5, 3)).add_subplot()
     assert plot_front(front, axes) is axes
     [points] = [line for line in axes.get_lines() if str(line.get_label()).startswith("front, proven")]
