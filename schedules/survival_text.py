@@ -13,8 +13,8 @@ _LOSSES: dict[SurvivalLevel, str] = {
 _LONGEST_REASON = 200
 
 
-def survival_text(survival: Survival) -> str:
-    """Say in one line what a plan survives and at most for how much, or why it does not.
+def survival_lines(survival: Survival) -> list[tuple[str, str]]:
+    """Say what a plan survives and at most for how much, or why it does not: lines by their names.
 
     Parameters
     ----------
@@ -25,15 +25,20 @@ def survival_text(survival: Survival) -> str:
     if survival.verdict != "survives":
         verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
         reason = f": {shortened(survival.reason, _LONGEST_REASON)}" if survival.reason else ""
-        return f"{verdict} {loss}{place}{reason}"
-    parts = []
-    if survival.worst_cost_usd is not None:
-        parts.append(f"worst case ${survival.worst_cost_usd:.4f}{place}")
-    if survival.blackout_cost_usd is not None:
-        parts.append(f"all of spot at once ${survival.blackout_cost_usd:.4f}")
+        return [("survives", f"{verdict} {loss}{place}{reason}")]
+    worst = "" if survival.worst_cost_usd is None else f", worst case ${survival.worst_cost_usd:.4f}{place}"
+    together = "" if survival.blackout_cost_usd is None else f"; all at once ${survival.blackout_cost_usd:.4f}"
+    lines = [("survives", f"{loss}{worst}{together}")]
     if survival.cost_without_usd is not None:
-        parts.append(f"a plan without this ${survival.cost_without_usd:.4f}")
-    return f"survives {loss}{': ' * bool(parts)}{'; '.join(parts)}"
+        lines.append(("without this", f"${survival.cost_without_usd:.4f}"))
+    return lines
+
+
+def survival_text(survival: Survival) -> str:
+    """Say in one line what `survival_lines` says."""
+    (_, first), *others = survival_lines(survival)
+    verb = "survives " if survival.verdict == "survives" else ""
+    return "; ".join([f"{verb}{first}", *(f"{name} {text}" for name, text in others)])
 
 
 def _place(survival: Survival) -> str:
