@@ -14,7 +14,7 @@ from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
 from ..instances.bags.best_known import BestKnown
 from ..instances.entries import Goal
-from ..schedules.documents import ScheduleDocument
+from ..schedules.documents import ScheduleDocument, Survival
 from ..solvers.bags.result import Status
 
 
@@ -79,6 +79,7 @@ class Solve(_Output):
     makespan_s: int | None
     deadline_s: int
     d_spot_s: int | None
+    survival: Survival | None
     vms: tuple[PlannedVm, ...]
     message: str
     warnings: tuple[str, ...]

@@ -24,7 +24,7 @@ from ..arguments import (
 from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
-from .solve import print_rented
+from .solve import print_rented, survival_lines
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -261,6 +261,8 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
     print(f"  cost       $ {schedule.cost_usd:.6f}")
     print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
     print(f"  objective  {schedule.objective:.6f}")
+    for name, text in survival_lines(document.survival):
+        print(f"  {name:<10} {text} (as the plan says)")
     print()
     print_rented(schedule)
 

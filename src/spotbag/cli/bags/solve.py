@@ -28,11 +28,12 @@ from ..arguments import (
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy
-from ..tables import print_table, seconds
+from ..tables import dollars, print_table, seconds
 from .planning import plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
+    from ...schedules.documents import Survival
     from ...schedules.schedule import Schedule
     from ...solvers.bags.result import Result
 
@@ -73,11 +74,13 @@ def solve_command(
 
         schedule = result.schedule
         print_json(
-            "solve", result.to_dict(), () if schedule is None else schedule_pieces(schedule, result.method, indent="  ")
+            "solve",
+            result.to_dict(),
+            () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  "),
         )
     else:
         with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
-            _print_result(result, estimated=problem.d_spot_s is None)
+            _print_result(result, problem)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -111,11 +114,11 @@ class _Files:
         """Write the plan and the pictures."""
         schedule, method = result.schedule, result.method
         if schedule is not None and self.out == STANDARD_OUTPUT:
-            print_plan(schedule, method)
+            print_plan(schedule, method, result.survival)
         elif schedule is not None and self.out is not None:
             from ...schedules.schedule_files import write_schedule
 
-            write_schedule(schedule, self.out, method)
+            write_schedule(schedule, self.out, method, result.survival)
             wrote(self.out)
         with beside_the_answer():
             self._draw(result)
@@ -145,11 +148,69 @@ def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> 
     return problem, plan_by(problem, planning)
 
 
-def _d_spot(result: Result, estimated: bool) -> str:
+def _goal(instance: Instance) -> str:
+    """Say what is made least, in which order."""
+    budget = instance.objective.budget_usd
+    within = "" if budget is None else f", for at most {dollars(budget)}"
+    return {
+        "cheapest": "cheapest: the least cost, then the earliest end",
+        "fastest": f"fastest: the earliest end, then the least cost{within}",
+        "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
+        f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
+    }[instance.goal]
+
+
+def _d_spot(result: Result, given: Instance) -> str:
     value = result.instance.d_spot_s
     if value is None:
         return "-"
-    return f"{seconds(value)} s ({'estimated' if estimated else 'given'}): spot VMs end by then"
+    from ...solvers.bags.methods import find_method
+
+    by_paper = given.d_spot_rule == "paper" or find_method(result.method).published
+    source = "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper else "chosen"
+    return f"{seconds(value)} s ({source}): spot VMs end by then"
+
+
+def _proved(result: Result, quantity: str) -> str:
+    """Say what is proved of the cost or the makespan; nothing where they are weighed against each other."""
+    for place, stage in enumerate(result.stages):
+        if stage.quantity != quantity:
+            continue
+        least = "the least at that " + ("cost" if quantity == "makespan_s" else "end") if place else "the least"
+        if stage.proven:
+            return f"proved to be {least}"
+        if stage.bound is None or not stage.bound > 0:
+            return f"not proved to be {least}"
+        return f"at most {100 * (stage.value / stage.bound - 1):.2f} % above {least}"
+    return ""
+
+
+_WHAT = {
+    "one-type": "any one spot type down for good",
+    "blackout": "all of spot down for good",
+    "each": "any spot VMs down for good, each at a moment of its own",
+}
+
+
+def survival_lines(survival: Survival | None) -> list[tuple[str, str]]:
+    """Say what a plan survives, and what that costs: lines by their names."""
+    if survival is None:
+        return []
+    what = _WHAT[survival.level]
+    if survival.verdict != "survives":
+        verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
+        return [("survives", f"{verdict} {what}: {survival.reason}")]
+    worst = ""
+    if survival.worst_cost_usd is not None:
+        when = [] if not survival.worst_types else [", ".join(survival.worst_types)]
+        when += [] if survival.worst_at_s is None else [f"at {seconds(survival.worst_at_s)} s"]
+        worst = f", worst case {dollars(survival.worst_cost_usd)}" + (f" ({' '.join(when)})" if when else "")
+    together = survival.blackout_cost_usd
+    at_once = "" if together is None or survival.level != "one-type" else f"; all at once {dollars(together)}"
+    lines = [("survives", f"{what}{worst}{at_once}")]
+    if survival.cost_without_usd is not None:
+        lines.append(("without this", dollars(survival.cost_without_usd)))
+    return lines
 
 
 def _bound(result: Result) -> str:
@@ -159,7 +220,7 @@ def _bound(result: Result) -> str:
     return f"{result.bound:.6f}: the plan is at most {100 * result.gap:.3f} % of its objective above the optimum"
 
 
-def _print_result(result: Result, estimated: bool) -> None:
+def _print_result(result: Result, given: Instance) -> None:
     from ...core.wording import counted
     from ...solvers.bags.result import STATUS_MEANINGS
 
@@ -169,22 +230,22 @@ def _print_result(result: Result, estimated: bool) -> None:
         print(result.message)
         return
     share = 100 * schedule.makespan_s / instance.deadline_s
+    makespan = f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"
+    weighed = [("objective", f"{schedule.objective:.6f}"), ("bound", _bound(result))]
     lines = [
         ("status", f"{result.status}: {STATUS_MEANINGS[result.status]}"),
+        ("goal", _goal(instance)),
         ("method", result.method),
-        ("cost", f"$ {schedule.cost_usd:.6f}"),
-        (
-            "makespan",
-            f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)",
-        ),
-        ("D_spot", _d_spot(result, estimated)),
-        ("objective", f"{schedule.objective:.6f}"),
-        ("bound", _bound(result)),
+        ("cost", ", ".join(filter(None, (f"$ {schedule.cost_usd:.6f}", _proved(result, "cost_usd"))))),
+        ("makespan", ", ".join(filter(None, (makespan, _proved(result, "makespan_s"))))),
+        ("D_spot", _d_spot(result, given)),
+        *survival_lines(result.survival),
+        *(weighed if instance.goal == "balanced" else []),
         ("time", f"{result.runtime_s:.3f} s"),
     ]
     print(f"{instance.name}: {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}")
     for name, text in lines:
-        print(f"  {name:<10} {text}")
+        print(f"  {name:<12} {text}")
     print()
     print_rented(schedule)
 
