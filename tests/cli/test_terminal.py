@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command_shell import Shell
+from rich.progress_bar import ProgressBar
 
 import spotbag
 from spotbag.cli import main
@@ -21,6 +22,7 @@ from spotbag.cli.progress import busy, counting, points_found, progress
 from spotbag.core.errors import SpotbagError
 from spotbag.core.wording import printable, printable_line
 from spotbag.instances.library import library_instance
+from spotbag.schedules.method import TracePoint
 
 BOLD = "a[/bold]b[/a][red]"
 HOSTILE = "evil\x9b31m\u202eliame\u2066"
@@ -109,7 +111,7 @@ def test_what_progress_shows_is_no_markup_and_commands_no_terminal(
             assert show is not None
         with counting(text, 2) as count:
             count(text)
-        with points_found(text) as show:
+        with points_found(text, 60.0) as show:
             assert show is not None
         return 0
 
@@ -119,6 +121,24 @@ def test_what_progress_shows_is_no_markup_and_commands_no_terminal(
     assert sent.count("a[/bold]b[/a][red]\\u001b]0;owned\\u0007\\r") >= 4
     assert "\x1b]" not in sent
     assert "\u202e" not in sent
+
+
+def test_a_bar_of_a_time_limit_follows_the_time(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[tuple[float, float]] = []
+
+    def work(_: list[str]) -> int:
+        for limit_s in (10.0, 4.0, None):
+            with progress("planning", limit_s) as show:
+                assert show is not None
+                show(TracePoint(900, 1.0, 1.0), 1000)
+        return 0
+
+    monkeypatch.setattr("rich.progress.Task.elapsed", 5.0)
+    monkeypatch.setattr(ProgressBar, "update", lambda self, completed, total: moved.append((completed, total)))
+    monkeypatch.setattr("spotbag.cli._run", work)
+    code, _ = terminal.run()
+    assert code == 0
+    assert set(moved) == {(5.0, 10.0), (4.0, 4.0)}
 
 
 def test_only_progress_and_tables_print_by_rich() -> None:

@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 from ..core.wording import counted, printable_line
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
+    from rich.progress import ProgressColumn, Task
+    from rich.progress_bar import ProgressBar
 
 
 @contextmanager
-def busy(message: str) -> Iterator[None]:
-    """Show on a terminal that something is being done."""
-    with _line("spinner", "what", what=message):
+def busy(message: str, limit_s: float | None = None) -> Iterator[None]:
+    """Show on a terminal that something is being done; with a time limit, by a bar that is full when it is over."""
+    with _line("spinner" if limit_s is None else "bar", "what", "time", limit_s=limit_s, what=message):
         yield
 
 
 @contextmanager
-def progress(message: str) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it."""
-    with _line("what", "bar", "best", "time", what=message, best="") as change:
+def progress(message: str, limit_s: float | None = None) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it.
+
+    With a time limit, the bar is full when it is over; else when all iterations that are planned are done.
+    """
+    with _line("what", "bar", "best", "time", limit_s=limit_s, what=message, best="") as change:
         if change is None:
             yield None
             return
@@ -48,9 +52,12 @@ def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def points_found(message: str) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show on a terminal how many points of a front there are; gives the callback that receives them."""
-    with _line("spinner", "what", "found", "time", what=message, found="") as change:
+def points_found(message: str, limit_s: float) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show on a terminal how many points of a front there are, and a bar that is full when a time limit is over.
+
+    Gives the callback that receives the points.
+    """
+    with _line("what", "bar", "found", "time", limit_s=limit_s, what=message, found="") as change:
         if change is None:
             yield None
             return
@@ -63,11 +70,14 @@ def points_found(message: str) -> Iterator[Callable[[Any, int], None] | None]:
 
 
 @contextmanager
-def _line(*columns: str, total: int | None = None, **texts: str) -> Iterator[Callable[..., None] | None]:
+def _line(
+    *columns: str, total: int | None = None, limit_s: float | None = None, **texts: str
+) -> Iterator[Callable[..., None] | None]:
     """Show a line on a terminal until the work is done; gives what changes it, None where there is no terminal.
 
-    Its columns are ``spinner``, ``bar``, ``count``, ``time``, and texts by their names. No text is markup, and each is
-    made safe to print: it may hold the name of a file or of an instance.
+    Its columns are ``spinner``, ``bar``, ``count``, ``time``, and texts by their names. A bar is that of the time of a
+    limit, if there is one. No text is markup, and each is made safe to print: it may hold the name of a file or of an
+    instance.
     """
     if not sys.stderr.isatty():
         yield None
@@ -75,9 +85,18 @@ def _line(*columns: str, total: int | None = None, **texts: str) -> Iterator[Cal
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    class TimeBar(BarColumn):
+        """A bar of the time that has passed, whatever is done in it."""
+
+        def render(self, task: Task) -> ProgressBar:
+            bar = super().render(task)
+            if limit_s is not None:
+                bar.update(completed=min(task.elapsed or 0, limit_s), total=limit_s)
+            return bar
+
     kinds: dict[str, Callable[[], ProgressColumn]] = {
         "spinner": SpinnerColumn,
-        "bar": BarColumn,
+        "bar": BarColumn if limit_s is None else TimeBar,
         "count": MofNCompleteColumn,
         "time": TimeElapsedColumn,
     }

@@ -115,7 +115,7 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     )
     with interruptible():
         while not stopped():
-            with busy(f"solving {names[len(updates) % len(names)]} by {method}"):
+            with busy(f"solving {names[len(updates) % len(names)]} by {method}", time_limit):
                 found = next(left, None)
             if found is None:
                 break

@@ -135,7 +135,7 @@ def _front(
         if heuristics:
             with busy("planning by the heuristics"):
                 others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, planning.seed)
-        with points_found(f"front of {problem.name}") as show:
+        with points_found(f"front of {problem.name}", limit) as show:
             front = pareto_front(
                 problem,
                 time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),

@@ -24,7 +24,7 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
         from ...schedules.schedule_files import read_schedule
 
         start = read_schedule(planning.initial, with_d_spot(problem))
-    with progress(f"planning {problem.name} by {method}") as show:
+    with progress(f"planning {problem.name} by {method}", planning.time_limit) as show:
         return solve(
             problem,
             method,
