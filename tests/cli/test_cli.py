@@ -194,7 +194,7 @@ def test_show_an_instance(shell: Shell) -> None:
     for part in (
         "60 tasks in 6 entries",
         "2,700 s",
-        "1,874 s (estimated)",
+        "1,874 s (by the rule of HADS)",
         "t3.large",
         "20",
         "102 / 198 / 323",

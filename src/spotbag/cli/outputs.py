@@ -458,7 +458,7 @@ class ReplayedRun(_Output):
 class Stream(_Output):
     """``spotbag stream``."""
 
-    format: Literal["spotbag.stream/1"]
+    format: Literal["spotbag.stream-runs/1"]
     stream: str
     jobs: int
     tasks: int
@@ -514,7 +514,7 @@ class PlatformSummary(BaseModel):
 class Platform(_Output):
     """``spotbag platform``."""
 
-    format: Literal["spotbag.platform/1"]
+    format: Literal["spotbag.platform-runs/1"]
     platform: str
     agents: int
     resources: int

@@ -18,6 +18,7 @@ from ..arguments import (
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
+from .planning import goal_text
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -58,12 +59,13 @@ def bound_command(
 
 def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
     best = max(bound.value for bound in bounds if bound.unit == "objective")
-    weight = problem.cost_weight
-    print(f"{problem.name}: every plan has an objective of at least {best:.6f}")
-    print(
-        f"objective: {weight:g} cost / $ {problem.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
-        f"{problem.makespan_scale_s:g} s"
-    )
+    least = {
+        "cheapest": f"costs at least $ {best:.6f}",
+        "fastest": f"takes at least {seconds(math.ceil(best))} s",
+        "balanced": f"has an objective of at least {best:.6f}",
+    }[problem.goal]
+    print(f"{problem.name}: every plan {least}")
+    print(f"goal: {goal_text(problem)}")
     columns = [
         Column("bound"),
         Column("value", True),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..arguments import MethodOptions
 from ..progress import progress
+from ..tables import dollars, seconds
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -36,3 +37,21 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
             options=options,
             on_progress=show,
         )
+
+
+def goal_text(instance: Instance) -> str:
+    """Say what is made least, in which order."""
+    budget = instance.objective.budget_usd
+    within = "" if budget is None else f", for at most {dollars(budget)}"
+    return {
+        "cheapest": "cheapest: the least cost, then the earliest end",
+        "fastest": f"fastest: the earliest end, then the least cost{within}",
+        "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
+        f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
+    }[instance.goal]
+
+
+def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool) -> str:
+    """Say what D_spot is and where it comes from: the instance, the rule of the paper, or neither."""
+    source = "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper else "the deadline"
+    return f"{seconds(d_spot_s)} s ({source})"

@@ -24,6 +24,7 @@ from ..arguments import (
 from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
+from .planning import d_spot_text, goal_text
 from .solve import print_rented, survival_lines
 
 if TYPE_CHECKING:
@@ -178,18 +179,14 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
     if instance.description:
         print(indent(instance.description, "  "))
-    given = "given" if instance.d_spot_s is not None else "estimated"
+    by_paper = instance.d_spot_rule == "paper"
     print(f"  deadline       {seconds(instance.deadline_s)} s")
-    print(f"  D_spot         {'-' if d_spot is None else f'{seconds(d_spot)} s ({given})'}")
+    print(f"  D_spot         {'-' if d_spot is None else d_spot_text(instance, d_spot, by_paper)}")
     print(f"  boot overhead  {seconds(instance.boot_overhead_s)} s")
     print(
         f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s"
     )
-    weight = instance.cost_weight
-    print(
-        f"  objective      {weight:g} cost / $ {instance.cost_scale_usd:.4g} + {1 - weight:g} makespan / "
-        f"{instance.makespan_scale_s:g} s"
-    )
+    print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
     low, mean, high = _summary(memory).values()

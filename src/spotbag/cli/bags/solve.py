@@ -29,7 +29,7 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy
 from ..tables import dollars, print_table, seconds
-from .planning import plan_by
+from .planning import d_spot_text, goal_text, plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -148,18 +148,6 @@ def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> 
     return problem, plan_by(problem, planning)
 
 
-def _goal(instance: Instance) -> str:
-    """Say what is made least, in which order."""
-    budget = instance.objective.budget_usd
-    within = "" if budget is None else f", for at most {dollars(budget)}"
-    return {
-        "cheapest": "cheapest: the least cost, then the earliest end",
-        "fastest": f"fastest: the earliest end, then the least cost{within}",
-        "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
-        f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
-    }[instance.goal]
-
-
 def _d_spot(result: Result, given: Instance) -> str:
     value = result.instance.d_spot_s
     if value is None:
@@ -167,8 +155,7 @@ def _d_spot(result: Result, given: Instance) -> str:
     from ...solvers.bags.methods import find_method
 
     by_paper = given.d_spot_rule == "paper" or find_method(result.method).published
-    source = "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper else "chosen"
-    return f"{seconds(value)} s ({source}): spot VMs end by then"
+    return f"{d_spot_text(given, value, by_paper)}: spot VMs end by then"
 
 
 def _proved(result: Result, quantity: str) -> str:
@@ -234,7 +221,7 @@ def _print_result(result: Result, given: Instance) -> None:
     weighed = [("objective", f"{schedule.objective:.6f}"), ("bound", _bound(result))]
     lines = [
         ("status", f"{result.status}: {STATUS_MEANINGS[result.status]}"),
-        ("goal", _goal(instance)),
+        ("goal", goal_text(instance)),
         ("method", result.method),
         ("cost", ", ".join(filter(None, (f"$ {schedule.cost_usd:.6f}", _proved(result, "cost_usd"))))),
         ("makespan", ", ".join(filter(None, (makespan, _proved(result, "makespan_s"))))),

@@ -145,7 +145,9 @@ def platform_command(
     stories = _stories(traces) if story else None
     if as_json:
         report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
-        print_json("platform", report if picture_refused is None else report | {"picture_refused": picture_refused})
+        print_json(
+            "platform-runs", report if picture_refused is None else report | {"picture_refused": picture_refused}
+        )
     else:
         if stories is None and done.n_runs:
             print_runs(loaded, job_set, done, seed, bounds)

@@ -132,7 +132,7 @@ def stream_command(
     a2ha = _a2ha_settings(option or [])
     done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
     if as_json:
-        print_json("stream", runs_object(loaded, done, seed, sampling, a2ha))
+        print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha))
     elif done.n_runs:
         print_runs(loaded, done, seed)
 
