@@ -512,8 +512,16 @@ class _Rescuer:
     # ------------------------------------------------------------------ rescues
 
     def rescue_at(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
-        """Return the rescue of a second."""
-        types = tuple(name for name in self.types if name in types)
+        """Return the rescue of a second: the cheapest for all sets of types whose loss comes to the same."""
+        tasks, vms = self.bag.tasks, self.instance.vm_types
+        left = {vms[index].name for index in np.unique(tasks.type_index[tasks.end > at_s]).tolist()}
+        lost = tuple(name for name in self.types if name in types and name in left)
+        sets = {lost, self.types} if left <= set(lost) else {lost}
+        found = [rescue for names in sorted(sets) if (rescue := self._rescue_of_types(names, at_s)) is not None]
+        return min(found, key=lambda rescue: rescue.cost_usd, default=None)
+
+    def _rescue_of_types(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
+        """Return the rescue of a second if some types go down."""
         if types not in self._moments and self._gaps(types):
             return None
         moments = self.moments(types)
