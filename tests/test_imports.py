@@ -23,7 +23,7 @@ STAGES = {
     "models": ["core", "instances", "schedules"],
     "heuristics": ["core", "instances", "schedules", "models"],
     "solvers": ["core", "instances", "schedules", "models", "heuristics", "audits"],
-    "replay": ["core", "instances", "schedules", "traces", "audits", "models", "solvers"],
+    "replay": ["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers"],
     "charts": ["core", "instances", "schedules", "traces", "solvers"],
     "benchmarks": [
         *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"]

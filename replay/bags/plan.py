@@ -46,11 +46,14 @@ class ReplayPlan:
         Durations.
     vms : tuple of PlannedVm
         VMs that are requested at the start.
+    schedule : Schedule
+        The plan itself.
     """
 
     instance: Instance
     work: WorkTable
     vms: tuple[PlannedVm, ...]
+    schedule: Schedule
 
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:
@@ -67,7 +70,7 @@ def replay_plan(schedule: Schedule) -> ReplayPlan:
         cores[vm][core].append(Run(start, end, task, task_mode))
     planned = zip(schedule.vm_ids, offers, cores, strict=True)
     vms = tuple(PlannedVm(name, offer, tuple(tuple(runs) for runs in queues)) for name, offer, queues in planned)
-    return ReplayPlan(instance, WorkTable(instance), vms)
+    return ReplayPlan(instance, WorkTable(instance), vms, schedule)
 
 
 def plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:

@@ -9,9 +9,10 @@ from ...policy_names import options_of, split_policy_name
 from ..policy import Policy
 from .burst_hads import BurstHads
 from .hads import Hads
+from .rescue import Rescue
 from .static import OnDemand, Static
 
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Static, Hads, BurstHads, OnDemand)}
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, OnDemand)}
 """Policies by name; add your own class to use it by name."""
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Hads",
     "OnDemand",
     "Policy",
+    "Rescue",
     "Static",
     "find_policy",
     "named_policy",

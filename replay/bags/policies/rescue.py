@@ -1,0 +1,102 @@
+"""The rescue of a survival certificate, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....heuristics.bags.rescue import Rescue as PlannedRescue
+from ....heuristics.bags.rescue import rescue_at
+from ...vms import LAUNCHING
+from ..policy import Policy
+from ..state import ReplayState
+from ..vm import Vm
+from .migration import migrate_anyway, retry_stranded
+
+
+class Rescue(Policy):
+    """Follow the plan; when spot VMs go down, do at once on demand what they have lost, and never count on them again.
+
+    The first time, what goes down at that moment goes the way of the survival certificate (`certify`): the deadline is
+    kept at no more than the worst-case cost, if the plan survives it. That is a promise for types which go down at one
+    moment, once, and for bills by the second. Whatever else happens, and what does not survive, the tasks of each VM
+    go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated.
+    """
+
+    name = "rescue"
+    summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
+
+    def __init__(self) -> None:
+        self._as_planned = True
+        self._awaited: PlannedRescue | None = None
+
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        """Terminate a VM with its last task."""
+        retry_stranded(replay)
+        if vm.idle:
+            replay.terminate(vm)
+
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
+        """Rescue what is lost, as soon as all that goes down at this moment has."""
+        if not vm.n_left:
+            if vm.hibernated:
+                replay.terminate(vm)
+        elif any(other.state == LAUNCHING and replay.fleet.is_down(other.offer) for other in replay.vms):
+            replay.set_trigger(vm, replay.now_s)  # they hibernate in this second, as they get ready
+        elif self._awaited is None or self._awaited.at_s < replay.now_s:
+            self._rescue(replay)
+
+    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
+        """Rescue what is lost, where that had to wait."""
+        if self._awaited is not None:
+            self._carry_out(replay, self._awaited)
+        elif vm.n_left:
+            self._rescue(replay)
+
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
+        """Let a VM go on that still has its tasks; what else was to be rescued with them is rescued at once."""
+        if self._awaited is not None:
+            self._rescue(replay)
+        retry_stranded(replay)
+
+    def terminated(self, replay: ReplayState, vm: Vm) -> None:
+        """A place is free for tasks that had none."""
+        retry_stranded(replay)
+
+    def _rescue(self, replay: ReplayState) -> None:
+        lost = [vm for vm in replay.vms if vm.hibernated and vm.n_left]
+        rescue, self._awaited = None, None
+        if self._as_planned:
+            self._as_planned = False
+            rescue = rescue_at(replay.plan.schedule, {vm.offer.vm_type.name for vm in lost}, replay.now_s)
+        if rescue is None:
+            _to_where_they_end_first(replay, lost)
+        elif rescue.begin_s > replay.now_s:
+            self._awaited = rescue
+            replay.set_trigger(lost[0], rescue.begin_s)
+        else:
+            self._carry_out(replay, rescue)
+
+    def _carry_out(self, replay: ReplayState, rescue: PlannedRescue) -> None:
+        """Request the VMs of a rescue and move the tasks, by their starts: so each starts as planned, or earlier."""
+        self._awaited = None
+        named = {vm.name: vm for vm in replay.vms}
+        targets = [replay.start_vm(vm.offer) if vm.new else named[vm.id] for vm in rescue.vms]
+        sources = {task: vm for vm in replay.vms if vm.hibernated for task in vm.tasks()}
+        for task, number in zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True):
+            replay.migrate(task, sources[task], targets[number])
+        _end(replay, sources.values())
+
+
+def _to_where_they_end_first(replay: ReplayState, lost: list[Vm]) -> None:
+    """Move the tasks of VMs to where each ends first, longest first."""
+    for vm in lost:
+        by_length = sorted(vm.tasks(), key=lambda task: -replay.work.runtime_s(task, vm.offer_index))
+        migrate_anyway(replay, vm, by_length)
+    _end(replay, lost)
+
+
+def _end(replay: ReplayState, vms: Iterable[Vm]) -> None:
+    """Terminate hibernated VMs that have no task left."""
+    for vm in dict.fromkeys(vms):
+        if vm.hibernated and not vm.n_left:
+            replay.terminate(vm)
