@@ -119,7 +119,8 @@ class _Search:
         # Exact methods, and long searches, take too long for plans that are but candidates.
         if attempts.method.exact or attempts.method.name == "search":
             method = find_method("search")
-            self._quick = replace(self._silent, method=method, options=make_options(method, {"moves": _MOVES}))
+            moves = min(_MOVES, getattr(attempts.options, "moves", None) or _MOVES)
+            self._quick = replace(self._silent, method=method, options=make_options(method, {"moves": moves}))
         self._instance = instance
         self._level = level
         self._first = first
