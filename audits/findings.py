@@ -97,7 +97,7 @@ SURVIVAL_RULES = {
     "rescue-core": "a core of its VMs runs one task at a time, those of the plan included",
     "rescue-memory": "the tasks that run at an instant fit the memory of the VM together, those of the plan included",
     "rescue-limit": "VMs on demand per type, and together, are within the limits when new ones are requested",
-    "rescue-deadline": "what is lost ends by the deadline, and earlier by the least slack that is stated",
+    "rescue-deadline": "what is lost ends by the deadline",
     "rescue-cost": "each VM costs what it says, and all come to no more than the worst that is stated",
 }
 """Rules of certificates by name."""

@@ -140,7 +140,7 @@ class Survival(Record):
     worst_at_s, worst_types : int and tuple of str, optional
         When that is, and what goes down then; where the plan does not survive, a moment that is beyond rescue.
     least_slack_s : int, optional
-        Least time between the end of a rescue and the deadline.
+        Least time, over all moments, by which a rescue can end before the deadline.
     blackout_cost_usd : float, optional
         As the worst cost, if all spot VMs go down at once; absent if that is not survived.
     cost_without_usd : float, optional
@@ -161,27 +161,6 @@ class Survival(Record):
     cost_without_usd: Annotated[float, Field(ge=0)] | None = None
     reason: Text | None = None
     rescue: Rescue | None = None
-
-    @property
-    def line(self) -> str:
-        """The certificate in a line, for people."""
-        lost = {
-            "one-type": "any one spot type down for good",
-            "blackout": "all of spot down for good at once",
-            "each": "any spot VMs down for good, each at a moment of its own",
-        }[self.level]
-        if self.verdict != "survives":
-            said = "does not survive" if self.verdict == "does-not-survive" else "not shown to survive"
-            return f"{said}: {lost}{self._when('; ')}{f': {self.reason}' if self.reason else ''}"
-        cost = "" if self.worst_cost_usd is None else f", worst case $ {self.worst_cost_usd:.2f}{self._when(' (', ')')}"
-        beside = self.level == "one-type" and self.blackout_cost_usd is not None
-        return f"survives: {lost}{cost}{f'; all at once $ {self.blackout_cost_usd:.2f}' if beside else ''}"
-
-    def _when(self, before: str, after: str = "") -> str:
-        if self.worst_at_s is None:
-            return ""
-        what = f"{' and '.join(self.worst_types)} " if self.worst_types else ""
-        return f"{before}{what}at {self.worst_at_s:,} s{after}"
 
 
 class ScheduleHeader(Record):

@@ -143,7 +143,7 @@ class _Blocks:
                 waiting += [(middle + 1, last), (first, middle)]
             else:
                 at_s = int(self.moments_s[last])
-                reason = beyond_rescue(self.losses, self.types, at_s)
+                reason = beyond_rescue(self.losses, self.types, at_s, self.losses.instance.deadline_s)
                 if reason is not None:
                     return self._failed("does-not-survive", at_s, reason)
                 lacking = at_s
@@ -218,9 +218,9 @@ def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int) -> Fraction:
     return sum(paid, start=Fraction(0))
 
 
-def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int) -> str | None:
-    """Why nothing can rescue a plan if the spot VMs of some types go down at a moment; None if no bound shows that."""
-    lost, fleet, by_s = losses.lost(types, at_s), losses.fleet(at_s), losses.instance.deadline_s
+def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:
+    """Why no rescue ends by a time if spot VMs of some types go down at a moment; None if no bound shows that."""
+    lost, fleet = losses.lost(types, at_s), losses.fleet(at_s)
     number = _task_without_place(lost, fleet, len(losses.types), by_s)
     if number >= 0:
         name = losses.plan.task_ids[lost.rows[number]]

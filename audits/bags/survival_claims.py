@@ -10,7 +10,7 @@ import numpy as np
 
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
 from ..findings import Violation
-from .survival import Judge
+from .survival import Judge, beyond_rescue
 from .survival_losses import NEVER_S, Losses
 
 _TOLERANCE = Fraction(1, 10**6)
@@ -47,6 +47,8 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         blackout = (losses.spot_types,) if losses.spot_types else ()
         groups = blackout if claimed.level != "one-type" else tuple((name,) for name in losses.spot_types)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
+        if found.verdict == "survives":
+            yield from _later_than_said(losses, claimed.least_slack_s or 0, groups)
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, blackout, "blackout_cost_usd")
         lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
         if lasting and claimed.level == "one-type":
@@ -87,10 +89,7 @@ def _cheaper_than_can_be(
     if stated is None:
         return
     for types in groups:
-        moments_s = losses.moments_s(types)
-        chosen = np.unique(np.linspace(0, len(moments_s) - 1, min(len(moments_s), _MOST_MOMENTS)).round().astype(int))
-        bills = [(_least_usd(losses, types, at_s), at_s) for at_s in moments_s[chosen].tolist()]
-        usd, at_s = max(bills)
+        usd, at_s = max((_least_usd(losses, types, at_s), at_s) for at_s in _some_moments_s(losses, types))
         if usd > Fraction(stated) * (1 + _TOLERANCE):
             message = (
                 f"the plan says {name} {stated:.9g}; if {' and '.join(types)} go down at {at_s:,} s, it comes to at "
@@ -98,6 +97,26 @@ def _cheaper_than_can_be(
             )
             yield Violation("survival-claim", name, float(usd) - stated, "USD", message)
             return
+
+
+def _some_moments_s(losses: Losses, types: tuple[str, ...]) -> list[int]:
+    """Moments at which claims are compared with bounds: all of few, some of many."""
+    moments_s = losses.moments_s(types)
+    chosen = np.unique(np.linspace(0, len(moments_s) - 1, min(len(moments_s), _MOST_MOMENTS)).round().astype(int))
+    found: list[int] = moments_s[chosen].tolist()
+    return found
+
+
+def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str, ...]]) -> Iterator[Violation]:
+    """Find a moment for which a bound shows that no rescue ends so long before the deadline."""
+    for types in groups:
+        for at_s in _some_moments_s(losses, types) if slack_s > 0 else ():
+            reason = beyond_rescue(losses, types, at_s, losses.instance.deadline_s - slack_s)
+            if reason is not None:
+                where = f"{' and '.join(types)} go down at {at_s:,} s"
+                message = f"the plan says least_slack_s {slack_s:,}; no rescue ends so early if {where}: {reason}"
+                yield Violation("survival-claim", "least_slack_s", slack_s, "s", message)
+                return
 
 
 def _least_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fraction:
@@ -295,18 +314,11 @@ class _Stored:
 
     def _deadline(self) -> Iterator[Violation]:
         deadline_s = self.losses.instance.deadline_s
-        slack_s = self.claimed.least_slack_s or 0
         for task in self.rescue.tasks:
             late_s = task.end_s - deadline_s
             if late_s > 0:
                 message = f"task {task.id!r} of the rescue ends at {task.end_s:,} s, {late_s:,} s after the deadline"
                 yield Violation("rescue-deadline", task.id, late_s, "s", message)
-        end_s = max((task.end_s for task in self.rescue.tasks), default=0)
-        if end_s <= deadline_s < end_s + slack_s:
-            message = (
-                f"the plan says least_slack_s {slack_s:,}; its rescue ends {deadline_s - end_s:,} s before the deadline"
-            )
-            yield Violation("rescue-deadline", "least_slack_s", end_s + slack_s - deadline_s, "s", message)
 
     def _costs(self) -> Iterator[Violation]:
         losses, rescue = self.losses, self.rescue

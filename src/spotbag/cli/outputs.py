@@ -101,6 +101,7 @@ class Check(_Output):
     objective: float
     deadline_s: int
     d_spot_s: int | None
+    survival: Survival | None
     violations: tuple[Violation, ...]
     notes: tuple[str, ...]
 

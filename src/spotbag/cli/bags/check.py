@@ -46,6 +46,7 @@ def check_command(
     from ...core.wording import counted
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import another_instance, read_schedule_document
+    from ...schedules.survival_text import survival_text
 
     refuse_two_from_standard_input(instance, plan)
     problem = changes.load(instance)
@@ -87,7 +88,7 @@ def check_command(
         print(f"  makespan   {seconds(report.makespan_s)} s")
         print(f"  objective  {report.objective:.6f}")
         if report.survival is not None:
-            print(f"  {report.survival.line}")
+            print(f"  {survival_text(report.survival)}")
         if found:
             print()
             _print_violations(found)
