@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS
-from ...core.wording import counted
+from ...core.wording import counted, listed
+from ...instances.entries import MARKETS, Limits
 from ...instances.instance import Instance
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import usable_offers
 
+_MOST_OFFERS = 12
+"""Offers of which it is asked one by one whether more of their VMs would do."""
+
 
 def explain_infeasibility(instance: Instance) -> str:
-    """Say why no plan exists, for an instance whose bound is infinite.
+    """Say why no plan exists, for an instance whose bound is infinite: what it rests on, and the least deadline.
 
     The reason is one that the bounds prove; an instance can have more.
 
@@ -25,45 +31,96 @@ def explain_infeasibility(instance: Instance) -> str:
     """
     if not usable_offers(instance):
         return "no plan exists: no VM may be rented, or none is ready before it must end"
+    reason = ""
     least = makespan_lower_bound_s(instance)
     if least > instance.deadline_s:
-        return (
-            f"no plan exists: the tasks take at least {least:,} s on all VMs that may be rented, and the deadline is "
+        reason = (
+            f"the tasks take at least {least:,} s on all VMs that may be rented, and the deadline is "
             f"{instance.deadline_s:,} s"
         )
     try:
-        enough = _least_extra_s(instance)
+        enough_s = least_deadline_s(instance)
+        if enough_s is None:
+            return "no plan exists: some tasks fit no VM that may be rented, whatever the deadline"
+        relief = listed(list(_reliefs(instance)), "limits") if not reason else ""
     except LimitReached:
-        return "no plan exists: even tasks that could be cut would not fit the limits"
-    where = "the deadline" if instance.d_spot_s is None else "the deadline and D_spot"
-    if enough is None:
-        return "no plan exists: some tasks fit no VM that may be rented, whatever the deadline"
-    vms = sum(min(offer.limit, instance.n_tasks) for offer in usable_offers(instance))
-    return (
-        f"no plan exists: even if tasks could be cut, {counted(vms, 'VM')} would need {where} to be at least "
-        f"{enough:,} s later, or the limits to be higher"
-    )
+        return f"no plan exists: {reason or 'even tasks that could be cut would not fit the limits'}"
+    if not reason:
+        vms = sum(min(offer.limit, instance.n_tasks) for offer in usable_offers(instance))
+        reason = (
+            f"even if tasks could be cut, {counted(vms, 'VM')} would need longer than the deadline "
+            f"({instance.deadline_s:,} s) and the limits allow"
+        )
+        reason += f"; that rests on each of {relief}" if relief else ""
+    by = deadlines_in_words(instance, enough_s)
+    return f"no plan exists: {reason}; the least deadline that would do is at least {by}"
 
 
-def _least_extra_s(instance: Instance) -> int | None:
-    """Least delay of the deadline, and of D_spot, with which the divisible bound is finite."""
+def deadlines_in_words(instance: Instance, deadline_s: int) -> str:
+    """Say a later deadline, with the D_spot that is as much later."""
+    d_spot_s = instance.d_spot_s
+    if d_spot_s is None or d_spot_s == instance.deadline_s:
+        return f"{deadline_s:,} s"
+    return f"{deadline_s:,} s with a D_spot of {d_spot_s + deadline_s - instance.deadline_s:,} s"
 
-    def feasible(extra: int) -> bool:
-        changes: dict[str, int] = {"deadline_s": instance.deadline_s + extra}
-        if instance.d_spot_s is not None:
-            changes["d_spot_s"] = instance.d_spot_s + extra
-        bound = divisible_bound(instance.replace(**changes)).objective
-        checkpoint()  # a bound that was cut short says nothing
-        return math.isfinite(bound)
 
-    most = MAX_SECONDS - instance.deadline_s
-    high = 1
-    while not feasible(min(high, most)):
+def with_deadline(instance: Instance, deadline_s: int) -> Instance:
+    """Return an instance with another deadline, and with D_spot as much later."""
+    changes = {"deadline_s": deadline_s}
+    if instance.d_spot_s is not None:
+        changes["d_spot_s"] = instance.d_spot_s + deadline_s - instance.deadline_s
+    return instance.replace(**changes)
+
+
+def least_deadline_s(instance: Instance) -> int | None:
+    """Deadline before which the bounds prove that no plan exists, D_spot being as much later; None if none would do.
+
+    Raises
+    ------
+    LimitReached
+        If the time is over.
+    """
+    most = MAX_SECONDS
+    low, high = instance.deadline_s, instance.deadline_s + 1
+    while not _may_be_feasible(with_deadline(instance, min(high, most))):
         if high >= most:
             return None
-        high *= 4
-    low, high = 0, min(high, most)
+        low, high = high, instance.deadline_s + 4 * (high - instance.deadline_s)
+    high = min(high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if feasible(middle) else (middle, high)
-    return high
+        low, high = (low, middle) if _may_be_feasible(with_deadline(instance, middle)) else (middle, high)
+    return max(high, makespan_lower_bound_s(with_deadline(instance, high)))
+
+
+def _may_be_feasible(instance: Instance) -> bool:
+    bound = divisible_bound(instance).objective
+    checkpoint()  # a bound that was cut short says nothing
+    return math.isfinite(bound)
+
+
+def _reliefs(instance: Instance) -> Iterator[str]:
+    """Limits and estimates without any one of which the bounds would not prove that no plan exists."""
+    changes: list[tuple[str, dict[str, Any]]] = []
+    if instance.d_spot_s is not None and instance.d_spot_s < instance.deadline_s:
+        by = ", by the rule of HADS unless given" if instance.d_spot_rule == "paper" else ""
+        changes.append((f"D_spot ({instance.d_spot_s:,} s{by})", {"d_spot_s": instance.deadline_s}))
+    if len(instance.markets) < len(MARKETS):
+        changes.append((f"the markets ({instance.markets[0]} only)", {"markets": MARKETS}))
+    for name in ("max_spot", "max_on_demand"):
+        limit = getattr(instance.limits, name)
+        if limit is not None:
+            lifted = instance.limits.model_dump(exclude_none=True)
+            del lifted[name]
+            changes.append((f"limits.{name} ({limit})", {"limits": Limits(**lifted)}))
+    for offer in instance.offers[:_MOST_OFFERS]:
+        if 0 < offer.limit < instance.n_tasks:
+            types = list(instance.vm_types)
+            own = offer.vm_type.offers[offer.market]
+            more = own.model_copy(update={"limit": instance.n_tasks})
+            offers = {**offer.vm_type.offers, offer.market: more}
+            types[offer.type_index] = offer.vm_type.model_copy(update={"offers": offers})
+            changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": tuple(types)}))
+    for name, change in changes:
+        if _may_be_feasible(instance.replace(**change)):
+            yield name

@@ -11,9 +11,9 @@ from typing import Any
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
-from ...models.bags.infeasibility import explain_infeasibility
 from ...schedules.method import Incumbent, MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
+from .infeasible import explain
 from .methods import Method
 from .result import closes_gap
 
@@ -172,6 +172,6 @@ def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
     if outcome.schedule is not None:
         return ""
     if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
-        reason = explain_infeasibility(instance)
+        reason = explain(instance)
         return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
     return outcome.explanation or NO_TIME

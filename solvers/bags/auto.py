@@ -14,7 +14,6 @@ from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
-from ...models.bags.infeasibility import explain_infeasibility
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...schedules.method import MethodOutcome, Run, TracePoint
@@ -22,6 +21,7 @@ from .class_programme_method import ClassProgrammeOptions, class_programme, has_
 from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
 from .columns_method import ColumnOptions, columns
 from .core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
+from .infeasible import explain
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .result import closes_gap
@@ -173,7 +173,7 @@ class _Route:
         """What all steps came to."""
         best, bound = self.known.schedule, self.known.bound
         if best is None and bound == math.inf:
-            self.explanation = explain_infeasibility(self.instance)
+            self.explanation = explain(self.instance)
         return MethodOutcome(
             best,
             self.explanation if best is None else "",

@@ -16,10 +16,10 @@ from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
-from ...models.bags.infeasibility import explain_infeasibility
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
 from ...schedules.schedule import Schedule
+from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
 from .pareto_oracles import FrontOracle, ProgrammeOracle, SolveOracle
 from .solve import start_of
@@ -269,7 +269,7 @@ def _reason(instance: Instance, facts: FrontFacts, walk: _Walk) -> str:
         return walk.message or "no plan was found until the time was over; this proves nothing"
     if walk.message.startswith("no plan exists"):
         return walk.message
-    return explain_infeasibility(instance)
+    return explain(instance)
 
 
 class _Walk:

@@ -37,8 +37,8 @@ def bound_command(
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
     from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-    from ...models.bags.infeasibility import explain_infeasibility
     from ...models.bags.lower_bounds import lower_bounds
+    from ...solvers.bags.infeasible import explain
 
     given = changes.load(instance)
     problem = with_d_spot(given)
@@ -46,7 +46,7 @@ def bound_command(
     warn([warning] if warning else [])
     bounds = lower_bounds(problem)
     infeasible = any(math.isinf(bound.value) for bound in bounds)
-    reason = explain_infeasibility(problem) if infeasible else ""
+    reason = explain(problem) if infeasible else ""
     if as_json:
         print_json("bound", _as_object(problem, bounds, reason, [warning] if warning else []))
     elif infeasible:
