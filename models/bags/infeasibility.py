@@ -9,7 +9,7 @@ from typing import Any
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS
 from ...core.wording import counted, listed
-from ...instances.entries import MARKETS, Limits
+from ...instances.entries import MARKETS, Limits, Market
 from ...instances.instance import Instance
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
@@ -46,7 +46,7 @@ def explain_infeasibility(instance: Instance) -> str:
     except LimitReached:
         return f"no plan exists: {reason or 'even tasks that could be cut would not fit the limits'}"
     if not reason:
-        vms = sum(min(offer.limit, instance.n_tasks) for offer in usable_offers(instance))
+        vms = sum(_most_vms(instance, market) for market in MARKETS)
         reason = (
             f"even if tasks could be cut, {counted(vms, 'VM')} would need longer than the deadline "
             f"({instance.deadline_s:,} s) and the limits allow"
@@ -97,6 +97,13 @@ def _may_be_feasible(instance: Instance) -> bool:
     bound = divisible_bound(instance).objective
     checkpoint()  # a bound that was cut short says nothing
     return math.isfinite(bound)
+
+
+def _most_vms(instance: Instance, market: Market) -> int:
+    """Most VMs of a market that can be of use."""
+    counts = (min(offer.limit, instance.n_tasks) for offer in usable_offers(instance) if offer.market == market)
+    cap = instance.limits.of(market)
+    return sum(counts) if cap is None else min(sum(counts), cap)
 
 
 def _reliefs(instance: Instance) -> Iterator[str]:

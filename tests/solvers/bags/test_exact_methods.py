@@ -264,7 +264,7 @@ def too_small(**changes: Any) -> Instance:
     [
         (
             {"deadline_s": 310, "d_spot_s": 0, "limits": {"max_on_demand": 6}},
-            r"even if tasks could be cut, .* at least [\d,]+ s later",
+            r"even if tasks could be cut, 6 VMs .* rests on each of D_spot \(0 s.*\), limits.max_on_demand \(6\); .*",
         ),
         ({"markets": ["spot"], "d_spot_s": 90}, "no plan exists"),
     ],
@@ -276,15 +276,20 @@ def test_infeasibility_is_proved_and_explained(changes: dict[str, Any], said: st
     assert re.search(said, result.message), result.message
 
 
-def test_the_delay_that_an_infeasible_instance_needs_is_enough_for_the_bound() -> None:
-    instance = library_instance("hads/ED200").replace(deadline_s=400, d_spot_s=100)
+def test_the_least_deadline_of_an_infeasible_instance_is_the_bound_s_and_a_plan_exists_at_the_other() -> None:
+    instance = library_instance("hads/ED200").replace(deadline_s=400, d_spot_s=100, d_spot_rule=None)
     message = solve(instance).message
-    assert "later" in message, message
-    extra = int(message.split("at least ")[1].split(" s later")[0].replace(",", ""))
-    enough = instance.replace(deadline_s=400 + extra, d_spot_s=100 + extra)
-    almost = instance.replace(deadline_s=399 + extra, d_spot_s=99 + extra)
+    said = (
+        r"at least ([\d,]+) s with a D_spot of ([\d,]+) s, and a plan exists at ([\d,]+) s with a D_spot of ([\d,]+) s"
+    )
+    [numbers] = re.findall(said, message)
+    least_s, least_d_spot_s, later_s, later_d_spot_s = (int(number.replace(",", "")) for number in numbers)
+    enough = instance.replace(deadline_s=least_s, d_spot_s=least_d_spot_s)
+    almost = instance.replace(deadline_s=least_s - 1, d_spot_s=least_d_spot_s - 1)
     assert math.isfinite(divisible_bound(enough).objective)
     assert math.isinf(divisible_bound(almost).objective)
+    assert solve(instance.replace(deadline_s=later_s, d_spot_s=later_d_spot_s), "greedy").schedule is not None
+    assert later_s <= 1.2 * least_s
 
 
 def test_classes_collect_identical_tasks_and_cover_the_bag() -> None:
