@@ -89,7 +89,7 @@ def _cheaper_than_can_be(
     if stated is None:
         return
     for types in groups:
-        usd, at_s = max((_least_usd(losses, types, at_s), at_s) for at_s in _some_moments_s(losses, types))
+        usd, at_s = max((least_bill_usd(losses, types, at_s), at_s) for at_s in _some_moments_s(losses, types))
         if usd > Fraction(stated) * (1 + _TOLERANCE):
             message = (
                 f"the plan says {name} {stated:.9g}; if {' and '.join(types)} go down at {at_s:,} s, it comes to at "
@@ -119,7 +119,7 @@ def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str,
                 return
 
 
-def _least_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fraction:
+def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fraction:
     """Bound of the bill of a loss: every core-second at the price of the cheapest core, but for those paid anyway."""
     paid, lost = losses.paid_usd(types, at_s), losses.lost(types, at_s)
     if not losses.types:
