@@ -30,6 +30,7 @@ _PRINTED = {
     "schedule": "show plan.json",
     "methods": "methods",
     "instance-list": "instance list",
+    "types": "instance types --types c5.*",
     "written": "instance generate --tasks 2 --out bag.json",
     "schemas": "schema",
     "error": "solve none.json",

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
 from ..instances.bags.best_known import BestKnown
-from ..instances.entries import Goal
+from ..instances.entries import Architecture, Burstable, Goal, Market
 from ..schedules.documents import ScheduleDocument, Survival
 from ..solvers.bags.result import Status
 
@@ -561,6 +561,8 @@ class Written(_Output):
     jobs: int | None = None
     deadline_s: int | None = None
     d_spot_s: int | None = None
+    vm_types: int | None = None
+    spot_prices: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -672,6 +674,39 @@ class InstanceList(_Output):
     platforms: tuple[str, ...]
 
 
+class TypePrice(_Output):
+    """What a market asks for a VM type."""
+
+    price_usd_per_hour: float
+    usd_per_core_hour: float
+    date: str
+    source: str
+    zones: dict[str, float] | None = None
+
+
+class ListedType(_Output):
+    """A VM type of the catalogue, in a region."""
+
+    name: str
+    region: str
+    vcpus: int
+    memory_mb: float
+    architecture: Architecture | None = None
+    burstable: Burstable | None = None
+    source: str
+    date: str
+    prices: dict[Market, TypePrice]
+
+
+class Types(_Output):
+    """``spotbag instance types``."""
+
+    format: Literal["spotbag.types/1"]
+    catalogue: str
+    provider: str
+    vm_types: tuple[ListedType, ...]
+
+
 class ErrorIssue(_Output):
     """One thing that is wrong in an input."""
 
@@ -714,8 +749,8 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
         Solve, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay, NoPlan, Size,
-        Stream, StreamList, Platform, PlatformList, Show, Methods, PublishedComparison, InstanceList, Written,
-        Schemas, Error,
+        Stream, StreamList, Platform, PlatformList, Show, Methods, PublishedComparison, InstanceList, Types,
+        Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""
