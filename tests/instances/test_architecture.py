@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
+from random_instances import random_instances
+from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.audits.facts import InstanceFacts
 from spotbag.core.errors import InputError
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
-from spotbag.schedules.schedule_files import parse_schedule_document
+from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve
 
 
@@ -73,3 +77,42 @@ def test_an_architecture_that_no_type_has_is_named() -> None:
 def test_an_unknown_architecture_is_refused() -> None:
     with pytest.raises(InputError, match=r"architecture 'sparc' must be 'x86_64' or 'arm64'"):
         bag([{"id": "t", "memory_mb": 10, "base_runtime_s": 100, "architecture": "sparc"}])
+
+
+def with_run_times(instance: Instance) -> Instance:
+    """The same bag without architectures: each task has run times on the types that it may use."""
+    tasks = []
+    for task in instance.tasks:
+        fields = task.model_dump(exclude_unset=True, exclude={"architecture", "base_runtime_s", "runtime_s"})
+        able = {}
+        for vm_type in instance.vm_types:
+            seconds = (task.runtime_s or {}).get(vm_type.name)
+            if task.base_runtime_s is not None:
+                seconds = task.base_runtime_s / vm_type.speed
+            if seconds is not None and task.architecture in (None, vm_type.architecture):
+                able[vm_type.name] = seconds
+        tasks.append(fields | {"runtime_s": able})
+    return instance.replace(tasks=tasks)
+
+
+@soak_of(random_instances(), st.randoms(use_true_random=False), sample=20, whole=1000)
+def test_a_bag_with_architectures_is_that_with_run_times_where_tasks_may_run(plain: Instance, rng: Random) -> None:
+    types = [vm_type.model_dump(exclude_unset=True) for vm_type in plain.vm_types]
+    types = [entry | {"architecture": ("x86_64", "arm64")[index % 2]} for index, entry in enumerate(types)]
+    names = [None, "x86_64", "arm64"][: len(types) + 1]
+    tasks = [task.model_dump(exclude_unset=True) for task in plain.tasks]
+    tasks = [entry | {"architecture": name} if (name := rng.choice(names)) else entry for entry in tasks]
+    try:
+        instance = plain.replace(vm_types=types, tasks=tasks)
+    except InputError:
+        return  # a task cannot run anywhere in time
+    twin = with_run_times(instance)
+    assert (instance.runtime_s == twin.runtime_s).all()
+    found = solve(instance, "greedy", seed=1, survive="none").schedule
+    again = solve(twin, "greedy", seed=1, survive="none").schedule
+    assert (found is None) == (again is None)
+    plan = solve(plain, "greedy", seed=1, survive="none").schedule  # it may have tasks on types of another architecture
+    for schedule in (found, plan):
+        if schedule is not None:
+            document = parse_schedule_document(format_schedule(schedule, "greedy"))
+            assert check(instance, document).violations == check(twin, document).violations

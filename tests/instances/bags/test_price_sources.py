@@ -196,9 +196,7 @@ def test_histories_that_cannot_be_used(tmp_path: Path, document: Any, message: s
 
 
 def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"is no vms.csv of SkyPilot's catalogue of AWS: it has no column Inst"
-    ):
+    with pytest.raises(InputError, match=r"is no vms.csv of SkyPilot's catalogue of AWS: it has no column Inst"):
         rows_of_skypilot(write(tmp_path, "a,b\n1,2\n", "vms.csv"), "2026-07-09")
     wrong = SKYPILOT.replace("2.0,4.0,,0.085,0.035400", "two,4.0,,0.085,0.035400")
     with pytest.raises(InputError, match="line 2: vCPUs 'two' must be a number"):
