@@ -36,9 +36,20 @@ from spotbag.core.text_files import read_text
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.availability_days import AvailabilityScenario
 from spotbag.instances.bags.best_known import best_known, format_best_known
+from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.hads_files import hads_files, read_hads_files
+from spotbag.instances.bags.imported import Asked
+from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
+from spotbag.instances.bags.price_sources import (
+    instance_types_of_aws,
+    rows_of_skypilot,
+    spot_prices_of_aws,
+    updated,
+)
 from spotbag.instances.bags.scenarios import SCENARIOS, ScriptedScenario, find_scenario
 from spotbag.instances.bags.timeline import format_timeline, parse_timeline
+from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice, read_catalogue, shipped_catalogue
+from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import instance_warnings
 from spotbag.instances.library import library_data, library_instance
@@ -411,6 +422,25 @@ def authors_files() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[di
 
 
 @cache
+def price_files() -> dict[str, list[dict[str, Any]]]:
+    """A workflow, what the AWS command line prints, and a catalogue."""
+    task = {"id": "a", "runtimeInSeconds": 10.5, "memoryInBytes": 10**6, "coreCount": 1}
+    task |= {"command": {"program": "x", "arguments": ["-n", "1"]}}
+    parts = {"specification": {"tasks": [{"id": "a", "parents": [], "children": []}]}, "execution": {"tasks": [task]}}
+    price = {"AvailabilityZone": "us-east-1a", "InstanceType": "c6i.large", "ProductDescription": "Linux/UNIX"}
+    price |= {"SpotPrice": "0.01", "Timestamp": "2026-11-03T12:00:00Z"}
+    vm_type = {"InstanceType": "m9g.large", "VCpuInfo": {"DefaultVCpus": 2}, "MemoryInfo": {"SizeInMiB": 8192}}
+    vm_type |= {"ProcessorInfo": {"SupportedArchitectures": ["arm64"]}, "BurstablePerformanceSupported": False}
+    catalogue = json.loads(shipped_catalogue().to_text())
+    return {
+        "flow.json": [{"name": "f", "schemaVersion": "1.5", "workflow": parts}],
+        "history.json": [{"SpotPriceHistory": [price, price | {"Timestamp": "2026-11-02T12:00:00Z"}]}],
+        "types.json": [{"InstanceTypes": [vm_type, vm_type | {"InstanceType": "t3.nano"}]}],
+        "catalogue.json": [catalogue | {"vm_types": catalogue["vm_types"][-3:]}],
+    }
+
+
+@cache
 def traces() -> dict[str, list[list[dict[str, Any]]]]:
     """Traces of replays of each system, as records."""
     instance, plan = planned()[4]
@@ -671,6 +701,83 @@ def read_imports(case: Case) -> None:
     schedule, _ = read_hads_map(written(2, "map.json", maps), instance)
     with refusals():
         check(with_d_spot(instance), schedule)
+
+
+_TABLES = {
+    "tasks.csv": "id,command,memory_gb,runtime_min[c6i.large],c7g.large_s,count,arch\n"
+    'a,"x, 1",1,10,60,,\nb,,2,,90,3,arm64\n',
+    "once.csv": "Task;RAM (MB);Run Time\na;512;1h30m\nb;1024;00:12:30\n",
+    "log.swf": "; Version: 2.2\n"
+    "1 0 0 100 1 -1 2048 1 200 -1 1 12 1 1 1 1 -1 -1\n2 9 0 50 2 -1 -1 2 200 -1 1 7 1 1 1 1 -1 -1\n",
+    "log.gwf": "# grid\n1 0 0 100 1 -1 -1 1 200 512 1 U1 1 1 1 1 S1 S1 BoT b1 -1\n",
+    "vms.csv": "InstanceType,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone,Arch\n"
+    "c6i.large,2.0,4.0,0.085,0.0354,us-east-1,use1-az1,x86_64\nt4g.large,2.0,8.0,0.0672,,us-east-1,use1-az1,arm64\n",
+}
+_PIECES = (
+    *'",;\t\n-{}[]',
+    "0",
+    "1e999",
+    "nan",
+    "é",
+    "\x00",
+    "\u2028",
+    "\ufeff",
+    "9" * 30,
+    "x" * 300,
+    "GB",
+    "runtime_s",
+    "#1",
+)
+
+
+def _damaged(case: Case, text: str) -> bytes:
+    """A text with some pieces taken out, put in, doubled or swapped."""
+    rng, letters = case.rng, [*text]
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        here, there = sorted(rng.randrange(len(letters) + 1) for _ in range(2))
+        kind = rng.randrange(4)
+        if kind == 0:
+            del letters[here : here + rng.randint(1, 5)]
+        elif kind == 1:
+            letters[here:here] = rng.choice(_PIECES)
+        elif kind == 2:
+            letters[here:there] = letters[here:there] * 2
+        else:
+            letters[here : here + 1], letters[there : there + 1] = letters[there : there + 1], letters[here : here + 1]
+    return "".join(letters).encode()
+
+
+def read_tasks(case: Case) -> None:
+    """Files of tasks (CSV, SWF, GWF, WfFormat), catalogues, and the sources of their prices."""
+    rng = case.rng
+    choice = VmChoice(types=rng.choice(((), ("c6i.large", "c7g.large"), ("c6i.*",))))
+    asked = Asked(rng.choice((7200, 10**9)), choice, memory_mb=rng.choice((None, 100.0)))
+    kind = rng.choice((*_TABLES, "flow.json", "history.json", "types.json", "catalogue.json"))
+    path = (
+        case.write(kind, _damaged(case, _TABLES[kind])) if kind in _TABLES else case.document(kind, price_files()[kind])
+    )
+    if kind in ("history.json", "types.json", "vms.csv"):
+        if kind == "history.json":
+            news = spot_prices_of_aws(path, rng.choice((None, 86400.0)))
+        elif kind == "types.json":
+            news = instance_types_of_aws(path, "2026-01-01")
+        else:
+            news = rows_of_skypilot(path, "2026-01-01")
+        catalogue, _ = updated(shipped_catalogue(), [news], types=["*"], region="us-east-1")
+        assert Catalogue.parse(catalogue.to_text()) == catalogue
+        return
+    if kind == "catalogue.json":
+        catalogue = read_catalogue(path)
+        assert_same(independent(path), json.loads(catalogue.to_text()))
+        return
+    if kind == "flow.json":
+        imported = instance_of_wfformat(path, asked, split_cores=rng.random() < 0.5)
+    elif kind.endswith("csv"):
+        imported = instance_of_csv(path, asked)
+    else:
+        cores = rng.choice(("refuse", "split", "skip"))
+        imported = instance_of_log(path, "swf" if kind == "log.swf" else "gwf", asked, JobFilter(multi_core=cores))
+    assert Instance.parse(imported.instance.to_text()) == imported.instance
 
 
 # ------------------------------------------------------------------ options of the library
@@ -975,7 +1082,7 @@ def run(words: list[str]) -> tuple[int, str, str]:
 @cache
 def prepare() -> None:
     """Make what inputs are made of, and have everything loaded and compiled: no input is to be blamed for that."""
-    for make in (instances, streams, platforms, planned, bests, authors_files, traces, commands):
+    for make in (instances, streams, platforms, planned, bests, authors_files, price_files, traces, commands):
         make()
     spotbag.warm_up()
     for instance, _ in planned():
@@ -1000,13 +1107,14 @@ TARGETS: dict[str, tuple[Callable[[Case], None], float]] = {
     "stream": (read_streams, 0.12),
     "platform": (read_platforms, 0.12),
     "plan": (read_plans, 0.12),
-    "day": (read_days, 0.10),
+    "day": (read_days, 0.08),
     "trace of a bag": (_of("bags"), 0.05),
     "trace of a stream": (_of("streams"), 0.04),
     "trace of a platform": (_of("platforms"), 0.04),
-    "run times": (read_run_times, 0.06),
+    "run times": (read_run_times, 0.05),
     "best known": (read_best_known, 0.04),
     "import": (read_imports, 0.05),
+    "tasks": (read_tasks, 0.03),
     "options": (use_options, 0.02),
     "command": (use_commands, 0.02),
 }
