@@ -5,6 +5,7 @@ The pattern model, the class programme and the core counts share them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,7 +14,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.quantities import IntArray
+from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -75,7 +76,14 @@ def offers_without_credits(
 
 
 def enumerate_patterns(
-    seconds: IntArray, size: IntArray, most_s: int, offer: RentalOffer, most_patterns: int, model: str
+    seconds: IntArray,
+    size: IntArray,
+    most_s: int,
+    offer: RentalOffer,
+    most_patterns: int,
+    model: str,
+    losses: FloatArray | None = None,
+    most_lost: float = math.inf,
 ) -> OfferPatterns:
     """List all patterns of an offer up to a load, the empty one left out.
 
@@ -91,6 +99,10 @@ def enumerate_patterns(
         What is too many.
     model : str
         Name of the model in the message.
+    losses : array of float, shape (n_classes,), optional
+        What a task of each class loses on the offer, at least 0.
+    most_lost : float
+        Most that the tasks of a pattern may lose together.
 
     Raises
     ------
@@ -99,12 +111,16 @@ def enumerate_patterns(
     """
     counts = np.zeros((1, len(size)), dtype=np.int64)
     loads = np.zeros(1, dtype=np.int64)
+    lost = np.zeros(1)
     for index in np.argsort(-seconds, kind="stable").tolist():
         each = int(seconds[index])
         if each >= NEVER or each > most_s:
             continue
         checkpoint()
         ways = np.minimum((most_s - loads) // each, size[index]) + 1  # how often the class runs: never, once, ...
+        loss = 0.0 if losses is None else float(losses[index])
+        if loss > 0:
+            ways = np.minimum(ways, np.floor(np.minimum((most_lost - lost) / loss, size[index])).astype(np.int64) + 1)
         total = int(ways.sum())
         if total > most_patterns:
             raise ModelRefusal(
@@ -114,7 +130,7 @@ def enumerate_patterns(
         times = np.arange(total) - np.repeat(np.cumsum(ways) - ways, ways)
         by_times = np.argsort(times, kind="stable")
         source, times = np.repeat(np.arange(len(loads)), ways)[by_times], times[by_times]
-        counts, loads = counts[source], loads[source] + times * each
+        counts, loads, lost = counts[source], loads[source] + times * each, lost[source] + times * loss
         counts[:, index] = times
     order = np.argsort(loads, kind="stable")[1:]
     return OfferPatterns(offer, counts[order], loads[order])

@@ -1,4 +1,7 @@
-"""The method ``class-programme``: the class dynamic programme, for plans better than the one at hand."""
+"""The method ``class-programme``: the class dynamic programme, for plans better than the one at hand.
+
+Where the cost alone counts, the same prices and slacks reach further: `models.bags.slack_fleets`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from dataclasses import dataclass
 from ...core.errors import ModelRefusal
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
-from ...models.bags.class_tables import require_few_count_vectors
+from ...models.bags.class_tables import MOST_CLASSES, require_few_count_vectors
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...models.bags.slack_fleets import SlackFleets
+from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...models.bags.vm_limits import binding_market_limits
+from ...schedules.evaluation import objective_weights
 from ...schedules.method import MethodOutcome, Run
-from .exact_method import begin_in_window, exact_outcome
+from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
 
 _FEW_STATES = 10_000
 
@@ -35,6 +40,8 @@ class ClassProgrammeOptions:
 def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> MethodOutcome:
     """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
 
+    Where the cost alone counts, bags of more classes, or with more tasks, are planned by the slack of their VMs.
+
     Parameters
     ----------
     instance : Instance
@@ -49,6 +56,12 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     ModelRefusal
         If memory can bind, CPU credits must be followed over time, or there are too many classes or tasks.
     """
+    if cost_counts_alone(instance) and not has_small_class_programme(instance):
+        try:
+            return _by_slack(instance, run)
+        except ModelRefusal:
+            if len(task_classes(instance)) > MOST_CLASSES:
+                raise
     require_few_count_vectors(instance)
     start, at_most, window, outcome = begin_in_window(instance, run)
     if outcome is not None:
@@ -59,6 +72,30 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     if baseline_only and plan.bound == math.inf:
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
     return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, baseline_only=baseline_only)
+
+
+def cost_counts_alone(instance: Instance) -> bool:
+    """Whether the objective is the cost, and the makespan no part of it."""
+    return objective_weights(instance)[1] == 0
+
+
+def _by_slack(instance: Instance, run: Run) -> MethodOutcome:
+    """Plan by the slack of VMs."""
+    fleets = SlackFleets(instance)
+    begin = start_plan(instance, run)
+    start = begin.schedule
+    at_most = math.inf if start is None else start.objective
+    if run.answered(at_most, fleets.bound):
+        return exact_outcome(instance, start, None, min(fleets.bound, at_most), begin.explanation)
+    trace = ModelTrace(run, start)
+
+    def on_bound(bound: float) -> None:
+        run.incumbent.raise_bound(bound)
+        trace.improved(at_most, bound)
+
+    plan = fleets.cheapest(at_most, run.target_gap, run.threshold, on_bound)
+    explanation = "no plan was found until the time was over, or the search too large"
+    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, trace.points)
 
 
 def has_small_class_programme(instance: Instance) -> bool:

@@ -1,0 +1,230 @@
+"""Prices of tasks by what single cores can run: a linear programme over patterns, by column generation.
+
+For offers j with n_j VMs of c_j cores at price p_j a second, a core that runs pattern a for l seconds costs p_j / c_j l
+if no core waits for others of its VM. Prices pi_g of the tasks, with gains
+
+    nu_j = max(0, max_a pi a - p_j / c_j l(a)),
+
+are a lower bound of the cost of all plans, pi N - sum_j n_j c_j nu_j, and the best of them are the duals of the linear
+programme. Offers on which no task is worth its cost gain nothing, so that their patterns are not listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.limits import checkpoint
+from ...core.linear_programs import run_linear_program
+from ...core.quantities import FloatArray, IntArray
+from ...instances.entries import RentalOffer
+from .core_patterns import OfferPatterns, enumerate_patterns
+
+MOST_PATTERNS = 300_000
+"""Patterns of a core of one offer beyond which models that use these prices refuse."""
+
+_MOST_ROUNDS = 300
+_COLUMNS_A_ROUND = 20
+_CONVERGED = 1e-12
+_ROUNDING = 1e-13
+_UNIT = 1e4
+
+
+@dataclass(slots=True)
+class OfferCores:
+    """What the cores of an offer can run.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        The offer.
+    seconds : array of int, shape (n_classes,)
+        Duration of a task of each class.
+    size : array of int, shape (n_classes,)
+        Tasks of each class.
+    most_s : int
+        Latest end, from ready.
+    price : float
+        Of a second of a VM, in units of the objective.
+    vms : int
+        Most VMs.
+    model : str
+        Name of the model in messages.
+    """
+
+    offer: RentalOffer
+    seconds: IntArray
+    size: IntArray
+    most_s: int
+    price: float
+    vms: int
+    model: str
+    _all: OfferPatterns | None = field(default=None, repr=False)
+
+    @property
+    def rate(self) -> float:
+        """Price of a second of a core."""
+        return self.price / self.offer.vcpus
+
+    @property
+    def able(self) -> IntArray:
+        """Classes whose tasks can run, as indices."""
+        return np.flatnonzero(self.seconds <= self.most_s)
+
+    def losses(self, prices: FloatArray) -> FloatArray:
+        """What a task of each class costs here above its price; infinite where it cannot run."""
+        return np.where(self.seconds <= self.most_s, self.rate * self.seconds - prices, np.inf)
+
+    def patterns(self) -> OfferPatterns:
+        """List all patterns.
+
+        Raises
+        ------
+        ModelRefusal
+            If there are more than `MOST_PATTERNS`.
+        """
+        if self._all is None:
+            self._all = enumerate_patterns(self.seconds, self.size, self.most_s, self.offer, MOST_PATTERNS, self.model)
+        return self._all
+
+    def cheap_patterns(self, prices: FloatArray, gain: float, slack: float) -> OfferPatterns:
+        """List the patterns whose cost above prices and gain is at most a slack.
+
+        Parameters
+        ----------
+        prices : array of float, shape (n_classes,)
+            Prices of the tasks.
+        gain : float
+            What a core of the offer gains at most.
+        slack : float
+            The slack.
+        """
+        losses = self.losses(prices)[self.able]
+        if (losses >= 0).all():
+            whole = np.zeros(len(self.seconds))
+            whole[self.able] = losses
+            arguments = self.seconds, self.size, self.most_s, self.offer, MOST_PATTERNS, self.model
+            listed = enumerate_patterns(*arguments, whole, slack - gain)
+        else:
+            listed = self.patterns()
+        lost = self.rate * listed.load_s + gain - listed.counts @ prices
+        kept = np.flatnonzero(lost <= slack)
+        return OfferPatterns(self.offer, listed.counts[kept], listed.load_s[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class CorePrices:
+    """Prices, and the bound that they prove.
+
+    Attributes
+    ----------
+    of_tasks : array of float, shape (n_classes,)
+        The prices pi.
+    gains : array of float, shape (n_offers,)
+        The gains nu of a core.
+    bound : float
+        Lower bound of the cost of all plans, less what rounding may have added.
+    size : float
+        Size of the terms of the bound, which rounding is relative to.
+    """
+
+    of_tasks: FloatArray
+    gains: FloatArray
+    bound: float
+    size: float
+
+
+def best_core_prices(offers: list[OfferCores], size: IntArray, worst: float) -> CorePrices:
+    """Find the prices with about the best bound; whatever they are, they are valid.
+
+    Parameters
+    ----------
+    offers : list of OfferCores
+        The offers.
+    size : array of int, shape (n_classes,)
+        Tasks of each class.
+    worst : float
+        Cost that no plan exceeds, above 0. A larger bound says that there is no plan.
+
+    Raises
+    ------
+    ModelRefusal
+        If an offer has too many patterns, or the linear programme fails.
+    """
+    programme = _Programme(offers, size, worst)
+    best: CorePrices | None = None
+    for _ in range(_MOST_ROUNDS):
+        checkpoint()
+        prices, gains = programme.solve()
+        found, added = programme.price(prices, gains)
+        if best is None or found.bound > best.bound:
+            best = found
+        if not added:
+            break
+    assert best is not None, "there was a round"
+    return best
+
+
+class _Programme:
+    """The linear programme: rows of classes and of offers; tasks that no core runs cost more than all plans."""
+
+    def __init__(self, offers: list[OfferCores], size: IntArray, worst: float) -> None:
+        import highspy
+
+        self._offers = offers
+        self._size = size
+        self._unit = _UNIT / worst
+        self._cores = np.array([offer.vms * offer.offer.vcpus for offer in offers], dtype=float)
+        self._solver = highspy.Highs()
+        self._solver.setOptionValue("output_flag", False)
+        self._solver.setOptionValue("threads", 1)
+        self._infinity = highspy.kHighsInf
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        nothing, no_values = np.zeros(0, np.int32), np.zeros(0)
+        for number in size.tolist():
+            self._solver.addRow(float(number), self._infinity, 0, nothing, no_values)
+        for number in self._cores.tolist():
+            self._solver.addRow(-self._infinity, number, 0, nothing, no_values)
+        for index in range(len(size)):
+            self._solver.addCol(2 * _UNIT, 0.0, self._infinity, 1, np.array([index], np.int32), np.ones(1))
+        for k, offer in enumerate(offers):  # to begin with, as many tasks of one class as a core can run
+            for index in offer.able.tolist():
+                counts = np.zeros(len(size), dtype=np.int64)
+                counts[index] = min(offer.most_s // int(offer.seconds[index]), int(size[index]))
+                self._add(k, counts)
+
+    def _add(self, k: int, counts: IntArray) -> None:
+        """Add the column of a pattern of an offer."""
+        offer, nonzero = self._offers[k], np.flatnonzero(counts)
+        cost = offer.rate * float(counts[nonzero] @ offer.seconds[nonzero]) * self._unit
+        rows = np.append(nonzero, len(self._size) + k).astype(np.int32)
+        self._solver.addCol(cost, 0.0, self._infinity, len(rows), rows, np.append(counts[nonzero], 1.0))
+
+    def solve(self) -> tuple[FloatArray, FloatArray]:
+        """Solve; return the duals of the classes and of the offers."""
+        run_linear_program(self._solver)
+        if self._solver.getModelStatus() != self._optimal:
+            raise ModelRefusal("the linear programme of the prices of tasks was not solved")
+        duals = np.array(self._solver.getSolution().row_dual) / self._unit
+        return np.maximum(duals[: len(self._size)], 0.0), np.maximum(-duals[len(self._size) :], 0.0)
+
+    def price(self, prices: FloatArray, known: FloatArray) -> tuple[CorePrices, bool]:
+        """Evaluate the bound at prices, and add patterns that gain more than is known; say whether there are any."""
+        gains, added = np.zeros(len(self._offers)), False
+        for k, offer in enumerate(self._offers):
+            if not (offer.losses(prices) < 0).any():
+                continue
+            patterns = offer.patterns()
+            gain = patterns.counts @ prices - offer.rate * patterns.load_s
+            gains[k] = max(float(gain.max(initial=0.0)), 0.0)
+            least = float(known[k]) + _CONVERGED * _UNIT / self._unit
+            if gains[k] > least:
+                added = True
+                many = min(_COLUMNS_A_ROUND, len(gain))
+                for row in np.argpartition(-gain, many - 1)[:many].tolist():
+                    if gain[row] > least:
+                        self._add(k, patterns.counts[row])
+        worth, most = float(prices @ self._size), float(gains @ self._cores)
+        return CorePrices(prices, gains, worth - most - _ROUNDING * (worth + most), worth + most), added
