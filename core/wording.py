@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -118,3 +119,10 @@ def close_names(name: str, known: Sequence[str]) -> str:
 
     close = difflib.get_close_matches(name[:100], known[:_NAMES_COMPARED], n=3)
     return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+def dollars(value: float) -> str:
+    """Dollars: to the cent, and smaller amounts to two digits that are not zero."""
+    if not 0 < abs(value) < 1:
+        return f"$ {value:,.2f}"
+    return f"$ {value:.{1 - math.floor(math.log10(abs(value)))}f}"

@@ -559,10 +559,10 @@ class Written(_Output):
     platform: str | None = None
     tasks: int | None = None
     jobs: int | None = None
-    deadline_s: int | None = None
-    d_spot_s: int | None = None
     vm_types: int | None = None
     spot_prices: int | None = None
+    deadline_s: int | None = None
+    d_spot_s: int | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -54,13 +53,6 @@ def narrow_terminal(columns: int) -> bool:
     """Whether the output goes to a terminal that has fewer columns than wanted."""
     width = terminal_width()
     return width is not None and width < columns
-
-
-def dollars(value: float) -> str:
-    """Dollars: to the cent, and smaller amounts to two digits that are not zero."""
-    if not 0 < abs(value) < 1:
-        return f"$ {value:,.2f}"
-    return f"$ {value:.{1 - math.floor(math.log10(abs(value)))}f}"
 
 
 def seconds(value: int) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.wording import dollars
 from ..arguments import MethodOptions
 from ..progress import progress
-from ..tables import dollars, seconds
+from ..tables import seconds
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance

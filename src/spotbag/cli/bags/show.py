@@ -25,7 +25,7 @@ from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
 from .planning import d_spot_text, goal_text
-from .solve import print_rented, survival_lines
+from .solve import print_rented
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -253,12 +253,14 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
     if as_json:
         print_plan(schedule, document.method, document.survival)
         return
+    from ...schedules.survival_text import survival_lines
+
     method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     print(f"  cost       $ {schedule.cost_usd:.6f}")
     print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
     print(f"  objective  {schedule.objective:.6f}")
-    for name, text in survival_lines(document.survival):
+    for name, text in survival_lines(document.survival) if document.survival else ():
         print(f"  {name:<10} {text} (as the plan says)")
     print()
     print_rented(schedule)

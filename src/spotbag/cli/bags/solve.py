@@ -28,12 +28,11 @@ from ..arguments import (
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy
-from ..tables import dollars, print_table, seconds
+from ..tables import print_table, seconds
 from .planning import d_spot_text, goal_text, plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
-    from ...schedules.documents import Survival
     from ...schedules.schedule import Schedule
     from ...solvers.bags.result import Result
 
@@ -172,34 +171,6 @@ def _proved(result: Result, quantity: str) -> str:
     return ""
 
 
-_WHAT = {
-    "one-type": "any one spot type down for good",
-    "blackout": "all of spot down for good",
-    "each": "any spot VMs down for good, each at a moment of its own",
-}
-
-
-def survival_lines(survival: Survival | None) -> list[tuple[str, str]]:
-    """Say what a plan survives, and what that costs: lines by their names."""
-    if survival is None:
-        return []
-    what = _WHAT[survival.level]
-    if survival.verdict != "survives":
-        verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
-        return [("survives", f"{verdict} {what}: {survival.reason}")]
-    worst = ""
-    if survival.worst_cost_usd is not None:
-        when = [] if not survival.worst_types else [", ".join(survival.worst_types)]
-        when += [] if survival.worst_at_s is None else [f"at {seconds(survival.worst_at_s)} s"]
-        worst = f", worst case {dollars(survival.worst_cost_usd)}" + (f" ({' '.join(when)})" if when else "")
-    together = survival.blackout_cost_usd
-    at_once = "" if together is None or survival.level != "one-type" else f"; all at once {dollars(together)}"
-    lines = [("survives", f"{what}{worst}{at_once}")]
-    if survival.cost_without_usd is not None:
-        lines.append(("without this", dollars(survival.cost_without_usd)))
-    return lines
-
-
 def _bound(result: Result) -> str:
     assert result.gap is not None, "every result with a plan has a gap"
     if result.status == "optimal":
@@ -209,6 +180,7 @@ def _bound(result: Result) -> str:
 
 def _print_result(result: Result, given: Instance) -> None:
     from ...core.wording import counted
+    from ...schedules.survival_text import survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
@@ -226,7 +198,7 @@ def _print_result(result: Result, given: Instance) -> None:
         ("cost", ", ".join(filter(None, (f"$ {schedule.cost_usd:.6f}", _proved(result, "cost_usd"))))),
         ("makespan", ", ".join(filter(None, (makespan, _proved(result, "makespan_s"))))),
         ("D_spot", _d_spot(result, given)),
-        *survival_lines(result.survival),
+        *([] if result.survival is None else survival_lines(result.survival)),
         *(weighed if instance.goal == "balanced" else []),
         ("time", f"{result.runtime_s:.3f} s"),
     ]
