@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import pytest
 from command_shell import Shell, type_in
 
+from spotbag.core.quantities import amount_usd, duration_s
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance, platform_names
 
@@ -203,6 +205,67 @@ def test_show_an_instance(shell: Shell) -> None:
         assert part in out
     assert shell.json("show", "burst-hads/J60")["memory_mb"]["max"] == 12.2
     assert "0.5 * 0.05 / 0.1" in shell.run("show", "tiny/one-task")
+
+
+def test_show_takes_the_options_of_an_instance(shell: Shell) -> None:
+    out = shell.run("show", "hads/J60", "--deadline", "1h", "--goal", "fastest")
+    assert "3,600 s" in out
+    assert "fastest: the earliest end, then the least cost" in out
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
+    assert "(deadline 900 s)" in shell.run("show", "plan.json", "--deadline", "15m")
+    assert "the plan is not feasible as it stands" in shell.err
+
+
+def test_a_plan_goes_through_standard_output_to_other_commands(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "-")
+    assert "status" in shell.err
+    shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.json")
+    assert (shell.folder / "plan.json").read_text() == plan
+    assert shell.json("solve", "tiny/two-cores", "-m", "greedy")["plan"] == json.loads(plan)
+    for words in (("check", "tiny/two-cores", "-"), ("show", "-"), ("replay", "tiny/two-cores", "--plan", "-")):
+        type_in(monkeypatch, plan)
+        shell.run(*words, *(("--runs", "1", "-p", "static") if words[0] == "replay" else ()))
+    shell.run("check", "-", "-", code=2)
+    assert "two things cannot be read from standard input" in shell.err
+    shell.run("solve", "tiny/two-cores", "--out", "-", "--json", code=2)
+    assert "--out - and --json: use one or the other" in shell.err
+    assert shell.run("solve", "tiny/credits", "-m", "greedy", "--out", "-", code=1) == ""
+
+
+def test_a_plan_is_a_table_with_the_commands_of_the_tasks(shell: Shell) -> None:
+    tasks = [{"id": "a", "runtime_s": {"a": 10}, "memory_mb": 1, "count": 2, "command": 'run "a", b'}]
+    instance = library_instance("tiny/boot")
+    (shell.folder / "bag.json").write_text(instance.replace(tasks=[*tasks, {**tasks[0], "id": "c"}]).to_text())
+    shell.run("solve", "bag.json", "-m", "greedy", "--out", "plan.csv")
+    assert shell.err.endswith("wrote plan.csv\n")
+    with open(shell.folder / "plan.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["vm", "type", "market", "core", "task", "start_s", "end_s", "mode", "command"]
+    assert {row["task"] for row in rows} == {"a#1", "a#2", "c#1", "c#2"}
+    assert {row["command"] for row in rows} == {'run "a", b'}
+    plan = shell.json("solve", "bag.json", "-m", "greedy")["plan"]
+    assert {task["command"] for task in plan["tasks"]} == {'run "a", b'}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("2h", 7200), ("90m", 5400), ("1h30m", 5400), ("1.5h", 5400), ("45s", 45), ("5400", 5400), ("1d", 86400)],
+)
+def test_durations_are_what_people_write(text: str, seconds: int) -> None:
+    assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "2x", "1h30", "1:30", "-5", "nan", "30m1h", "1e99", "2 hours later"])
+def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match=r"2h"):
+        duration_s(text)
+
+
+def test_amounts_are_what_people_write() -> None:
+    assert [amount_usd(text) for text in ("1.50", "$1.50", "$ 2")] == [1.5, 1.5, 2.0]
+    for text in ("", "1,50", "-1", "€2"):
+        with pytest.raises(ValueError, match=r"such as 1.50 or \$1.50"):
+            amount_usd(text)
 
 
 def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -> None:

@@ -10,11 +10,12 @@ import typer
 from ...core.tables import Column, Table
 from ...core.wording import printable_line
 from ..arguments import (
+    TASK_FILES,
+    InstanceOptions,
     JsonOption,
     PlanGanttOption,
     check_output,
     is_path,
-    load_instance,
     print_json,
     print_plan,
     refuse_two_from_standard_input,
@@ -45,6 +46,7 @@ def show_command(
             show_default=False,
         ),
     ],
+    changes: InstanceOptions,
     instance: Annotated[
         str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
     ] = None,
@@ -53,7 +55,8 @@ def show_command(
 ) -> None:
     """Show an instance or a plan.
 
-    A plan is shown as its instance says it is; without the instance, as it says of itself.
+    A plan is shown as its instance says it is; without the instance, as it says of itself. Exit code 0: done; 2: bad
+    input.
     """
     from ...audits.bags.plan import check
     from ...core.errors import SpotbagError
@@ -65,13 +68,13 @@ def show_command(
 
         picture_format(gantt)
         check_output(gantt, what, instance)
-    found = _load(what)
+    found = _load(what, changes)
     if isinstance(found, Instance):
         if gantt is not None:
             raise SpotbagError(f"{what}: is an instance; --gantt draws plans ('spotbag solve' makes them)")
         _show_instance(found, as_json)
         return
-    schedule = _schedule(found, instance, what)
+    schedule = _schedule(found, instance, what, changes)
     if schedule is None:
         if gantt is not None:
             raise SpotbagError(f"{what}: is a plan for {found.instance!r}; to draw it, name that with --instance")
@@ -90,42 +93,47 @@ def show_command(
     _show_schedule(schedule, found, as_json)
 
 
-def _load(what: str) -> Instance | ScheduleDocument:
+def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
-    from ...core.text_files import read_text, source_name
+    from ...core.text_files import STANDARD_INPUT, read_text, source_name
     from ...instances.instance import Instance
     from ...instances.instance_files import instance_warnings
-    from ...instances.library import library_instance, library_names
+    from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import parse_schedule_document
 
-    if is_path(what, library_names()):
-        text, source = read_text(what), source_name(what)
-        if format_of(text) == SCHEDULE_FORMAT:
-            return parse_schedule_document(text, source)
-        instance = Instance.parse(text, source)
-    else:
-        instance = library_instance(what)
+    of_tasks = what.lower().endswith(TASK_FILES) or bool(what == STANDARD_INPUT and changes.task_file_options)
+    if of_tasks or not is_path(what, library_names()):
+        return changes.load(what)
+    text, source = read_text(what), source_name(what)
+    if format_of(text) == SCHEDULE_FORMAT:
+        return parse_schedule_document(text, source)
+    instance = Instance.parse(text, source)
     warn(instance_warnings(instance))
-    return instance
+    return changes.apply(instance)
 
 
-def _schedule(document: ScheduleDocument, instance: str | None, source: str) -> Schedule | None:
-    """Derive a plan from its instance: the one named, or a library instance of that name."""
+def _schedule(
+    document: ScheduleDocument, instance: str | None, source: str, changes: InstanceOptions
+) -> Schedule | None:
+    """Derive a plan from its instance: the one named, or a library instance of that name.
+
+    The time limits are those that the plan was made for, unless the command line has others.
+    """
     from ...heuristics.bags.d_spot import with_d_spot
     from ...instances.library import library_names
     from ...schedules.schedule_files import schedule_of_document
 
     if instance is None and document.instance not in library_names():
         return None
-    problem = load_instance(instance or document.instance)
-    changes: dict[str, Any] = {}
-    if document.deadline_s is not None and document.deadline_s >= 1:
-        changes["deadline_s"] = document.deadline_s
-    if document.d_spot_s is not None and document.d_spot_s >= 0:
-        changes["d_spot_s"] = document.d_spot_s
-    return schedule_of_document(document, with_d_spot(problem.replace(**changes)), source)
+    problem = changes.load(instance or document.instance)
+    limits: dict[str, Any] = {}
+    if changes.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
+        limits["deadline_s"] = document.deadline_s
+    if changes.d_spot is None and document.d_spot_s is not None and document.d_spot_s >= 0:
+        limits["d_spot_s"] = min(document.d_spot_s, limits.get("deadline_s", problem.deadline_s))
+    return schedule_of_document(document, with_d_spot(problem.replace(**limits)), source)
 
 
 def _show_instance(instance: Instance, as_json: bool) -> None:

@@ -58,8 +58,8 @@ def solve_command(
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
-    Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason;
-    2: bad input; 130: interrupted.
+    Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or with --survive none
+    that survives, with the reason; 2: bad input; 130: interrupted.
     """
     files = _Files(out, gantt, plot)
     files.check(as_json, instance, planning.initial)
