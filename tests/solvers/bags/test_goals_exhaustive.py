@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from exhaustive import exhaustive_front
+from fake_time import fake_time
 from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
@@ -29,6 +30,12 @@ BLOCKS = {"cores": 11, "memory": 8, "burstable": 1}
 OPTIONS = {"search": {"moves": 200}}
 TOLERANCE = 1e-7
 REFUSED = "refused"
+
+
+@pytest.fixture(autouse=True)
+def time_passes_by_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no limit is given, `auto` and the second quantity have half a minute, on however slow a machine."""
+    fake_time(monkeypatch, look_s=1e-4)
 
 
 class Asked(NamedTuple):
