@@ -140,6 +140,8 @@ def test_newer_prices_are_those_that_plans_are_made_at(shell: Shell, tasks: str)
     command = ("instance", "import", "csv", tasks, *TYPES, "--prices", "prices.json", "--deadline", "2h")
     assert Instance.parse(shell.run(*command)).vm_types[0].offers["spot"].price_usd_per_hour == 0.011
     assert "spot of 2026-07-09 to 2026-11-03" in shell.err
+    printed = shell.run("instance", "prices", "--spot-history", "history.json", "--out", "-")
+    assert Catalogue.parse(printed) == Catalogue.read("prices.json")
     shell.run("instance", "prices", "--out", "prices.json", code=2)
     assert "there is nothing to take: --instance-types, --spot-history or --skypilot" in shell.err
 

@@ -10,6 +10,7 @@ import typer
 
 from ..core.tables import Column, Table
 from .arguments import JsonOption, check_output, duration_option, names_in, print_json, warn, wrote
+from .instance_output import to_file
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -168,7 +169,9 @@ def _json(catalogue: Catalogue, rows: list[CataloguedType]) -> dict[str, Any]:
 
 
 def prices_command(
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue, - for standard output.")
+    ],
     instance_types: Annotated[
         str | None,
         typer.Option(
@@ -215,7 +218,8 @@ def prices_command(
     )
     from ..instances.bags.vm_catalogue import read_catalogue
 
-    check_output(out, instance_types, spot_history, skypilot, base)
+    path = to_file(out)
+    check_output(path, instance_types, spot_history, skypilot, base)
     news = []
     if instance_types is not None:
         news.append(instance_types_of_aws(instance_types, date or _day(instance_types)))
@@ -230,14 +234,17 @@ def prices_command(
     wanted = names_in([types] if types else [])
     catalogue, warnings = updated(begun, news, types=wanted, region=place)
     warn(warnings)
-    catalogue.write(out)
+    if path is None:
+        print(catalogue.to_text(), end="")
+        return
+    catalogue.write(path)
     n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
     if as_json:
         print_json(
             "written",
-            {"written": [out], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings},
+            {"written": [path], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings},
         )
-    wrote(out, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
+    wrote(path, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
 
 
 def _day(path: str) -> str:
