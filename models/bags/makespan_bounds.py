@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.quantities import IntArray
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import Market
+from ...core.quantities import FloatArray, IntArray
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
+from ...instances.entries import Burstable, Market, RentalOffer
 from ...instances.instance import Instance
 
 _COUNTED_GROUPS = 50
+_LET_PASS_CREDITS = 2e-6
+"""Credits that a plan may lack: what the checker lets pass, and rounding."""
 
 
 def makespan_lower_bound_s(instance: Instance) -> int:
@@ -19,7 +21,7 @@ def makespan_lower_bound_s(instance: Instance) -> int:
     if not able.all():
         return instance.deadline_s + 1  # a task has no offer that may be used
     bounds = [
-        int(shortest.max()),
+        int(_earliest_ends_s(instance).max()),
         _pigeonhole_s(np.repeat(shortest, instance.group_size), usable_cores(instance)),
         _largest_groups_s(instance),
     ]
@@ -50,6 +52,29 @@ def _shortest_s(instance: Instance) -> IntArray:
     return np.asarray(durations.min(axis=1))
 
 
+def _earliest_ends_s(instance: Instance) -> IntArray:
+    """Earliest end of a task of each group on any offer that may be used, shape (n_groups,)."""
+    ends = np.full(len(instance.tasks), NEVER, dtype=np.int64)
+    for offer in instance.offers:
+        if offer.limit:
+            full = instance.duration_s[:, offer.index, FULL_SPEED]
+            if offer.vm_type.burstable is not None:
+                earned = np.ceil(np.minimum(_credits_earned_s(offer.vm_type.burstable, full), NEVER))
+                full = np.maximum(full, earned.astype(np.int64))
+                full = np.minimum(full, instance.duration_s[:, offer.index, BASELINE])
+            np.minimum(ends, full, out=ends)
+    return ends
+
+
+def _credits_earned_s(burstable: Burstable, seconds: IntArray) -> FloatArray:
+    """Seconds in which a VM earns what tasks lack, each alone, to run at full speed: 1/60 credit a second."""
+    lacking = np.maximum(seconds / 60 - burstable.initial_credits - _LET_PASS_CREDITS, 0.0)
+    if burstable.credits_per_hour == 0:
+        return np.where(lacking > 0, np.inf, 0.0)
+    earned: FloatArray = lacking * 3600 / burstable.credits_per_hour * (1 - 1e-9)
+    return earned
+
+
 def _pigeonhole_s(durations_s: IntArray, cores: int) -> int:
     """Of the qK + 1 longest tasks, some core of the K gets q + 1: at least the q + 1 shortest of them."""
     longest_first = np.sort(durations_s)[::-1]
@@ -65,19 +90,46 @@ def _largest_groups_s(instance: Instance) -> int:
     """For each of the largest groups alone: least time in which all cores together can run its tasks one by one."""
     largest = np.argsort(-instance.group_size, kind="stable")[:_COUNTED_GROUPS]
     offers = [offer for offer in instance.offers if offer.limit]
-    cores = np.array([offer.limit * offer.vcpus for offer in offers])
+    indices = [offer.index for offer in offers]
+    cores = np.array([0 if offer.burstable else offer.limit * offer.vcpus for offer in offers])
+    burstable = [offer for offer in offers if offer.burstable]
     best = 0
     for group in largest.tolist():
         count = int(instance.group_size[group])
         if count == 1:
             break
-        durations = instance.duration_s[group, [offer.index for offer in offers], FULL_SPEED]
+        durations = instance.duration_s[group, indices, FULL_SPEED]
+        others = [_TasksOfBurstable(instance, offer, group) for offer in burstable]
         low, high = 0, int(durations.min()) * count
+        if others:  # credits may be lacking
+            high = instance.deadline_s + 1
         while low < high:
             middle = (low + high) // 2
-            if int((cores * (middle // durations)).sum()) >= count:
+            if int((cores * (middle // durations)).sum()) + sum(mine.most(middle) for mine in others) >= count:
                 high = middle
             else:
                 low = middle + 1
         best = max(best, low)
     return best
+
+
+class _TasksOfBurstable:
+    """How many tasks of a group the VMs of a burstable offer can run.
+
+    At full speed a VM runs no more than it has credits for: k tasks lack at least k times what one of them lacks, as
+    the initial credits are there once.
+    """
+
+    def __init__(self, instance: Instance, offer: RentalOffer, group: int) -> None:
+        assert offer.vm_type.burstable is not None
+        self._vms, self._vcpus = offer.limit, offer.vcpus
+        self._full_s = int(instance.duration_s[group, offer.index, FULL_SPEED])
+        self._baseline_s = int(instance.duration_s[group, offer.index, BASELINE])
+        self._earned_s = float(_credits_earned_s(offer.vm_type.burstable, np.array([self._full_s]))[0])
+
+    def most(self, moment_s: int) -> int:
+        """Most tasks by a moment from ready."""
+        at_full_speed = self._vcpus * (moment_s // self._full_s)
+        if self._earned_s > 0:
+            at_full_speed = min(at_full_speed, int(moment_s / self._earned_s))
+        return self._vms * (at_full_speed + self._vcpus * (moment_s // self._baseline_s))

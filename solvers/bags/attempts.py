@@ -114,7 +114,7 @@ class Attempts:
             pass
         self.again()
         outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
-        bound = _proven_bound(instance, outcome)
+        bound = float(_proven_bound(instance, outcome))
         self.again()
         return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings, outcome.trace)
 

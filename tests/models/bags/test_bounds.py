@@ -66,6 +66,16 @@ def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() ->
     assert divisible_bound(hand_instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
 
 
+def test_a_task_at_full_speed_does_not_end_before_its_credits_are_earned() -> None:
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 36}
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+    # 60 s spend 1 credit, which takes 100 s to earn; at the baseline they take 300 s.
+    assert makespan_lower_bound_s(hand_instance([60], vm_types=types)) == 100
+    two = [{"id": "t", "memory_mb": 1, "runtime_s": {"a": 60}, "count": 2}]
+    assert makespan_lower_bound_s(hand_instance([], tasks=two, vm_types=types)) == 200
+
+
 def test_rounding_at_full_speed_does_not_lengthen_work_at_the_baseline() -> None:
     # Found by a random instance: 11 s and a checkpoint of 0.5 s take 12 s; at a fifth of the speed 58 s, not 60.
     burstable = {"baseline_fraction": 0.2, "credits_per_hour": 0}

@@ -198,6 +198,14 @@ def test_exhaustive_search_finds_the_same_plans(how_many: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["hads/ED200", "burst-hads/J60", "burst-hads/J100"])
+def test_fastest_is_proved_for_bags_of_the_papers(name: str) -> None:
+    """Also where the longest tasks could run on burstable VMs, had these the credits."""
+    result = solve(library_instance(name), goal="fastest", time_limit_s=300)
+    assert [stage.proven for stage in result.stages] == [True, True]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["J60", "J80", "J100", "ED200"])
 @pytest.mark.parametrize("family", ["hads", "burst-hads"])
 def test_cheapest_is_proved_for_the_bags_of_the_papers(family: str, size: str) -> None:
