@@ -965,9 +965,10 @@ def use_commands(case: Case) -> None:
 
 _COMMANDS = (
     "solve", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
-    "best-known", "instance generate", "instance import", "instance export", "instance schema", "instance list",
+    "best-known", "instance generate", "instance import hads", "instance import csv", "instance import swf",
+    "instance import gwf", "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "schema"} == set(_MODULES)
 
 
 def _arguments(case: Case, name: str) -> list[str]:
@@ -1023,7 +1024,14 @@ def _arguments(case: Case, name: str) -> list[str]:
         return [path, "--once"]
     if name == "instance generate":
         return ["--tasks", rng.choice(("1", "5", "20", "0", "-1", "nan", "10000001"))]
-    if name == "instance import":
+    if name in ("instance import csv", "instance import swf", "instance import gwf"):
+        file = rng.choice([file for file in _TABLES if file.endswith(name[-3:])])
+        path = case.write(file, _damaged(case, _TABLES[file]))
+        return [path, "--types", "c6i.large", "--memory", "1GB", "--deadline", "2h"]
+    if name == "instance prices":
+        history = case.document("history.json", price_files()["history.json"])
+        return ["--spot-history", history, "--out", str(case.folder / "prices.json")]
+    if name == "instance import hads":
         jobs, environments, _ = authors_files()
         job = case.document("job.json", jobs) if rng.random() < 0.5 else _plain(case, "job.json", jobs)
         return ["--job", job, "--env", _plain(case, "env.json", environments), "--deadline", "3600"]
@@ -1058,6 +1066,9 @@ def _value(rng: random.Random, option: Any) -> str:
         "instance": ("tiny/boot", "tiny/two-cores"),
         "of": ("instance", "schedule", "timeline", "stream", "platform"),
         "draw": ("small", "x"),
+        "types": ("c6i.*", "c6i.large,m6i.xlarge", ","),
+        "speed": ("c6i.large=1", "c6i.large=0", "=,"),
+        "column": ("memory_gb=id", "id=Task", "=x"),
         "option": ("a=b", "iterations=5", "=", "creation_ratio=0.75", "creation_ratio=nan"),
         "run_times": ("bag.json", "missing"),
         "runtime": ("constant:60", "beta:1:2:3", "uniform:1e300:1e301", "normal:1:nan"),
