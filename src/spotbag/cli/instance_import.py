@@ -74,10 +74,15 @@ def csv_command(
 ) -> None:
     """Import a CSV file of tasks: a row for each, or for several that are the same.
 
-    Headings say what a column holds and in which unit: id, command, memory_mb (memory_gb, memory_kb), runtime_s
-    (runtime_min, runtime_h) or a run time for each VM type, runtime_s[c6i.large] or c6i.large_min, count, architecture.
-    Case, blanks and hyphens do not matter. A cell may have its own unit (2GB, 1h30m, 00:12:30). An empty run time on
-    a type says that the task cannot run there. Cells are divided by comma, semicolon or tab.
+    Headings say what a column holds and in which unit.
+    id, command, count, architecture: the task, or several that are the same.
+    memory_mb, memory_gb, memory_kb: what it needs while it runs.
+    runtime_s, runtime_min, runtime_h: its run time on all types.
+    runtime_s[TYPE] or TYPE_min: its run time on a type; it cannot run there if empty.
+
+    Case, blanks and hyphens do not matter.
+    A cell may have its own unit: 2GB, 1h30m, 00:12:30.
+    Cells are divided by comma, semicolon or tab.
     """
     from ..instances.bags.csv_tasks import CsvFormat, instance_of_csv
 
