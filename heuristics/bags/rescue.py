@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 from weakref import WeakKeyDictionary
@@ -384,6 +384,8 @@ class _Rescuer:
             core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
             counted_end=schedule.vm_end_s[~is_spot],
         )
+        burstable = instance.offer_is_burstable[schedule.vm_offer]
+        self.burstable_end_s = schedule.vm_end_s[burstable & ~is_spot]
         most = instance.limits.max_on_demand
         terms = Terms(
             deadline=instance.deadline_s,
@@ -530,7 +532,11 @@ class _Rescuer:
             return self._rescue(types, at_s, at_s, *_nothing())
         moment = moments[place]
         at_once = self._at_once(types, at_s)
-        if at_once is not None and self._paid_usd(types, at_s) + at_once.cost_usd <= moment.cost_usd:
+        if (
+            at_once is not None
+            and self._paid_usd(types, at_s) + at_once.cost_usd <= moment.cost_usd
+            and at_once.end_s + moment.least_slack_s <= self.instance.deadline_s
+        ):
             return at_once
         return self._rescue_of(types, moment, at_s)
 
@@ -631,8 +637,10 @@ class _Rescuer:
                 usable[rental] = True
                 left -= vms
                 rooms.append(np.full(min(vms * self.regular[rental].vcpus, len(lost.task)), window_s))
-        # With a cap, another type might be taken instead of the strongest.
-        usable |= (room[:-1] > 0) & (room[-1] > 0)
+        # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
+        usable |= (self.bag.rentals.limit > 0) & (self.bag.terms.most_on_demand > 0)
+        if self.bag.terms.most_on_demand < _UNLIMITED:
+            rooms += self._freed_rooms(at_s)
         room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
         if not usable.any():
             return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
@@ -654,6 +662,14 @@ class _Rescuer:
         if any(_transformed(seconds, window_s, k).sum() > _transformed(room_s, window_s, k).sum() for k in _STEPS):
             return f"{when}: {lost_tasks} do not fit the on-demand VMs that can be had; {remedy}", True
         return f"{when}: no way was found to do {lost_tasks} on demand by the deadline; {remedy}", False
+
+    def _freed_rooms(self, at_s: int) -> Iterator[IntArray]:
+        """Time of the cores that a VM of another type has more, if it is rented when one of the plan ends."""
+        own, most = self.bag.own, max((offer.vcpus for offer in self.regular), default=0)
+        cores = np.concatenate([np.diff(own.first_core), np.zeros_like(self.burstable_end_s)])
+        for end_s, kept in zip(np.concatenate([own.end, self.burstable_end_s]).tolist(), cores.tolist(), strict=True):
+            if end_s > at_s and most > kept:
+                yield np.full(most - kept, self.instance.deadline_s - end_s - self.bag.terms.overhead)
 
 
 _STEPS = range(1, _MOST_STEPS + 1)

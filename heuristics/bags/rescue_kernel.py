@@ -615,7 +615,7 @@ def best_rescue(
     found : bool
         Whether there is one.
     slack : int
-        Seconds by which the quickest one found ends before the deadline.
+        Seconds by which it ends before the deadline; of the quickest one found, unless the cost matters.
     delay : int
         Seconds by which this one may be carried out later.
     cost : float
@@ -649,6 +649,8 @@ def best_rescue(
                 evened_cost = rescue_cost(bag, evened, now, now + delay)
                 if evened_cost < cost:
                     cost, packing = evened_cost, evened
+        if len(lost.task):
+            slack = deadline - packing.end.max()
     return True, slack, delay, cost, packing
 
 

@@ -184,6 +184,8 @@ def judge_plan(seed: int) -> None:
     plan = random_plan(seed)
     for level in ("one-type", "blackout"):
         certificate = certify(plan, level)  # type: ignore[arg-type]
+        stated = plan.to_document("by chance", survival_of(plan, level))  # type: ignore[arg-type]
+        assert check(plan.instance, stated).violations == (), seed
         sets = level_sets(plan, level)
         moments = range(plan.instance.boot_overhead_s, plan.makespan_s + 1)
         if certificate.verdict == "survives":
