@@ -19,6 +19,7 @@ from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, wi
 from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import longest_first_order, repaired
 from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.entries import Limits
 from ...instances.instance import Instance
 from ...schedules.documents import SurvivalLevel
 from ...schedules.schedule import Schedule
@@ -172,8 +173,12 @@ class _Search:
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
         low, high = 0, instance.deadline_s
-        if 0 < single_s < high and self._try(single_s, steps + 2) is not False:
-            low = single_s
+        if 0 < single_s < high:
+            # Where not even that survives, what is lost at once is too much: then fewer spot VMs.
+            if self._try(single_s, 2 * steps + 2) is False:
+                self._look_at_fewer(single_s, steps)
+            else:
+                low = single_s
         for step in range(steps):
             if self._settled() or high - low <= instance.deadline_s / 100:
                 break
@@ -185,6 +190,22 @@ class _Search:
                 low = middle
         if self._best is None:
             self._try(0, 1)
+
+    def _look_at_fewer(self, d_spot_s: int, steps: int) -> None:
+        """Make plans for a D_spot and several limits of the number of spot VMs."""
+        instance = self._instance
+        most = sum(offer.limit for offer in instance.offers if offer.market == "spot")
+        cap = instance.limits.max_spot
+        low, high = 0, min(most, instance.n_tasks) if cap is None else min(most, instance.n_tasks, cap)
+        for step in range(steps):
+            if self._settled() or high - low <= 1:
+                break
+            middle = (low + high) // 2
+            limits = instance.limits.model_copy(update={"max_spot": middle})
+            if self._try(d_spot_s, 2 * steps - step + 1, limits) is False:
+                high = middle
+            else:
+                low = middle
 
     def _steps(self) -> int:
         return next((steps for most, steps in _STEPS if self._instance.n_tasks <= most), 1)
@@ -199,21 +220,28 @@ class _Search:
         overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
         return instance.deadline_s - overhead - math.ceil(float(lost)) + 1
 
-    def _try(self, d_spot_s: int, to_come: int) -> bool | None:
+    def _try(self, d_spot_s: int, to_come: int, limits: Limits | None = None) -> bool | None:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
         if self._settled():
             return None
         left = seconds_left()
         with within(None if left is None else left / max(to_come, 1)):
-            survives = self._try_with(self._quick, self._instance.replace(d_spot_s=d_spot_s))
-        if survives:
+            survives = self._try_with(self._quick, self._instance.replace(d_spot_s=d_spot_s), limits)
+        if survives and limits is None:
             self._kept.append(d_spot_s)
         return survives
 
-    def _try_with(self, attempts: Attempts, instance: Instance) -> bool | None:
-        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan."""
+    def _try_with(self, attempts: Attempts, instance: Instance, limits: Limits | None = None) -> bool | None:
+        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan.
+
+        With other limits, it is made without a start.
+        """
         try:
-            plan = first_stage(attempts, instance, self._start(instance)).schedule
+            if limits is None:
+                plan = first_stage(attempts, instance, self._start(instance)).schedule
+            else:
+                plan = first_stage(attempts, instance.replace(limits=limits), None).schedule
+                plan = None if plan is None else plan_of(instance, plan)
         except LimitReached:
             return None
         if plan is None:
@@ -236,10 +264,11 @@ class _Search:
         limited = self._silent.method.exact and seconds_left() is None
         # With more effort, D_spot is used to the full, which a plan may not survive: then another one.
         latest_first = sorted({*self._kept} - {self._best_at_s}, reverse=True)
-        for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:_MOST_POLISHED]):
+        most = 1 if limited else _MOST_POLISHED
+        for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:most]):
             before = self._best.objective
             left = seconds_left()
-            share = None if left is None else left / (_MOST_POLISHED - number)
+            share = None if left is None else left / (most - number)
             with within(max(_SHARE_OF_A_STEP * first_took_s, _LEAST_POLISH_S) if limited else share):
                 self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
             if self._best.objective < before:

@@ -1,0 +1,149 @@
+"""The choice of a plan that survives, on bags of a few tasks."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotbag.audits.bags.plan import check
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.rescue import certify
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.solvers.bags.result import Result
+from spotbag.solvers.bags.solve import solve
+
+
+def bag(**fields: Any) -> Instance:
+    """Two tasks of 100 s that cost 0.1 $ each on spot and 0.3 $ on demand, and 10 s to move one."""
+    vm_type = {
+        "name": "one",
+        "vcpus": 1,
+        "memory_mb": 1024,
+        "offers": {
+            "spot": {"price_usd_per_hour": 3.6, "limit": 5},
+            "on-demand": {"price_usd_per_hour": 10.8, "limit": 5},
+        },
+    }
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "by hand",
+        "deadline_s": 250,
+        "migration_overhead_s": 10,
+        "vm_types": [vm_type],
+        "tasks": [{"id": "t", "memory_mb": 100, "base_runtime_s": 100, "count": 2}],
+    }
+    return Instance.from_document(document | fields, "by hand")
+
+
+def quickly(instance: Instance, **given: Any) -> Result:
+    """Plan by a short search."""
+    return solve(instance, "search", options={"moves": 20_000}, **given)
+
+
+def test_where_the_cheapest_plan_survives_it_is_the_answer() -> None:
+    result = solve(bag())
+    assert result.status == "optimal"
+    assert result.survival is not None
+    assert (result.survival.verdict, result.survival.cost_without_usd) == ("survives", None)
+    # Both at once on VMs of their own: lost at 99 s, each costs 0.099 $, and 110 s on demand.
+    assert result.survival.worst_cost_usd == pytest.approx(2 * (0.099 + 0.33))
+    assert result.survival.worst_at_s == 99
+    assert result.instance.d_spot_s == 250
+
+
+def test_a_dearer_plan_that_survives_is_preferred_to_one_that_does_not() -> None:
+    # Of three VMs on demand at most: what three lose at 99 s can be done again, and a fourth task must not be on spot.
+    instance = bag(limits={"max_on_demand": 3}, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}])
+    free = quickly(instance, survive="none")
+    assert free.schedule is not None
+    assert free.schedule.cost_usd == pytest.approx(0.4)
+    assert free.survival is None
+    safe = quickly(instance)
+    assert safe.schedule is not None
+    assert safe.survival is not None
+    assert safe.survival.verdict == "survives"
+    assert safe.schedule.cost_usd == pytest.approx(0.6)
+    assert safe.survival.cost_without_usd == pytest.approx(0.4)
+    assert (safe.status, safe.bound) == ("feasible", pytest.approx(0.4))
+
+
+def test_where_nothing_survives_the_plan_is_one_with_a_warning() -> None:
+    instance = bag(deadline_s=150, limits={"max_on_demand": 0})
+    result = quickly(instance)
+    assert result.schedule is not None
+    assert result.survival is not None
+    assert result.survival.verdict == "does-not-survive"
+    (warning,) = result.warnings
+    assert warning.startswith(
+        "no plan was found that survives the loss of any one spot type: with spot VMs of one down"
+    )
+    assert "limits.max_on_demand" in warning
+
+
+@pytest.mark.parametrize("level", ["one-type", "blackout", "each"])
+def test_where_nothing_survives_though_it_was_asked_for_there_is_no_plan(level: Any) -> None:
+    result = quickly(bag(deadline_s=150, limits={"max_on_demand": 0}), survive=level)
+    assert (result.status, result.schedule, result.survival) == ("no-plan", None, None)
+    assert result.message.startswith("no plan was found that survives the loss of")
+
+
+def test_a_d_spot_that_is_given_stays_and_is_reported_on() -> None:
+    instance = bag(d_spot_s=250, limits={"max_on_demand": 1})
+    result = quickly(instance, survive="one-type")
+    assert result.instance.d_spot_s == 250
+    assert result.survival is not None
+    assert result.survival.verdict == "does-not-survive"
+    assert result.warnings[0].startswith("it is not shown that the plan survives the loss of any one spot type")
+    assert quickly(instance).warnings == ()
+
+
+@pytest.mark.parametrize(("method", "rule"), [("greedy", None), ("ils", None), ("lpt", "paper")])
+def test_published_methods_and_the_papers_rule_keep_algorithm_1(method: str, rule: str | None) -> None:
+    result = solve(bag(deadline_s=400, d_spot_rule=rule), method)
+    # Two tasks on five VMs: one of 100 s is to be done again, and 10 s to move it.
+    assert result.instance.d_spot_s == 290
+    assert result.survival is not None
+    assert result.survival.verdict == "survives"
+
+
+@pytest.mark.parametrize("goal", ["cheapest", "fastest", "balanced"])
+def test_plans_of_all_goals_survive(goal: Any) -> None:
+    instance = generate_instance(24, limit=3, max_on_demand=6, tightness=0.3, seed=5, goal=goal)
+    result = quickly(instance, survive="blackout")
+    assert result.schedule is not None
+    assert result.survival is not None
+    assert result.survival.verdict == "survives"
+    stated = result.schedule.to_document("search", result.survival)
+    assert check(result.instance, stated).violations == ()
+
+
+def test_a_plan_is_hardly_dearer_than_the_best_that_survives_of_all_plans() -> None:
+    # Three tasks on up to three VMs: all plans, longest first on each core, are looked at.
+    tasks = [{"id": f"t{s}", "memory_mb": 1, "base_runtime_s": s} for s in (60, 80, 100)]
+    for deadline_s, limit in ((190, 5), (230, 2), (260, 1), (300, 1)):
+        instance = bag(deadline_s=deadline_s, tasks=tasks, limits={"max_on_demand": limit})
+        fixed = instance.replace(d_spot_s=deadline_s)
+        best = np.inf
+        for markets in product((0, 1), repeat=3):
+            for places in product(range(3), repeat=3):
+                queues = [Queue(fixed.offers[market], []) for market in markets]
+                for task in (2, 1, 0):  # longest first is the best order
+                    queues[places[task]].tasks.append(task)
+                plan = schedule_of_queues(fixed, queues)
+                feasible = plan.cost_usd < best and check(fixed, plan).feasible
+                if feasible and certify(plan, "blackout", cost=False).survives:
+                    best = plan.cost_usd
+        result = quickly(instance, survive="blackout")
+        assert (result.schedule is None) == (best == np.inf)
+        if result.schedule is not None:
+            assert best * (1 - 1e-9) <= result.schedule.cost_usd <= best * 1.11
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(InputError, match="survive"):
+        solve(bag(), survive="two-types")  # type: ignore[arg-type]
