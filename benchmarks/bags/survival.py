@@ -145,8 +145,8 @@ def print_promises(bags: int) -> None:
     headings = ("bags", "plans that survive one-type", "blackout", "seconds looked at", "rescues late or too dear")
     counts = (bags, levels.count("one-type"), levels.count("blackout"), seconds, dearer)
     print_table("certificates of random bags", headings, [[f"{count:,}" for count in counts]])
-    headings = ("policy", "days", "late", "bills over the worst case", "largest bill", "mean bill")
-    print_table("the promise, replayed (bills over the worst-case cost)", headings, _days(results), words=1)
+    of_policies = ("policy", "days", "late", "bills over the worst case", "largest bill", "mean bill")
+    print_table("the promise, replayed (bills over the worst-case cost)", of_policies, _days(results), words=1)
 
 
 def _days(results: Sequence[Kept]) -> Iterator[Sequence[str]]:
