@@ -96,6 +96,10 @@ class Judge:
         worst = max(found, key=lambda one: one.worst_cost_usd or 0.0, default=blackout)
         return worst.model_copy(update={"level": level, "blackout_cost_usd": blackout.worst_cost_usd})
 
+    def rescues(self, types: tuple[str, ...], at_s: int) -> bool:
+        """Whether a rescue is found that begins when the spot VMs of some types go down."""
+        return _Blocks(self.losses, types).usd(at_s, at_s) is not None
+
     def _together(self, types: tuple[str, ...]) -> Survival:
         """Judge whether the plan survives that all spot VMs of some types go down at once."""
         if types not in self._found:
@@ -172,11 +176,15 @@ class _Blocks:
 
     def _worst_usd(self, first: int, last: int) -> Fraction | None:
         """Bill of the cheapest rescue that is found for a block; None without any."""
+        return self.usd(int(self.moments_s[first]), int(self.moments_s[last]))
+
+    def usd(self, from_s: int, at_s: int) -> Fraction | None:
+        """Bill if what is lost at a moment is rescued from another one on; None if no rescue is found."""
         sign_of_life()
-        losses, from_s, at_s = self.losses, int(self.moments_s[first]), int(self.moments_s[last])
+        losses = self.losses
         lost, fleet = losses.lost(self.types, from_s), losses.fleet(at_s)
         usd = [_rescue_usd(losses, places, at_s) for places in self._rescues(lost, fleet)]
-        if not usd and first == last:
+        if not usd and from_s == at_s:
             by_twins = Twins(losses).usd_at(self.types, fleet)
             usd = [] if by_twins is None else [by_twins]
         return losses.paid_usd(self.types, at_s) + min(usd) if usd else None

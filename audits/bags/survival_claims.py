@@ -40,7 +40,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
         message = f"the plan says that it survives {said}; it does not survive that of {where}: {found.reason}"
         yield Violation("survival-claim", claimed.level, 1, "plans", message)
-    if claimed.verdict == "does-not-survive" and found.verdict == "survives":
+    if claimed.verdict == "does-not-survive" and found.verdict == "survives" and _rescued(judge, claimed):
         message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
         yield Violation("survival-claim", claimed.level, 1, "plans", message)
     if claimed.verdict == "survives":
@@ -62,6 +62,14 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         yield Violation("survival-claim", "cost_without_usd", without - cost_usd, "USD", message)
     if claimed.rescue is not None:
         yield from _Stored(losses, claimed, claimed.rescue).violations()
+
+
+def _rescued(judge: Judge, claimed: Survival) -> bool:
+    """Whether the moment that is said to be beyond rescue is not; if none is said, no moment is."""
+    if claimed.worst_at_s is None or not claimed.worst_types:
+        return True
+    types = tuple(name for name in judge.losses.spot_types if name in claimed.worst_types)
+    return not len(judge.losses.lost(types, claimed.worst_at_s).rows) or judge.rescues(types, claimed.worst_at_s)
 
 
 def doubts(judge: Judge, claimed: Survival) -> Iterator[str]:

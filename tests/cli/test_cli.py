@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -189,6 +190,51 @@ def test_check_says_what_the_plan_was_made_for(shell: Shell) -> None:
     shell.run("check", "hads/J60", "plan.json", code=1)
     assert "made for a D_spot of 1900 s; it is judged by 1274 s" in shell.err
     shell.run("check", "hads/J60", "plan.json", "--d-spot", "1900")
+
+
+def test_check_shows_three_violations_of_a_rule_and_how_many_more_there_are(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
+    out = shell.run("check", "hads/J60", "plan.json", "--d-spot", "100", code=1)
+    assert out.count("D_spot (100 s)") == 3
+    assert re.search(r"d-spot +\.\.\. and \d+ more", out)
+    assert "--json lists all" in out
+
+
+def test_a_plan_of_another_instance_is_said_in_a_line(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
+    said = "is a plan for 'hads/J60', another instance: 11 of its 60 tasks are not in 'hads/ED200'"
+    out = shell.run("check", "hads/ED200", "plan.json", code=1)
+    assert said in out
+    assert len(out.splitlines()) == 2
+    shell.run("solve", "hads/ED200", "--initial", "plan.json", "-m", "search", code=2)
+    assert said in shell.err
+
+
+def test_tasks_that_are_missing_are_grouped(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
+    plan = json.loads((shell.folder / "plan.json").read_text())
+    plan["tasks"] = plan["tasks"][10:]
+    (shell.folder / "plan.json").write_text(json.dumps(plan))
+    shell.run("replay", "hads/J60", "--plan", "plan.json", code=2)
+    assert "tasks: 7 more are wrong like that" in shell.err
+
+
+def test_check_judges_what_a_plan_survives_if_asked_or_if_the_plan_says_it(shell: Shell) -> None:
+    shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
+    assert "survives any one spot type down for good: worst case $" in shell.run("check", "hads/J60", "plan.json")
+    plan = json.loads((shell.folder / "plan.json").read_text())
+    plan["survival"]["worst_cost_usd"] = 0.01
+    (shell.folder / "plan.json").write_text(json.dumps(plan))
+    found = shell.json("check", "hads/J60", "plan.json", code=1)
+    assert {violation["rule"] for violation in found["violations"]} >= {"survival-claim"}
+    assert found["survival"]["verdict"] == "survives"
+    del plan["survival"]
+    (shell.folder / "plan.json").write_text(json.dumps(plan))
+    assert "survive" not in shell.run("check", "hads/J60", "plan.json")
+    assert "all of spot down" in shell.run("check", "hads/J60", "plan.json", "--survive", "blackout")
+    out = shell.run("check", "hads/J60", "plan.json", "--deadline", "1300", "--survive", "one-type", code=1)
+    assert "hads/J60: feasible" in out
+    assert "does not survive" in out
 
 
 def test_show_an_instance(shell: Shell) -> None:

@@ -57,8 +57,8 @@ class RescueSearch:
             saved += interval
         return saved / run_s
 
-    def least_usd(self, types: Collection[str], at_s: int) -> float:
-        """Least bill of a rescue that begins at a second; infinite if none ends in time."""
+    def least_usd(self, lost: Sequence[tuple[str, Fraction]], at_s: int) -> float:
+        """Least bill of a rescue of what is lost that begins at a second; infinite if none ends in time."""
         instance = self.instance
         alive = [vm for vm in self.plan.vms if vm.market == "on-demand" and self.end_s[vm.id] > at_s]
         ready_s = at_s + self.overhead_s
@@ -77,7 +77,7 @@ class RescueSearch:
         cap = instance.limits.max_on_demand
         most = 99 if cap is None else cap - len(alive)
         best = [math.inf]
-        self._search(list(self.lost(types, at_s)), own, new, most, ready_s, at_s + instance.boot_overhead_s, best)
+        self._search(list(lost), own, new, most, ready_s, at_s + instance.boot_overhead_s, best)
         return best[0]
 
     def _memory_may_bind(self, number: int) -> bool:
@@ -143,19 +143,15 @@ class RescueSearch:
         return usd
 
     def seconds(self, types: Collection[str]) -> Iterator[tuple[int, float]]:
-        """Every second at which something is lost, from the last on, and the least bill of its best rescue.
-
-        A rescue may wait while no more is lost.
-        """
-        last_s = max((self.end_s[vm.id] for vm in self.plan.vms if vm.market == "spot" and vm.type in types), default=0)
-        before: tuple[Any, float] = ((), math.inf)
-        for at_s in range(last_s - 1, -1, -1):
+        """Every second at which something is lost, and the least bill of a rescue, which may begin later."""
+        ends_s = [self.end_s[vm.id] for vm in self.plan.vms if vm.market == "spot" and vm.type in types]
+        known: dict[Any, float] = {}
+        for at_s in range(max(ends_s, default=0)):
             lost = self.lost(types, at_s)
-            usd = self.least_usd(types, at_s)
-            if lost == before[0]:
-                usd = min(usd, before[1])
-            before = lost, usd
-            yield at_s, self.paid_usd(types, at_s) + usd
+            for begin_s in range(at_s, max(ends_s)):
+                if (lost, begin_s) not in known:
+                    known[lost, begin_s] = self.least_usd(lost, begin_s)
+            yield at_s, self.paid_usd(types, at_s) + min(known[lost, begin_s] for begin_s in range(at_s, max(ends_s)))
 
 
 @st.composite

@@ -156,7 +156,8 @@ def compare_with_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
     for level, groups in (("one-type", [[name] for name in types]), ("blackout", [types] if types else [])):
         found = judge.judge(level)  # type: ignore[arg-type]
         if found.verdict == "does-not-survive":
-            assert math.isinf(search.least_usd(found.worst_types or (), found.worst_at_s or 0))
+            at_s = found.worst_at_s or 0
+            assert math.isinf(search.least_usd(search.lost(found.worst_types or (), at_s), at_s))
             continue
         for group in groups:
             for at_s, usd in search.seconds(group):
@@ -266,6 +267,21 @@ def test_what_is_false_in_a_certificate_is_found(name: str) -> None:
 def test_a_certificate_of_a_plan_that_does_not_survive_is_false() -> None:
     claimed = {"level": "one-type", "verdict": "survives"}
     assert rules_broken(NARROW.replace(deadline_s=198), *TWO_SPOT, **claimed) == {"survival-claim"}
+
+
+def test_a_certificate_may_say_that_a_moment_is_beyond_rescue_though_waiting_helps() -> None:
+    """The definition knows no VM that the plan returns later; the judge takes it, where it may wait for it."""
+    instance = bag(
+        2,
+        vm_types=[vm_type("a", limit=1), vm_type("b", burstable={"baseline_fraction": 1, "credits_per_hour": 60})],
+        limits={"max_on_demand": 1},
+        checkpoint={"overhead_fraction": 0.25, "dump_base_s": 10},
+    )
+    rows = "a spot 0 120", "b on-demand 0 100"
+    assert judge_survival(instance, plan(*rows).columns(), "one-type").verdict == "survives"
+    said = {"level": "one-type", "verdict": "does-not-survive", "worst_types": ["a"]}
+    assert rules_broken(instance, *rows, **said, worst_at_s=49) == set()
+    assert rules_broken(instance, *rows, **said, worst_at_s=119) == {"survival-claim"}
 
 
 def test_a_blackout_that_is_not_survived_has_no_bill() -> None:
