@@ -473,7 +473,8 @@ class _Checker:
             ("deadline", "--deadline", document.deadline_s, instance.deadline_s),
             ("D_spot", "--d-spot", document.d_spot_s, self.d_spot_s),
         ):
-            if made_for is not None and made_for != judged_by:
+            binds = name == "deadline" or judged_by < instance.deadline_s
+            if made_for is not None and made_for != judged_by and binds:
                 yield (
                     f"the plan was made for a {name} of {made_for} s; it is judged by {judged_by} s "
                     f"({option} {made_for} judges it by its own)"

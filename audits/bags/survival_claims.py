@@ -100,8 +100,8 @@ def _cheaper_than_can_be(
         usd, at_s = max((least_bill_usd(losses, types, at_s), at_s) for at_s in _some_moments_s(losses, types))
         if usd > Fraction(stated) * (1 + _TOLERANCE):
             message = (
-                f"the plan says {name} {stated:.9g}; if {' and '.join(types)} go down at {at_s:,} s, it comes to at "
-                f"least {float(usd):.9g}"
+                f"the plan says {name} {stated:.9g}; if spot VMs of {' and '.join(types)} go down at {at_s:,} s, it "
+                f"comes to at least {float(usd):.9g}"
             )
             yield Violation("survival-claim", name, float(usd) - stated, "USD", message)
             return
@@ -121,7 +121,7 @@ def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str,
         for at_s in _some_moments_s(losses, types) if slack_s > 0 else ():
             reason = beyond_rescue(losses, types, at_s, losses.instance.deadline_s - slack_s)
             if reason is not None:
-                where = f"{' and '.join(types)} go down at {at_s:,} s"
+                where = f"spot VMs of {' and '.join(types)} go down at {at_s:,} s"
                 message = f"the plan says least_slack_s {slack_s:,}; no rescue ends so early if {where}: {reason}"
                 yield Violation("survival-claim", "least_slack_s", slack_s, "s", message)
                 return

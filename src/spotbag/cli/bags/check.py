@@ -39,8 +39,8 @@ def check_command(
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
 
-    Broken rules are listed with their amounts. With --survive, and of a plan that says what it survives, that is judged
-    as well. Exit code 0: feasible, and shown to survive what was asked; 1: not so; 2: bad input.
+    Broken rules are listed with their amounts; what the plan survives is judged with --survive, or if the plan says it.
+    Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input.
     """
     from ...audits.bags.plan import CLAIMS, check
     from ...core.wording import counted
