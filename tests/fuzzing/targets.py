@@ -915,6 +915,7 @@ _INTEGERS = (
     "0x1",
 )
 _FLOATS = ("0", "0.5", "1", "-1", "nan", "inf", "-inf", "1e400", "-0", "1e-320", "", "1_0", "१२", "0.05", "1,5")
+_DURATIONS = ("2h", "90m", "1h30m", "1.5s", "5400", "0", "-1", "1x", "", "1e99h", "9" * 30, "१h")
 _TEXTS = tuple(text for text in HOSTILE_TEXTS if "\x00" not in text and len(text) < 1000)
 _FEW = ("1", "2", "0", "-1", "nan", "", "x")
 _LEFT_OUT = {"help", "update", "workers", "seeds", "bound", "first_hour_free", "tasks", "plots", "papers"}
@@ -964,11 +965,11 @@ def use_commands(case: Case) -> None:
 
 
 _COMMANDS = (
-    "solve", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
+    "solve", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods", "schema",
     "best-known", "instance generate", "instance import hads", "instance import csv", "instance import swf",
     "instance import gwf", "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "schema"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
 
 
 def _arguments(case: Case, name: str) -> list[str]:
@@ -1022,6 +1023,8 @@ def _arguments(case: Case, name: str) -> list[str]:
             if sum(job.size_processor_minutes for job in Platform.read(path).jobs) > 10_000:
                 path = _plain(case, "platform.json", platforms())
         return [path, "--once"]
+    if name == "schema":
+        return [rng.choice(("solve", "error", *_TEXTS))]
     if name == "instance generate":
         return ["--tasks", rng.choice(("1", "5", "20", "0", "-1", "nan", "10000001"))]
     if name in ("instance import csv", "instance import swf", "instance import gwf"):
@@ -1053,6 +1056,8 @@ def _value(rng: random.Random, option: Any) -> str:
         return rng.choice(_PATHS)
     if option.name in _INPUTS:
         return rng.choice([path for path in _PATHS if not path.startswith("/dev")])
+    if option.metavar == "TIME":
+        return rng.choice(_DURATIONS)
     if "int" in kind:
         return rng.choice(_INTEGERS)
     if "float" in kind:
@@ -1060,6 +1065,9 @@ def _value(rng: random.Random, option: Any) -> str:
     usual = {
         "method": ("greedy", "lpt"),
         "methods": ("greedy", "lpt,greedy"),
+        "goal": ("cheapest", "fastest", "balanced", "cheap"),
+        "survive": ("one-type", "blackout", "each", "none", "two"),
+        "d_spot": ("paper", "10m", "1h30", "0", "1d"),
         "policy": ("hads", "known", "money-saving", "on-demand,hads"),
         "scenario": ("quiet", "hads/sc1", "poisson"),
         "markets": ("spot", "on-demand", "spot,on-demand", ","),
