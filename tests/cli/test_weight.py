@@ -37,15 +37,15 @@ def other_systems(own: set[str], system: str) -> set[str]:
 
 
 def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
-    modules = loaded_by("solve", "--method", "greedy", "distinct/1000")
+    modules = loaded_by("solve", "--method", "greedy", "distinct/1000", "--survive", "none")
     # HiGHS solves the linear programme of the bound that every result has.
     assert not (_HEAVY | {"scipy"}) & modules
     own = parts_of_spotbag(modules)
     assert in_stage(own, "heuristics") == {
-        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin")
+        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "rescue", "survival_repair", "weighted_round_robin")
     }
     assert in_stage(own, "solvers") == {
-        f"solvers.bags.{name}" for name in ("attempts", "goals", "methods", "result", "solve")
+        f"solvers.bags.{name}" for name in ("attempts", "goals", "infeasible", "methods", "result", "solve", "survival")
     }
     assert not other_systems(own, "bags")
     assert not {name for name in own if name.split(".")[0] in ("charts", "replay", "traces", "benchmarks")}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ....heuristics.bags.rescue import Rescue as PlannedRescue
-from ....heuristics.bags.rescue import rescue_at
 from ...vms import LAUNCHING
 from ..policy import Policy
 from ..state import ReplayState
 from ..vm import Vm
 from .migration import migrate_anyway, retry_stranded
+
+if TYPE_CHECKING:
+    from ....heuristics.bags.rescue import Rescue as PlannedRescue
 
 
 class Rescue(Policy):
@@ -66,6 +68,8 @@ class Rescue(Policy):
         lost = [vm for vm in replay.vms if vm.hibernated and vm.n_left]
         rescue, self._awaited = None, None
         if self._as_planned:
+            from ....heuristics.bags.rescue import rescue_at  # here, so that other policies do not load it
+
             self._as_planned = False
             rescue = rescue_at(replay.plan.schedule, {vm.offer.vm_type.name for vm in lost}, replay.now_s)
         if rescue is None:
