@@ -65,6 +65,8 @@ class Rescue(Policy):
         retry_stranded(replay)
 
     def _rescue(self, replay: ReplayState) -> None:
+        from ....heuristics.bags.rescue import rescue_at  # here, since other policies do without
+
         lost = [vm for vm in replay.vms if vm.hibernated and vm.n_left]
         rescue, self._awaited = None, None
         if self._as_planned:
