@@ -15,7 +15,6 @@ from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-from ...heuristics.bags.rescue import certify, survival_of
 from ...instances.entries import Goal, SurvivalLevel
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
@@ -27,7 +26,6 @@ from .attempts import Attempts
 from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
-from .survival import SHARE_OF_FIRST_PLAN, Survivor, can_survive, in_surviving_order, surviving_plan
 
 
 def solve(
@@ -124,24 +122,26 @@ def solve(
             two = instance.goal != "balanced" and not chosen.published
             level = _level(instance)
             chooses = level is not None and _chooses_d_spot(given, instance, chosen.published)
+            asked = given.survive is not None
+            if chooses:
+                from .survival import SHARE_OF_FIRST_PLAN, can_survive, in_surviving_order, surviving_plan
             left = seconds_left()
             with within(left if left is None or not two else FIRST_SHARE * left):
                 left = seconds_left()
                 with within(left if left is None or not chooses else SHARE_OF_FIRST_PLAN * left):
                     first = first_stage(attempts, instance, initial)
                 took_s = time.perf_counter() - begin
-                survivor = Survivor(instance, first, not chooses)
+                survives, without_usd = False, None
                 if chooses and level is not None and first.schedule is not None:
-                    survivor = surviving_plan(attempts, instance, level, first, took_s)
-            instance, first = survivor.instance, survivor.attempt
-            if first.schedule is not None and not survivor.survives and level is not None and given.survive is not None:
+                    instance, first, survives, without_usd = surviving_plan(attempts, instance, level, first, took_s)
+            if chooses and first.schedule is not None and not survives and level is not None and asked:
                 first = replace(first, schedule=None, message=_beyond_rescue(first.schedule, level))
             schedule, bound = first.schedule, first.bound
             as_given = with_d_spot(given)
             if not chooses and as_given.d_spot_s != instance.d_spot_s:
                 bound = divisible_bound(as_given).objective  # one of plans with the paper's D_spot is none of all plans
             if schedule is not None and two and not stopped():
-                if chooses and survivor.survives and level is not None:
+                if survives and level is not None:
                     second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
                     ordered = in_surviving_order(second.schedule, level)
                     second = second._replace(schedule=ordered or schedule)
@@ -162,7 +162,7 @@ def solve(
             bound = min(bound, schedule.objective)  # apart by rounding only
         survival = None
         if schedule is not None and level is not None:
-            survival = _survival(schedule, level, survivor.without_usd)
+            survival = _survival(schedule, level, without_usd)
             progress.again()
         stages = _stages(instance, schedule, bound, second)
         return Result(
@@ -220,6 +220,8 @@ _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 def _beyond_rescue(schedule: Schedule, level: Level) -> str:
     """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
+    from ...heuristics.bags.rescue import certify
+
     with overtime(_LOOK_S), suppress(LimitReached):
         reason = certify(schedule, level, cost=False).reason
         return f"no plan was found that survives {_WORDS[level]}; the best that does not: {reason}"
@@ -228,6 +230,8 @@ def _beyond_rescue(schedule: Schedule, level: Level) -> str:
 
 def _survival(schedule: Schedule, level: Level, without_usd: float | None) -> Survival:
     """Say what a plan survives."""
+    from ...heuristics.bags.rescue import survival_of  # here, since it loads a compiler, and not all ask for it
+
     if without_usd is not None and without_usd >= schedule.cost_usd:
         without_usd = None
     with suppress(LimitReached):

@@ -42,15 +42,23 @@ def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
     assert not (_HEAVY | {"scipy"}) & modules
     own = parts_of_spotbag(modules)
     assert in_stage(own, "heuristics") == {
-        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "rescue", "survival_repair", "weighted_round_robin")
+        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin")
     }
     assert in_stage(own, "solvers") == {
-        f"solvers.bags.{name}" for name in ("attempts", "goals", "infeasible", "methods", "result", "solve", "survival")
+        f"solvers.bags.{name}" for name in ("attempts", "goals", "infeasible", "methods", "result", "solve")
     }
     assert not other_systems(own, "bags")
     assert not {name for name in own if name.split(".")[0] in ("charts", "replay", "traces", "benchmarks")}
-    assert len(own) <= 64
-    assert len(modules) <= 490
+    assert len(own) <= 70
+    assert len(modules) <= 500
+
+
+def test_a_certificate_loads_its_kernel_and_no_search() -> None:
+    own = parts_of_spotbag(loaded_by("solve", "--method", "greedy", "tiny/two-cores"))
+    assert in_stage(own, "heuristics") == {
+        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin", "rescue", "rescue_kernel")
+    }
+    assert "solvers.bags.survival" not in own
 
 
 def test_a_replay_of_a_plan_loads_no_solver(tmp_path: Path) -> None:
