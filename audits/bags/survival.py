@@ -251,6 +251,9 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     room_s, work_s = n_new * window_s + int(own_s.sum()), int(least_s.sum())
     if work_s > room_s:
         return f"what is lost needs at least {work_s:,} core-seconds, and {room_s:,} can be had"
+    reason = _beyond_memory(losses, lost, fleet, least_s, by_s)
+    if reason is not None:
+        return reason
     # Dual-feasible functions u_k of Fekete and Schepers: what fits together into 1 has at most u_k(1) = 1 together.
     for k in range(1, _DUAL_FUNCTIONS + 1):
 
@@ -262,6 +265,20 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
             cores = n_new + len(own_s)
             return f"{len(lost.rows)} tasks are lost that do not fit on {cores} cores in the {window_s:,} s that remain"
     return None
+
+
+def _beyond_memory(losses: Losses, lost: Lost, fleet: Fleet, least_s: IntArray, by_s: int) -> str | None:
+    """Why what is lost needs more memory, for so long, than may be had; None if it does not."""
+    types, rest = losses.types, fleet.most_new
+    room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
+    for kind in sorted(range(len(types)), key=lambda kind: -types[kind].size_kb):
+        vms = max(min(rest, fleet.new[kind]), 0)
+        room, rest = room + vms * types[kind].size_kb * (by_s - fleet.ready_s), rest - vms
+    needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
+    if needed <= room:
+        return None
+    needed_gb_h, room_gb_h = needed / 1024**2 / 3600, room / 1024**2 / 3600
+    return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 
 
 def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:

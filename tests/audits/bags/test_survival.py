@@ -116,11 +116,19 @@ def test_a_plan_survives_to_the_second(name: str) -> None:
     assert (enough.worst_cost_usd, enough.worst_at_s) == (pytest.approx(worst_usd), at_s)
     assert enough.blackout_cost_usd == enough.worst_cost_usd
     late = judge_survival(instance.replace(deadline_s=deadline_s - 1), document.columns(), "one-type")
-    if name == "one after the other where memory binds":  # no bound looks at memory
+    if name == "one after the other where memory binds":  # no bound counts how many have the memory at a time
         assert late.verdict == "not-shown"
         return
     assert late.verdict == "does-not-survive"
     assert late.reason
+
+
+def test_memory_for_the_time_that_remains_is_a_bound() -> None:
+    """What is lost needs 600 MB for 300 s, and 1,000 MB can be had for less than 180 s."""
+    instance = bag(3, vm_types=[vm_type("a", vcpus=4, limit=1)], deadline_s=99 + 179)
+    found = judge_survival(instance, plan("a spot 0 100", "a spot 0 100", "a spot 0 100").columns(), "blackout")
+    assert (found.verdict, found.worst_at_s) == ("does-not-survive", 99)
+    assert "memory" in (found.reason or "")
 
 
 def test_two_types_survive_one_by_one_and_not_together() -> None:
