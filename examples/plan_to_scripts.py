@@ -18,7 +18,7 @@ for task in sorted(plan.tasks, key=lambda task: task.start_s):
 
 folder = Path(tempfile.mkdtemp())
 for vm in plan.vms:
-    lines = ["#!/bin/sh", f"# On a {vm.market} VM of type {vm.type}."]
+    lines = ["#!/bin/sh", f"# On one VM of type {vm.type}, {vm.market}."]
     for queue in queues[vm.id].values():
         lines += ["(", *(f"    {command}" for command in queue), ") &"]
     (folder / f"{vm.id}.sh").write_text("\n".join([*lines, "wait", ""]))
