@@ -50,6 +50,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the reference of all commands where a page asks for it; examples, beside docs/, are below it on the site."""
     if "<!-- commands -->" in markdown:
         markdown = markdown.replace("<!-- commands -->", "\n".join(_commands()))
+    markdown = re.sub(r"^(```\w+) \w+$", r"\1", markdown, flags=re.MULTILINE)  # a second word is for tests
     return markdown.replace("../examples/", "examples/")
 
 
