@@ -43,10 +43,10 @@ from .core_prices import OfferCores, best_core_prices
 from .task_classes import task_classes, usable_offers
 from .vm_limits import binding_market_limits, effective_cores, least_work_s
 
-FIRST_SLACK = 2e-5
+FIRST_SLACK = 5e-5
 """First slack that is searched, relative to the bound."""
 
-MORE_SLACK = 2.5
+MORE_SLACK = 1.6
 """By how much the slack grows if nothing was found within it."""
 
 MOST_CELLS = 4_000_000

@@ -253,6 +253,9 @@ def list_columns(
                     place -= 1
                 near[place], waste[place] = index, more
                 n_near += 1
+                steps += n_near - place
+        if halt[0] != 0 or steps > _MOST_STEPS:
+            return HALTED
         depth = 0
         left[0] = allowed - of_top
         sums[0] = cores.packed[top]

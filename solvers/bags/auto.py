@@ -87,7 +87,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
             route.take(lambda part: MethodOutcome(None, bound=configuration_bound(instance).objective), share=0.5)
         by_slack = classed and cost_counts_alone(instance) and not has_small_class_programme(instance)
         if by_slack:  # proved in less time than a search takes, as a rule
-            share = 0.3 if run.threshold == -math.inf else 0.7  # a bound above a threshold comes from nothing else
+            share = 0.2 if run.threshold == -math.inf else 0.7  # a bound above a threshold comes from nothing else
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share)
         hurried = limited and short is None and counts_first  # a small model is worth more than the end of a search
         share = 0.3 if hurried else 1.0

@@ -19,6 +19,7 @@ from ...models.bags.vm_limits import binding_market_limits
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import MethodOutcome, Run
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
+from .result import closes_gap
 
 _FEW_STATES = 10_000
 
@@ -57,15 +58,19 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
         If memory can bind, CPU credits must be followed over time, or there are too many classes or tasks.
     """
     if cost_counts_alone(instance) and not has_small_class_programme(instance):
+        many = len(task_classes(instance)) > MOST_CLASSES
         try:
-            return _by_slack(instance, run)
+            outcome = _by_slack(instance, run)
         except ModelRefusal:
-            if len(task_classes(instance)) > MOST_CLASSES:
+            if many:
                 raise
+        else:
+            if many or not _is_open(outcome, run):
+                return outcome
     require_few_count_vectors(instance)
-    start, at_most, window, outcome = begin_in_window(instance, run)
-    if outcome is not None:
-        return outcome
+    start, at_most, window, nothing_left = begin_in_window(instance, run)
+    if nothing_left is not None:
+        return nothing_left
     plan = best_plan(instance, window, at_most, burstable=options.burstable, target_gap=run.target_gap)
     explanation = "no plan was found until the time was over"
     baseline_only = options.burstable == "baseline"
@@ -96,6 +101,13 @@ def _by_slack(instance: Instance, run: Run) -> MethodOutcome:
     plan = fleets.cheapest(at_most, run.target_gap, run.threshold, on_bound)
     explanation = "no plan was found until the time was over, or the search too large"
     return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, trace.points)
+
+
+def _is_open(outcome: MethodOutcome, run: Run) -> bool:
+    """Whether something is left to be proved."""
+    best = math.inf if outcome.schedule is None else outcome.schedule.objective
+    bound = -math.inf if outcome.bound is None else outcome.bound
+    return bound < math.inf and not run.answered(best, bound) and not closes_gap(best, bound, run.target_gap)
 
 
 def has_small_class_programme(instance: Instance) -> bool:

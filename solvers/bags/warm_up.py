@@ -9,11 +9,15 @@ from typing import Any
 from ...core.errors import SpotbagError
 from ...core.limits import stopped
 from ...core.processes import interruptible
+from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.library import library_instance
+from ...models.bags.slack_fleets import SlackFleets
+from .goals import cheapest_by
 from .methods import METHODS, find_method
 from .solve import solve
 
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
+_BY_SLACK = "hads/J60"
 _MOST_TASKS = 5
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
@@ -51,3 +55,6 @@ def _load(method: str) -> None:
         with suppress(SpotbagError):  # a method that refuses one of them takes another
             little = instance.replace(tasks=instance.tasks[:_MOST_TASKS])
             solve(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
+    if method == "class-programme":  # more than three classes, where the cost alone counts
+        instance = with_d_spot(library_instance(_BY_SLACK))
+        SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()

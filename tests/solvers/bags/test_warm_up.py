@@ -19,6 +19,7 @@ KERNELS = {
     "heuristics.bags.annealing_kernel": ["anneal"],
     "heuristics.bags.assignment_kernel": ["anneal_assignments"],
     "heuristics.bags.local_search_kernel": ["local_search"],
+    "models.bags.slack_kernel": ["list_columns", "add_vm", "run_rest", "copy_reached"],
     "models.bags.vm_columns_kernel": ["find_columns", "least_end", "quick_bound"],
 }
 
@@ -31,6 +32,7 @@ before, loaded = compiled(), set(sys.modules)
 for name, method in [("hads/J60", "auto"), ("memory/m20", "auto"), ("distinct/200", "search"), ("memory/m20", "ils"),
                      ("memory/m20", "columns"), ("burst-hads/J60", "columns"), ("burst-hads/J60", "ils")]:
     spotbag.solve(spotbag.library_instance(name), method, time_limit_s=1.0)
+spotbag.solve(spotbag.library_instance("hads/J60"), goal="cheapest", time_limit_s=10.0)
 new = sorted(name for name in set(sys.modules) - loaded if name.split(".")[0] in ("spotbag", "highspy", "ortools"))
 print(json.dumps([before, compiled(), new]))
 """
