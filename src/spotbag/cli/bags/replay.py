@@ -114,6 +114,8 @@ def replay_command(
       static       follows the plan, and waits for hibernated VMs to resume
       hads         migrates when waiting on would miss the deadline (HADS)
       burst-hads   migrates at once, burstable VMs first (Burst-HADS)
+      rescue       does on demand what is lost, as the plan's survival
+                   certificate has it
       on-demand    the same plan on on-demand VMs: what is to be beaten
       clairvoyant  no policy but a bound: what none can beat, knowing the day
 
