@@ -101,6 +101,7 @@ def test_several_methods_are_named_one_by_one_or_by_commas(shell: Shell) -> None
             ("bound", "hads/J60", "--markets", "on-demand", "--d-spot", "10m"),
             "--d-spot changes nothing: hads/J60 has no spot VMs",
         ),
+        (("pareto", "tiny/two-cores", "--goal", "fastest"), "--goal changes nothing: a front is of all goals"),
         (("best-known", "tiny/boot", "--time-limit", "5"), "--time-limit changes nothing without --update"),
     ],
 )

@@ -66,6 +66,11 @@ def pareto_command(
     """
     files = _Files(out, plans, plot)
     files.check(instance)
+    if plot is None:  # heuristics, which are drawn beside the front, plan by the goal
+        goals = {"--goal": changes.goal, "--budget": changes.budget, "--cost-weight": changes.cost_weight}
+        warn(
+            f"{option} changes nothing: a front is of all goals" for option, value in goals.items() if value is not None
+        )
     problem = changes.load(instance)
     front, others = _front(problem, points, planning, heuristics=plot is not None)
     if front.interrupted:
