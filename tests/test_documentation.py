@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import spotbag
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
+from spotbag.cli.app import make_app
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
@@ -83,6 +85,28 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytes
     assert examples
     for example in examples:
         exec(example, {"__name__": "example"})
+
+
+def test_commands_in_pages_have_only_options_that_there_are() -> None:
+    commands = typer.main.get_command(make_app())
+    unknown, n_lines = [], 0
+    for page in PAGES:
+        for line in re.findall(r"^(?:\$ |\.venv/bin/)?spotbag ([^\n#|&]*)", _blocks(page.read_text()), re.MULTILINE):
+            command, words = commands, line.split()
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+            options = {word.partition("=")[0] for word in words if word.startswith("--")}
+            published = "instance import --job" in f"spotbag {line}"  # `instance import hads`, as it was called
+            unknown += [f"{page.name}: spotbag {line}"] if options - known - {"--help"} and not published else []
+            n_lines += 1
+    assert unknown == []
+    assert n_lines > 80
+
+
+def _blocks(text: str) -> str:
+    """Return the blocks of commands of a page."""
+    return "\n".join(re.findall(r"^```(?:bash|console)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
 def test_modules_that_pages_run_exist() -> None:
