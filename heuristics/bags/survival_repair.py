@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...core.limits import checkpoint
 from ...core.quantities import BoolArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
@@ -13,8 +14,10 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 
-_MOST_LOOKS = 3_000_000
+_MOST_LOOKS = 500_000
 """Tasks that are to move times cores that they may move to."""
+_MOST_TARGETS = 64
+"""VMs of the plan that tasks may move to: of more, those that end first."""
 
 
 def longest_first_order(schedule: Schedule) -> Schedule:
@@ -126,7 +129,7 @@ def repaired(schedule: Schedule) -> Schedule | None:
         else:
             core.tasks.append((task, seconds, left_s))
             core.end_s += seconds
-    if not taken_out or len(taken_out) * (len(cores) + 10) > _MOST_LOOKS:
+    if not taken_out or len(taken_out) * (min(len(cores), _MOST_TARGETS) + 10) > _MOST_LOOKS:
         return None
     return _Replacement(instance, list(cores.values()), len(offers), latest).plan(taken_out)
 
@@ -138,18 +141,22 @@ class _Replacement:
         self._instance = instance
         self._latest_s = latest_s
         self._cost_weight, self._time_weight = objective_weights(instance)
-        self._vms = [[core for core in cores if core.vm == vm] for vm in range(n_vms)]
+        self._vms: list[list[_Core]] = [[] for _ in range(n_vms)]
+        for core in cores:
+            self._vms[core.vm].append(core)
         self._makespan_s = max((core.end_s for core in cores), default=0)
         self._rented = [0] * len(instance.offers)
         for vm in self._vms:
             self._rented[vm[0].offer.index] += any(core.tasks for core in vm)
         self._vms = [vm for vm in self._vms if any(core.tasks for core in vm)]
+        self._targets = sorted(self._vms, key=lambda vm: max(core.end_s for core in vm))[:_MOST_TARGETS]
         self._least_s = least_on_demand_s(instance)
 
     def plan(self, tasks: list[int]) -> Schedule | None:
         """Put all tasks back; None if one finds no place."""
         group = self._instance.task_group
         for task in sorted(tasks, key=lambda task: -int(self._least_s[group[task]])):
+            checkpoint()
             if not self._put(task):
                 return None
         return self._schedule()
@@ -159,7 +166,7 @@ class _Replacement:
         group = int(instance.task_group[task])
         least = int(self._least_s[group])
         best: tuple[float, int, list[_Core], _Core, int, int] | None = None
-        vms = [*self._vms, *self._new_vms()]
+        vms = [*self._targets, *self._new_vms()]
         for vm in vms:
             offer = vm[0].offer
             if offer.burstable:
@@ -188,8 +195,9 @@ class _Replacement:
         if best is None:
             return False
         _, end_s, vm, core, seconds, left = best
-        if not any(vm is known for known in self._vms):
+        if core.vm < 0 and not any(vm is known for known in self._targets):
             self._vms.append(vm)
+            self._targets.append(vm)
             self._rented[vm[0].offer.index] += 1
         core.tasks.append((task, seconds, left))
         core.tasks.sort(key=lambda entry: -entry[2])

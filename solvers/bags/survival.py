@@ -111,6 +111,14 @@ def surviving_plan(
     return search.survivor()
 
 
+def _repaired(plan: Schedule) -> Schedule | None:
+    """Return a plan that is repaired, if there is time for that."""
+    try:
+        return repaired(plan)
+    except LimitReached:
+        return None
+
+
 class _Search:
     """The best surviving plan so far."""
 
@@ -169,7 +177,7 @@ class _Search:
         """Make plans for several D_spot."""
         instance = self._instance
         assert self._first.schedule is not None, "there is a plan to begin with"
-        self.take(instance, repaired(self._first.schedule))
+        self.take(instance, _repaired(self._first.schedule))
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
         low, high = 0, instance.deadline_s
@@ -246,7 +254,7 @@ class _Search:
             return None
         if plan is None:
             return None
-        return self.take(instance, plan) or self.take(instance, repaired(plan))
+        return self.take(instance, plan) or self.take(instance, _repaired(plan))
 
     def _start(self, instance: Instance) -> Schedule | None:
         """Return the best plan so far, if it is one for this D_spot."""
