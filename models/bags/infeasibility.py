@@ -128,6 +128,8 @@ def _reliefs(instance: Instance) -> Iterator[str]:
             offers = {**offer.vm_type.offers, offer.market: more}
             types[offer.type_index] = offer.vm_type.model_copy(update={"offers": offers})
             changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": tuple(types)}))
+    # Without spot VMs there is no D_spot; what brings them in needs one.
+    latest = {"d_spot_s": instance.deadline_s} if instance.d_spot_s is None else {}
     for name, change in changes:
-        if _may_be_feasible(instance.replace(**change)):
+        if _may_be_feasible(instance.replace(**(latest | change))):
             yield name
