@@ -10,6 +10,7 @@ _LOSSES: dict[SurvivalLevel, str] = {
     "blackout": "all of spot down for good",
     "each": "any spot VMs down for good, each at a moment of its own",
 }
+_NOTHING_TO_LOSE = "has no spot VM to lose"
 _LONGEST_REASON = 200
 
 
@@ -26,19 +27,23 @@ def survival_lines(survival: Survival) -> list[tuple[str, str]]:
         verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
         reason = f": {shortened(survival.reason, _LONGEST_REASON)}" if survival.reason else ""
         return [("survives", f"{verdict} {loss}{place}{reason}")]
-    worst = "" if survival.worst_cost_usd is None else f", worst case ${survival.worst_cost_usd:.4f}{place}"
-    together = "" if survival.blackout_cost_usd is None else f"; all at once ${survival.blackout_cost_usd:.4f}"
+    unharmed = survival.worst_at_s is None and survival.least_slack_s is None
+    if unharmed and survival.worst_cost_usd is not None and survival.level != "each":
+        return [("survives", _NOTHING_TO_LOSE)]
+    worst = "" if survival.worst_cost_usd is None else f", worst case $ {survival.worst_cost_usd:.4f}{place}"
+    all_of_spot = None if survival.level == "blackout" else survival.blackout_cost_usd
+    together = "" if all_of_spot is None else f"; all at once $ {all_of_spot:.4f}"
     lines = [("survives", f"{loss}{worst}{together}")]
     if survival.cost_without_usd is not None:
-        lines.append(("without this", f"${survival.cost_without_usd:.4f}"))
+        lines.append(("", f"not surviving would cost $ {survival.cost_without_usd:.4f}"))
     return lines
 
 
 def survival_text(survival: Survival) -> str:
     """Say in one line what `survival_lines` says."""
     (_, first), *others = survival_lines(survival)
-    verb = "survives " if survival.verdict == "survives" else ""
-    return "; ".join([f"{verb}{first}", *(f"{name} {text}" for name, text in others)])
+    verb = "survives: " if first == _NOTHING_TO_LOSE else "survives " if survival.verdict == "survives" else ""
+    return "; ".join([f"{verb}{first}", *(text for _, text in others)])
 
 
 def _place(survival: Survival) -> str:

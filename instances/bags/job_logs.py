@@ -16,6 +16,7 @@ from typing import IO, Any, Literal
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
 from ...core.text_files import STANDARD_INPUT, source_name
+from ...core.wording import counted
 from ..entries import MAX_TASKS
 from .imported import Asked, Imported, grouped, make_instance
 
@@ -239,14 +240,16 @@ class _Log:
         issues = grouped(self._issues)
         if self._several and self.wanted.multi_core == "refuse" and self._multi_core is not None:
             line, cores = self._multi_core
+            verb = "has" if self._several == 1 else "have"
             rule = (
-                f"{self._several:,} jobs have several cores (that of line {line} has {cores}), and a task runs on one: "
-                "--multi-core split makes a task for each core, --multi-core skip leaves them out"
+                f"{counted(self._several, 'job')} {verb} several cores (that of line {line} has {cores}), and a task runs on "
+                "one: --multi-core split makes a task for each core, --multi-core skip leaves them out"
             )
             issues.append(Issue("", rule))
         if self._without_memory:
+            verb = "does" if self._without_memory == 1 else "do"
             rule = (
-                f"{self._without_memory:,} jobs do not say their memory (the first in line "
+                f"{counted(self._without_memory, 'job')} {verb} not say their memory (the first in line "
                 f"{self._first_without_memory}): --memory 1GB is for those"
             )
             issues.append(Issue("", rule))

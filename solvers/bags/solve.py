@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 from ...audits.bags.plan import check
@@ -96,6 +97,8 @@ def solve(
     """
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
+    if time_limit_s is not None and not isinstance(time_limit_s, Real):
+        raise InputError("time limit", [Issue("", "must be a number of seconds, such as 8 or 0.5", value=time_limit_s)])
     if time_limit_s is not None and not time_limit_s > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
     if not 0 <= seed < 2**63:
@@ -225,7 +228,7 @@ def _beyond_rescue(schedule: Schedule, level: Level) -> str:
     with overtime(_LOOK_S), suppress(LimitReached):
         reason = certify(schedule, level, cost=False).reason
         return f"no plan was found that survives {_WORDS[level]}; the best that does not: {reason}"
-    return f"no plan was found that survives {_WORDS[level]}; {_NO_TIME_TO_LOOK}"
+    return f"no plan was found in time that is shown to survive {_WORDS[level]}"
 
 
 def _survival(schedule: Schedule, level: Level, without_usd: float | None) -> Survival:
@@ -244,6 +247,9 @@ def _warnings(given: Instance, instance: Instance, chooses: bool, survival: Surv
     if not chooses:
         yield d_spot_warning(given, instance)
     if survival is not None and survival.verdict != "survives" and (chooses or given.survive is not None):
+        if survival.reason == _NO_TIME_TO_LOOK:
+            yield _NO_TIME_TO_LOOK
+            return
         subject = "no plan was found that survives" if chooses else "it is not shown that the plan survives"
         yield f"{subject} {_WORDS[survival.level]}: {survival.reason}"
 

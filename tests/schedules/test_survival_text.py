@@ -18,10 +18,15 @@ WORST = {"worst_at_s": 1393, "worst_types": ("c5.xlarge",)}
         (
             {"verdict": "survives", "worst_cost_usd": 0.85, "blackout_cost_usd": 1.02, "cost_without_usd": 0.31}
             | WORST,
-            "survives any one spot type down for good, worst case $0.8500 (c5.xlarge at 1,393 s); all at once $1.0200; "
-            "without this $0.3100",
+            "survives any one spot type down for good, worst case $ 0.8500 (c5.xlarge at 1,393 s); "
+            "all at once $ 1.0200; not surviving would cost $ 0.3100",
         ),
         ({"level": "blackout", "verdict": "survives"}, "survives all of spot down for good"),
+        (
+            {"level": "blackout", "verdict": "survives", "worst_cost_usd": 1.02, "blackout_cost_usd": 1.02} | WORST,
+            "survives all of spot down for good, worst case $ 1.0200 (c5.xlarge at 1,393 s)",
+        ),
+        ({"verdict": "survives", "worst_cost_usd": 0.5, "blackout_cost_usd": 0.5}, "survives: has no spot VM to lose"),
         (
             {"level": "each", "verdict": "not-shown", "reason": "a VM has no twin"},
             "not shown to survive any spot VMs down for good, each at a moment of its own: a VM has no twin",

@@ -92,7 +92,7 @@ def test_a_page_has_every_task_and_is_small(tmp_path: Path) -> None:
     write_gantt(schedule, tmp_path / "many.html", survival=survival)
     page = (tmp_path / "many.html").read_text(encoding="utf-8")
     assert "<title>a $b$ &lt;c&gt; &amp; _d_" in page
-    line = "survives any one spot type down for good, worst case $1.0000 (&lt;c5&gt; at 300 s)"
+    line = "survives any one spot type down for good, worst case $ 1.0000 (&lt;c5&gt; at 300 s)"
     assert f'<p class="note">{line}</p>' in page
     assert '"worst loss (300 s)"' in page
     assert set(re.findall(r'"(t\d{4})"', page)) == set(instance.task_ids)

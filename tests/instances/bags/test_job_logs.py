@@ -91,6 +91,9 @@ def test_jobs_of_several_cores_are_refused_split_or_skipped(tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"2 jobs have several cores \(that of line 4 has 4\).*--multi-core split"):
         read(tmp_path, lines)
 
+    with pytest.raises(InputError, match=r"1 job has several cores"):
+        read(tmp_path, lines[:2])
+
     def counts(choice: MultiCore) -> list[tuple[str, int]]:
         return [(task.id, task.count) for task in read(tmp_path, lines, multi_core=choice).instance.tasks]
 

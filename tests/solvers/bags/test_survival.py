@@ -147,3 +147,9 @@ def test_a_plan_is_hardly_dearer_than_the_best_that_survives_of_all_plans() -> N
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(InputError, match="survive"):
         solve(bag(), survive="two-types")  # type: ignore[arg-type]
+
+
+def test_a_time_limit_that_is_no_number_is_refused() -> None:
+    limit: Any = "8s"
+    with pytest.raises(InputError, match="time limit: '8s' must be a number of seconds"):
+        solve(bag(), "greedy", time_limit_s=limit)

@@ -58,8 +58,8 @@ def solve_command(
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
-    Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or with --survive none
-    that survives, with the reason; 2: bad input; 130: interrupted.
+    Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or none that survives
+    what --survive asks for, with the reason; 2: bad input; 130: interrupted.
     """
     files = _Files(out, gantt, plot)
     files.check(as_json, instance, planning.initial)
@@ -159,6 +159,8 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 def _proved(result: Result, quantity: str) -> str:
     """Say what is proved of the cost or the makespan; nothing where they are weighed against each other."""
+    from ...solvers.bags.result import relative_gap
+
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
             continue
@@ -167,7 +169,10 @@ def _proved(result: Result, quantity: str) -> str:
             return f"proved to be {least}"
         if stage.bound is None or not stage.bound > 0:
             return f"not proved to be {least}"
-        return f"at most {100 * (stage.value / stage.bound - 1):.2f} % above {least}"
+        gap = relative_gap(stage.value, stage.bound)
+        assert gap is not None, "both are there"
+        whose = "cost" if quantity == "cost_usd" else "makespan"
+        return f"gap to {least} at most {100 * gap:.2f} % (of the plan's {whose})"
     return ""
 
 
@@ -175,7 +180,7 @@ def _bound(result: Result) -> str:
     assert result.gap is not None, "every result with a plan has a gap"
     if result.status == "optimal":
         return f"{result.bound:.6f}"
-    return f"{result.bound:.6f}: the plan is at most {100 * result.gap:.3f} % of its objective above the optimum"
+    return f"{result.bound:.6f}: gap at most {100 * result.gap:.3f} % (of the plan's objective)"
 
 
 def _print_result(result: Result, given: Instance) -> None:
