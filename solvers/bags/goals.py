@@ -27,6 +27,8 @@ _PATIENCE_S = 30.0
 _PATIENCE_WITHOUT_PROOF = 0.5
 _LEAST_PATIENCE_S = 1.0
 _LEAST_QUESTION_S = 0.05
+_QUESTIONS_WITHOUT_PROOF = 4
+"""Questions to a method that proves nothing, where there is no time limit: the same ones on every machine."""
 
 
 class SecondStage(NamedTuple):
@@ -106,15 +108,17 @@ def second_stage(
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    patience_s = _PATIENCE_S
-    if not first.optimal:
+    patience_s, questions = _PATIENCE_S, None
+    if not attempts.method.exact:
+        patience_s, questions = math.inf, _QUESTIONS_WITHOUT_PROOF
+    elif not first.optimal:
         patience_s = min(max(_PATIENCE_WITHOUT_PROOF * first_took_s, _LEAST_PATIENCE_S), _PATIENCE_S)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
-        earliest.look(patience_s, prove=first.optimal)
+        earliest.look(patience_s, prove=first.optimal, most_questions=questions)
         return SecondStage(earliest.plan, float(earliest.proven_s) if first.optimal else None)
     question = cheapest_by(instance, plan.makespan_s)
-    with within(min(patience_s, _left_s())):
+    with within(_limit(patience_s)):
         answer = attempts.make(question, plan_of(question, plan), silent=True)
     if answer.schedule is not None:
         cheaper = plan_of(instance, answer.schedule)
@@ -131,6 +135,12 @@ def second_value(plan: Schedule) -> float:
 def is_proven(plan: Schedule, second_bound: float | None) -> bool:
     """Whether a bound proves the second quantity of a plan."""
     return second_bound is not None and closes_gap(second_value(plan), second_bound)
+
+
+def within_budget(plan: Schedule) -> bool:
+    """Whether a plan costs no more than its instance allows."""
+    budget = plan.instance.objective.budget_usd
+    return budget is None or plan.cost_usd <= _at_most(budget)
 
 
 def cheapest_by(instance: Instance, moment_s: int) -> Instance:
@@ -159,6 +169,12 @@ def _at_most(usd: float) -> float:
     return usd * (1 + OPTIMALITY_TOLERANCE)
 
 
+def _limit(seconds: float) -> float | None:
+    """Seconds of a limit, or what is left if that is less; None if there is no limit."""
+    least = min(seconds, _left_s())
+    return None if math.isinf(least) else least
+
+
 def _left_s() -> float:
     left = seconds_left()
     return math.inf if left is None else left
@@ -182,13 +198,13 @@ class _Earliest:
         self.plan = plan
         self.proven_s = min(makespan_lower_bound_s(instance), plan.makespan_s)
 
-    def look(self, patience_s: float, prove: bool = True) -> None:
+    def look(self, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
         """Halve the moments; what stays open is asked again with all the time that is left, if there is a proof."""
-        with within(min(patience_s, _left_s())):
+        with within(_limit(patience_s)):
             while not self._finished():
                 before = self.plan.makespan_s, self.proven_s
-                self._halve()
-                if not prove or self._finished():
+                self._halve(most_questions)
+                if not prove or most_questions is not None or self._finished():
                     return
                 self._ask(self.plan.makespan_s - 1, _left_s())
                 if before == (self.plan.makespan_s, self.proven_s):
@@ -197,9 +213,10 @@ class _Earliest:
     def _finished(self) -> bool:
         return self.proven_s >= self.plan.makespan_s or out_of_time()
 
-    def _halve(self) -> None:
-        low = self.proven_s
-        while low < self.plan.makespan_s and not out_of_time():
+    def _halve(self, most_questions: int | None) -> None:
+        low, asked = self.proven_s, 0
+        while low < self.plan.makespan_s and asked != most_questions and not out_of_time():
+            asked += 1
             moment = (low + self.plan.makespan_s - 1) // 2
             questions = math.log2(self.plan.makespan_s - low + 1) + 1
             if not self._ask(moment, max(_left_s() / questions, _LEAST_QUESTION_S)):
@@ -210,7 +227,7 @@ class _Earliest:
         question = cheapest_by(self._instance, moment_s)
         answer: Attempt | None = None
         try:
-            with within(min(limit_s, _left_s())):
+            with within(_limit(limit_s)):
                 bound = divisible_bound(question).objective
                 if bound <= self._most_usd:
                     answer = self._attempts.make(question, threshold=self._most_usd, silent=True)

@@ -62,7 +62,8 @@ def solve(
     target_gap : float
         Relative gap between plan and bound at which they stop; 0 to go on until the optimum is proved.
     seed : int
-        For methods that use random numbers: same seed, one thread and no time limit, same plan.
+        For methods that use random numbers: same seed, one thread and no time limit, same plan. Exact methods end open
+        questions after some time even without a limit: what they find until then depends on the machine.
     threads : int
         Threads of a solver.
     initial : Schedule, optional
@@ -137,7 +138,9 @@ def solve(
                 survives, without_usd = False, None
                 if chooses and level is not None and first.schedule is not None:
                     instance, first, survives, without_usd = surviving_plan(attempts, instance, level, first, took_s)
-            if chooses and first.schedule is not None and not survives and level is not None and asked:
+            # An interrupt must not cost the best plan so far: that it was not looked at is said then.
+            lost = chooses and asked and not survives and not stopped()
+            if lost and first.schedule is not None and level is not None:
                 first = replace(first, schedule=None, message=_beyond_rescue(first.schedule, level))
             schedule, bound = first.schedule, first.bound
             as_given = with_d_spot(given)
@@ -148,6 +151,8 @@ def solve(
                     second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
                     ordered = in_surviving_order(second.schedule, level)
                     second = second._replace(schedule=ordered or schedule)
+                    if instance.d_spot_s != as_given.d_spot_s:  # others may survive with a later D_spot
+                        second = second._replace(bound=None)
                 else:
                     second = second_stage(attempts, instance, first, first_took_s=took_s)
                 schedule = second.schedule
@@ -165,7 +170,8 @@ def solve(
             bound = min(bound, schedule.objective)  # apart by rounding only
         survival = None
         if schedule is not None and level is not None:
-            survival = _survival(schedule, level, without_usd)
+            left = None if time_limit_s is None else time_limit_s - (time.perf_counter() - begin)
+            survival = _survival(schedule, level, without_usd, left)
             progress.again()
         stages = _stages(instance, schedule, bound, second)
         return Result(
@@ -231,14 +237,22 @@ def _beyond_rescue(schedule: Schedule, level: Level) -> str:
     return f"no plan was found in time that is shown to survive {_WORDS[level]}"
 
 
-def _survival(schedule: Schedule, level: Level, without_usd: float | None) -> Survival:
-    """Say what a plan survives."""
-    from ...heuristics.bags.rescue import survival_of  # here, since it loads a compiler, and not all ask for it
+def _survival(schedule: Schedule, level: Level, without_usd: float | None, left_s: float | None) -> Survival:
+    """Say what a plan survives, within what is left of a limit; if that does not suffice, without the worst case."""
+    from ...heuristics.bags.rescue import (
+        certify,
+        survival_of,
+    )  # here, since it loads a compiler, and not all ask for it
 
     if without_usd is not None and without_usd >= schedule.cost_usd:
         without_usd = None
-    with suppress(LimitReached):
+    with suppress(LimitReached), within(None if left_s is None else max(left_s, _LOOK_S)):
         return survival_of(schedule, level, without_usd)
+    with suppress(LimitReached), overtime(_LOOK_S):
+        verdict = certify(schedule, level, cost=False)
+        return Survival(
+            level=level, verdict=verdict.verdict, reason=verdict.reason or None, cost_without_usd=without_usd
+        )
     return Survival(level=level, verdict="not-shown", reason=_NO_TIME_TO_LOOK)
 
 

@@ -24,7 +24,7 @@ from ...instances.instance import Instance
 from ...schedules.documents import SurvivalLevel
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
-from .goals import first_stage, plan_of
+from .goals import first_stage, plan_of, within_budget
 from .methods import find_method, make_options
 from .result import closes_gap
 
@@ -148,8 +148,8 @@ class _Search:
         return Survivor(best.instance, attempt, True, first.schedule.cost_usd if cheaper else None)
 
     def take(self, instance: Instance, schedule: Schedule | None) -> bool:
-        """Keep a plan if it survives and is the best; return whether it survives."""
-        if schedule is None:
+        """Keep a plan if it survives, within the budget, and is the best; return whether it survives."""
+        if schedule is None or not within_budget(schedule):
             return False
         ordered = in_surviving_order(plan_of(instance, schedule), self._level)
         if ordered is not None and (self._best is None or ordered.objective < self._best.objective):

@@ -71,7 +71,8 @@ def test_what_has_no_meaning_for_a_goal_is_refused() -> None:
 
 def test_published_methods_have_the_d_spot_of_the_paper_and_a_bound_of_all_plans() -> None:
     bag = generate_instance(30, classes=3, seed=5)
-    by_greedy, by_search = solve(bag, "greedy"), solve(bag.replace(survive="none"), "search")
+    by_greedy = solve(bag, "greedy")
+    by_search = solve(bag.replace(survive="none"), "search", options={"moves": 10_000})
     assert by_greedy.instance.d_spot_s == estimate_d_spot(bag) < bag.deadline_s
     assert by_greedy.bound is not None
     assert by_search.objective is not None

@@ -153,3 +153,62 @@ def test_a_time_limit_that_is_no_number_is_refused() -> None:
     limit: Any = "8s"
     with pytest.raises(InputError, match="time limit: '8s' must be a number of seconds"):
         solve(bag(), "greedy", time_limit_s=limit)
+
+
+def two_types(runtimes_s: list[tuple[int, int]], most: tuple[int, int], **fields: Any) -> Instance:
+    """Tasks by their run times on two types of one core, and limits of each type on spot and on demand."""
+    spot, on_demand = most
+    vm_types = [
+        {
+            "name": name,
+            "vcpus": 1,
+            "memory_mb": 8192,
+            "offers": {
+                "spot": {"price_usd_per_hour": price, "limit": spot},
+                "on-demand": {"price_usd_per_hour": dear, "limit": on_demand},
+            },
+        }
+        for name, price, dear in (("a", 0.03, 0.1), ("b", 0.04, 0.13))
+    ]
+    tasks = [
+        {"id": f"t{number}", "memory_mb": 100, "runtime_s": {"a": on_a, "b": on_b}}
+        for number, (on_a, on_b) in enumerate(runtimes_s)
+    ]
+    return bag(vm_types=vm_types, tasks=tasks, boot_overhead_s=60, **fields)
+
+
+def test_repairs_keep_the_budget() -> None:
+    runtimes = [(784, 535), (438, 441), (483, 405), (1101, 1050), (730, 575)]
+    instance = two_types(runtimes, (2, 2), deadline_s=2500)
+    cheapest = quickly(instance, survive="none").schedule
+    assert cheapest is not None
+    for factor in (1.02, 1.2, 1.5):
+        budget = factor * cheapest.cost_usd
+        result = quickly(instance, goal="fastest", budget_usd=budget)
+        assert result.schedule is not None
+        assert result.schedule.cost_usd <= budget * (1 + 1e-9)
+
+
+def test_a_d_spot_that_survival_chose_proves_nothing_of_other_plans() -> None:
+    runtimes = [(784, 535), (438, 441), (483, 405), (1101, 1150), (1130, 975)]
+    instance = two_types(runtimes, (1, 2), deadline_s=1542, limits={"max_on_demand": 3})
+    result = solve(instance, goal="fastest", method="interval")
+    assert result.schedule is not None
+    assert result.instance.d_spot_s != instance.deadline_s
+    assert (result.status, result.stages[1].bound, result.stages[1].proven) == ("feasible", None, False)
+
+
+def test_a_stop_leaves_the_best_plan_though_it_must_survive() -> None:
+    class After:
+        def __init__(self, looks: int) -> None:
+            self.left = looks
+
+        def is_set(self) -> bool:
+            self.left -= 1
+            return self.left < 0
+
+    instance = bag(deadline_s=3000, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 40}])
+    for looks in (30, 300):
+        result = solve(instance, "search", stop=After(looks), survive="one-type")
+        assert result.interrupted
+        assert result.schedule is not None

@@ -40,6 +40,8 @@ def bound_command(
     from ...models.bags.lower_bounds import lower_bounds
     from ...solvers.bags.infeasible import explain
 
+    if changes.survive is not None:
+        warn(["--survive changes nothing: bounds are of all plans, whether they survive or not"])
     given = changes.load(instance)
     problem = with_d_spot(given)
     warning = d_spot_warning(given, problem)

@@ -71,6 +71,10 @@ def pareto_command(
         warn(
             f"{option} changes nothing: a front is of all goals" for option, value in goals.items() if value is not None
         )
+    if changes.survive is not None:
+        warn(
+            ["--survive changes nothing: the plans of a front need not survive; 'spotbag solve' chooses one that does"]
+        )
     problem = changes.load(instance)
     front, others = _front(problem, points, planning, heuristics=plot is not None)
     if front.interrupted:
