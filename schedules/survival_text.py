@@ -46,6 +46,25 @@ def survival_text(survival: Survival) -> str:
     return "; ".join([f"{verb}{first}", *(text for _, text in others)])
 
 
+def checked_lines(found: Survival, certificate: Survival | None = None) -> list[tuple[str, str]]:
+    """Say what a checker found.
+
+    Parameters
+    ----------
+    found : Survival
+        What it found itself.
+    certificate : Survival, optional
+        What the plan says of the same, if that holds: where it states the worst cost, that is the figure, and that of
+        the checker, which knows other rescues, is said beside it.
+    """
+    if certificate is None or certificate.worst_cost_usd is None or found.worst_cost_usd is None:
+        return survival_lines(found)
+    lines = survival_lines(certificate.model_copy(update={"blackout_cost_usd": None, "cost_without_usd": None}))
+    (name, text), own = lines[0], f"{found.worst_cost_usd:.4f}"
+    others = f"; the checker's own rescues cost at most ${own}"
+    return [(name, f"{text} as the plan says{'' if own == f'{certificate.worst_cost_usd:.4f}' else others}")]
+
+
 def _place(survival: Survival) -> str:
     """What goes down and when, at the worst moment."""
     if survival.worst_at_s is None:

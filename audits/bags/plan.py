@@ -76,6 +76,8 @@ class CheckReport:
         What is worth knowing but breaks no rule.
     survival : Survival, optional
         What the plan survives, found here, if that was asked for or the plan says it.
+    certificate : Survival, optional
+        What the plan itself says of that, where it is found to hold.
     """
 
     violations: tuple[Violation, ...]
@@ -84,6 +86,7 @@ class CheckReport:
     objective: float
     notes: tuple[str, ...] = ()
     survival: Survival | None = None
+    certificate: Survival | None = None
 
     @property
     def feasible(self) -> bool:
@@ -141,11 +144,13 @@ def _with_survival(
         return replace(report, survival=survival)
     judge, claimed = Judge(instance, columns), columns.header.survival
     if claimed is not None:
-        found = false_claims(judge, claimed, report.cost_usd)
+        found, notes = list(false_claims(judge, claimed, report.cost_usd)), list(doubts(judge, claimed))
+        holds = claimed.level == level and claimed.verdict == "survives" and not (found or notes)
         report = replace(
             report,
             violations=(*report.violations, *found),
-            notes=(*report.notes, *doubts(judge, claimed)),
+            notes=(*report.notes, *notes),
+            certificate=claimed if holds else None,
         )
     return replace(report, survival=judge.judge(level))
 

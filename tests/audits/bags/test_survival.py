@@ -15,7 +15,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.audits.bags.survival import Judge, judge_survival
 from spotbag.audits.bags.survival_claims import least_bill_usd
 from spotbag.instances.instance import Instance
-from spotbag.schedules.documents import ScheduleDocument, Survival
+from spotbag.schedules.documents import ScheduleDocument, Survival, SurvivalLevel
 
 SPOT, ON_DEMAND = 0.0005, 0.001
 """Dollars a second."""
@@ -219,6 +219,17 @@ TWO_SPOT = ("a spot 0 100", "a spot 0 100")
 
 def test_a_true_certificate_is_not_faulted() -> None:
     assert rules_broken(NARROW, *TWO_SPOT, **TRUE) == set()
+
+
+def test_a_certificate_is_confirmed_where_it_holds() -> None:
+    def confirmed(instance: Instance, worst_cost_usd: float | None, level: SurvivalLevel | None = None) -> bool:
+        claimed = Survival(level="one-type", verdict="survives", worst_cost_usd=worst_cost_usd)
+        return check(instance, plan(*TWO_SPOT, survival=claimed), survive=level).certificate == claimed
+
+    assert confirmed(NARROW, 1.0)
+    assert not confirmed(NARROW, 1.0, "blackout")
+    assert not confirmed(NARROW, 0.198)
+    assert not confirmed(NARROW.replace(deadline_s=298), 1.0)
 
 
 def _rescue(vm: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:

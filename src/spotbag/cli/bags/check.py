@@ -46,7 +46,7 @@ def check_command(
     from ...core.wording import counted
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import another_instance, read_schedule_document
-    from ...schedules.survival_text import survival_text
+    from ...schedules.survival_text import checked_lines
 
     refuse_two_from_standard_input(instance, plan)
     problem = changes.load(instance)
@@ -86,9 +86,10 @@ def check_command(
         print(f"{problem.name}: {verdict}")
         print(f"  cost       $ {report.cost_usd:.6f}")
         print(f"  makespan   {seconds(report.makespan_s)} s")
-        print(f"  objective  {report.objective:.6f}")
-        if report.survival is not None:
-            print(f"  {survival_text(report.survival)}")
+        if problem.goal == "balanced":
+            print(f"  objective  {report.objective:.6f}")
+        for name, text in () if report.survival is None else checked_lines(report.survival, report.certificate):
+            print(f"  {name:<10} {text}")
         if found:
             print()
             _print_violations(found)
