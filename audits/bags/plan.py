@@ -109,8 +109,8 @@ def check(
     plan : Schedule or ScheduleDocument
         The plan.
     d_spot_s : int, optional
-        D_spot, for an instance that does not give it. If neither does, spot VMs may run until the deadline, unless
-        the instance asks for the estimate of Algorithm 1 of HADS.
+        D_spot, for an instance that does not give it. If neither does, that of the plan, else the deadline, unless the
+        instance asks for the estimate of Algorithm 1 of HADS.
     survive : {"one-type", "blackout", "each"}, optional
         Level at which survival is judged; that of the plan's own certificate, if it has one, is judged in any case.
 
@@ -125,7 +125,8 @@ def check(
     if d_spot_s is None:
         if instance.d_spot_rule is not None and any(vm.market == "spot" for vm in columns.vms):
             raise SpotbagError("the plan has spot VMs, but the instance wants d_spot_s estimated and none was passed")
-        d_spot_s = instance.deadline_s
+        made_for_s = columns.header.d_spot_s
+        d_spot_s = instance.deadline_s if made_for_s is None else min(made_for_s, instance.deadline_s)
     report = _Checker(instance, columns, d_spot_s).report()
     claimed = columns.header.survival
     level = survive if survive is not None or claimed is None else claimed.level
@@ -139,7 +140,7 @@ def _with_survival(
     from .survival import Judge
     from .survival_claims import doubts, false_claims
 
-    if not {violation.rule for violation in report.violations} <= {"claim", "d-spot"}:
+    if not {violation.rule for violation in report.violations} <= {"claim"}:
         survival = Survival(level=level, verdict="not-shown", reason="the plan is not feasible itself")
         return replace(report, survival=survival)
     judge, claimed = Judge(instance, columns), columns.header.survival

@@ -13,11 +13,11 @@ from ...instances.instance import Instance
 from ...schedules.timing import VmTimeline
 
 
-def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None) -> Instance:
+def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None, made_for_s: int | None = None) -> Instance:
     """Return the instance with ``d_spot_s`` set, if spot VMs can be rented.
 
-    That is: as given; else estimated by Algorithm 1 of HADS where the rule of the instance is ``paper``; else the
-    deadline, which keeps no plan out: what a plan must survive is then asked of the plan itself.
+    That is: as given; else estimated by Algorithm 1 of HADS where the rule of the instance is ``paper``; else that of
+    a plan; else the deadline, which keeps no plan out: what a plan must survive is then asked of the plan itself.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None) -> Ins
         The problem.
     rule : {"paper"}, optional
         Instead of that of the instance.
+    made_for_s : int, optional
+        D_spot that a plan, which is read for the instance, was made for; without meaning if negative.
 
     Raises
     ------
@@ -34,8 +36,10 @@ def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None) -> Ins
     spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
     if instance.d_spot_s is not None or not spot:
         return instance
-    by_paper = (rule or instance.d_spot_rule) == "paper"
-    return instance.replace(d_spot_s=estimate_d_spot(instance) if by_paper else instance.deadline_s)
+    if (rule or instance.d_spot_rule) == "paper":
+        return instance.replace(d_spot_s=estimate_d_spot(instance))
+    latest_s = instance.deadline_s if made_for_s is None or made_for_s < 0 else made_for_s
+    return instance.replace(d_spot_s=min(latest_s, instance.deadline_s))
 
 
 def d_spot_warning(given: Instance, resolved: Instance) -> str:

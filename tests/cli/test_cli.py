@@ -192,6 +192,26 @@ def test_check_says_what_the_plan_was_made_for(shell: Shell) -> None:
     shell.run("check", "hads/J60", "plan.json", "--d-spot", "1900")
 
 
+def test_a_plan_is_judged_by_its_own_d_spot_where_nothing_else_gives_one(shell: Shell) -> None:
+    (shell.folder / "bag.json").write_text(generate_instance(5, name="bag", d_spot_fraction=0.8).to_text())
+    shell.run("solve", "bag.json", "-m", "greedy", "--out", "plan.json")
+    bag = json.loads((shell.folder / "bag.json").read_text())
+    made_for_s = bag.pop("d_spot_s")
+    (shell.folder / "bag.json").write_text(json.dumps(bag))
+    assert made_for_s < bag["deadline_s"]
+    assert shell.json("check", "bag.json", "plan.json")["d_spot_s"] == made_for_s
+    assert shell.err == ""
+    for words in (
+        ["show", "plan.json", "--instance", "bag.json"],
+        ["replay", "bag.json", "--plan", "plan.json", "-n1"],
+    ):
+        shell.run(*words)
+        assert "D_spot" not in shell.err
+    out = shell.run("check", "bag.json", "plan.json", "--d-spot", "10", "--survive", "one-type", code=1)
+    assert "judged by 10 s" in shell.err
+    assert "survives   not shown to survive any one spot type down for good: the plan is not feasible itself" in out
+
+
 def test_check_shows_three_violations_of_a_rule_and_how_many_more_there_are(shell: Shell) -> None:
     shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
     out = shell.run("check", "hads/J60", "plan.json", "--d-spot", "100", code=1)

@@ -51,7 +51,7 @@ def check_command(
     refuse_two_from_standard_input(instance, plan)
     problem = changes.load(instance)
     document = read_schedule_document(plan)
-    problem = with_d_spot(problem)
+    problem = with_d_spot(problem, made_for_s=document.d_spot_s)
     asked = None if problem.survive == "none" else problem.survive
     report = check(problem, document, survive=asked)
     found = report.violations

@@ -362,7 +362,7 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
     forbidden = sorted({vm.market for vm in document.vms} - set(problem.markets))
     if forbidden:
         raise SpotbagError(f"{path}: rents {forbidden[0]} VMs, a market that --markets or the instance does not allow")
-    resolved = with_d_spot(problem)
+    resolved = with_d_spot(problem, made_for_s=document.d_spot_s)
     schedule = schedule_of_document(document, resolved, source_name(path))
     report = check(resolved, document)
     warn(report.notes)
