@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,35 @@ from .entries import (
     objective_issues,
     type_memory_kb,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong(Issue):
+    """A task that takes longer than the deadline allows.
+
+    Attributes
+    ----------
+    shortest_s, late_s : int
+        Run time on the fastest VM type that it fits, and by how much the deadline is too early for it.
+    """
+
+    shortest_s: int = 0
+    late_s: int = 0
+
+
+def with_deadline_first(issues: Sequence[Issue], deadline_s: int) -> list[Issue]:
+    """Put the issues of tasks that take too long together, for a deadline that no file gives; theirs comes first."""
+    too_long = [issue for issue in issues if isinstance(issue, TooLong)]
+    if not too_long:
+        return [*issues]
+    worst = max(too_long, key=lambda issue: issue.late_s)
+    least_s = deadline_s + worst.late_s
+    boot = f", after the boot of its VM ({least_s - worst.shortest_s:,} s)" if least_s > worst.shortest_s else ""
+    rule = (
+        f"the deadline of {deadline_s:,} s (--deadline) is too early: {worst.item} takes {worst.shortest_s:,} s on the "
+        f"fastest VM type that it fits{boot}; the least deadline that could do is {least_s:,} s"
+    )
+    return [Issue("", rule), *(issue for issue in issues if not isinstance(issue, TooLong))]
 
 
 def cross_issues(
@@ -242,6 +272,7 @@ def _placement_issues(
                 continue
         shortest = min(times.values())
         if longest_s is not None and math.ceil(shortest * (1 - 1e-12)) > longest_s > 0:
-            late = math.ceil(shortest) - longest_s
+            needed_s = math.ceil(shortest * (1 - 1e-12))
+            late = needed_s - longest_s
             rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
-            yield Issue(where, rule, "shortest run time", round(shortest, 3), task.id)
+            yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)

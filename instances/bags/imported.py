@@ -11,6 +11,7 @@ from typing import Any
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
 from ..instance import Instance
+from ..instance_checks import with_deadline_first
 from ..instance_files import instance_warnings
 from .vm_catalogue import VmChoice, choose_vm_types, price_notes
 
@@ -98,7 +99,8 @@ def make_instance(
     try:
         instance = Instance.from_document(document, source)
     except InputError as error:
-        raise InputError(source, grouped(_placed(error.issues, place))) from None
+        issues = with_deadline_first(error.issues, asked.deadline_s)
+        raise InputError(source, grouped(_placed(issues, place))) from None
     return Imported(instance, [*warnings, *notes, *more, *instance_warnings(instance)])
 
 

@@ -193,7 +193,12 @@ class InstanceOptions(TaskFileOptions):
         try:
             changed = instance.replace(**changes)
         except InputError as error:
-            raise InputError(f"{instance.name} with the values of the command line", error.issues) from None
+            issues = list(error.issues)
+            if self.deadline is not None:
+                from ..instances.instance_checks import with_deadline_first
+
+                issues = with_deadline_first(issues, self.deadline)
+            raise InputError(f"{instance.name} with the values of the command line", issues) from None
         if "spot" not in changed.markets or all(offer.market != "spot" for offer in changed.offers):
             for option, value in (("--d-spot", self.d_spot), ("--survive", self.survive)):
                 if value is not None:
