@@ -44,11 +44,13 @@ def is_name(text: str) -> bool:
 
 
 _UNITS_S = {"d": 86_400, "h": SECONDS_PER_HOUR, "m": 60, "s": 1}
-_DURATION = re.compile(r"\s*".join(f"(?:({_DECIMAL}) ?{unit})?" for unit in _UNITS_S))
+_SPELLINGS = ("d(?:ays?)?", "h(?:rs?|ours?)?", "m(?:ins?|inutes?)?", "s(?:ecs?|econds?)?")
+_DURATION = re.compile(r"\s*".join(f"(?:({_DECIMAL}) ?{unit})?" for unit in _SPELLINGS))
+_CLOCK = re.compile(r"([0-9]+):([0-5][0-9]):([0-5][0-9])")
 
 
 def duration_s(text: str) -> float:
-    """Return the seconds of a duration as people write them: ``2h``, ``1h30m``, ``1.5h``, ``45s``, ``1d``, ``5400``.
+    """Return the seconds of a duration: ``2h``, ``1h30m``, ``90min``, ``2 hours``, ``1:30:00``, ``5400``.
 
     Raises
     ------
@@ -58,8 +60,11 @@ def duration_s(text: str) -> float:
     stripped = text.strip().lower()
     plain = number_of(stripped)
     parts = _DURATION.fullmatch(stripped) if stripped else None
+    clock = _CLOCK.fullmatch(stripped)
     if plain is not None:
         seconds = plain
+    elif clock is not None:
+        seconds = sum(int(part) * unit for part, unit in zip(clock.groups(), (SECONDS_PER_HOUR, 60, 1), strict=True))
     elif parts is not None:
         seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S.values(), strict=True) if part)
     else:
@@ -89,6 +94,21 @@ def amount_usd(text: str) -> float:
     if amount is None or amount < 0:
         raise ValueError("must be an amount in dollars, such as 1.50 or $1.50")
     return amount
+
+
+def fraction(text: str) -> float:
+    """Return a share as people write it: ``0.05`` or ``5%``.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or negative; the message has the rule and an example.
+    """
+    stripped = text.strip()
+    share = number_of(stripped.removesuffix("%").strip())
+    if share is None or share < 0:
+        raise ValueError("must be a share that is not negative, such as 0.05 or 5%")
+    return share / 100 if stripped.endswith("%") else share
 
 
 def read_only(array: Array) -> Array:

@@ -24,7 +24,7 @@ from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read
 Role = Literal["id", "command", "memory", "runtime", "count", "architecture"]
 
 _SPELLINGS: dict[Role, tuple[str, ...]] = {
-    "id": ("id", "task", "task_id", "taskid", "name", "task_name", "job", "job_id"),
+    "id": ("id", "task", "task_id", "taskid", "name", "task_name", "job", "job_id", "job_name"),
     "command": ("command", "cmd", "command_line", "commandline", "script"),
     "memory": ("memory", "mem", "ram", "memory_usage", "max_memory", "peak_memory", "max_rss", "rss"),
     "runtime": ("runtime", "run_time", "duration", "time", "elapsed", "elapsed_time", "walltime", "wall_time", "wall"),
@@ -148,7 +148,13 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     columns, unused = _columns(heading, form, catalogue, source)
     asked, warnings = _with_types(asked, columns, source)
     chosen = [row.name for row in chosen_rows(asked.vms)]
-    warnings += [f"{source}: nothing was made of {_columns_text(unused)} (--column ROLE=HEADING)"] * bool(unused)
+    if unused:
+        way = (
+            f"'spotbag instance import csv --column ROLE=\"{unused[0]}\"' takes it, ROLE being {', '.join(_SPELLINGS)}"
+        )
+        if all(column.role != "id" for column in columns):
+            way += "; tasks are called t1, t2, ..."
+        warnings.append(f"{source}: nothing was made of {_columns_text(unused)} ({way})")
     columns, more = _columns_of_types(columns, chosen, source)
     reader = _Reader(columns, asked, form, len(heading))
     tasks = reader.tasks(lines)

@@ -242,8 +242,9 @@ class _Log:
             line, cores = self._multi_core
             verb = "has" if self._several == 1 else "have"
             rule = (
-                f"{counted(self._several, 'job')} {verb} several cores (that of line {line} has {cores}), and a task runs "
-                "on one: --multi-core split makes a task for each core, --multi-core skip leaves them out"
+                f"{counted(self._several, 'job')} {verb} several cores (that of line {line} has {cores}), "
+                "and a task runs on one: --multi-core split makes a task for each core, "
+                "--multi-core skip leaves them out"
             )
             issues.append(Issue("", rule))
         if self._without_memory:

@@ -547,3 +547,27 @@ def test_policies_are_named_one_by_one_or_by_commas(
         assert [entry["policy"] for entry in shell.json(*words, *given)["policies"]] == [first, second]
     shell.run(*words, "-p", f"{first},", code=2)
     assert "'' is not a policy" in shell.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--goal", "quickest"), "error: --goal quickest: must be cheapest, fastest or balanced"),
+        (("--markets", "spt"), "error: --markets spt: must be spot or on-demand; did you mean spot?"),
+        (("--survive", "onetype"), "must be one-type, blackout, each or none; did you mean one-type?"),
+        (("--d-spot", "3h"), "error: --d-spot 10800: is after the deadline (2100 s)"),
+        (("--target-gap", "x%"), "--target-gap: 'x%' must be a share that is not negative"),
+        (("--out", "p.txt"), "p.txt: a plan's name must end in .json or .csv, or be - for standard output"),
+    ],
+)
+def test_values_of_options_that_do_not_suit_are_called_by_the_option(
+    shell: Shell, words: tuple[str, ...], message: str
+) -> None:
+    shell.run("solve", "hads/J60", *words, code=2)
+    assert message in shell.err
+
+
+def test_a_plan_can_go_to_a_file_and_into_the_json_object(shell: Shell) -> None:
+    found = shell.json("solve", "tiny/two-cores", "-m", "lpt", "--out", "plan.json", "--target-gap", "5%")
+    written = json.loads((shell.folder / "plan.json").read_text())
+    assert found["plan"]["tasks"] == written["tasks"]

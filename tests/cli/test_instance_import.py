@@ -124,7 +124,15 @@ def test_types_are_filtered_and_sorted(shell: Shell) -> None:
     table = shell.run("instance", "types", "--types", "t3.*", "--burstable", "--min-memory", "8GB", "--max-vcpus", "2")
     assert [line.split()[0] for line in table.splitlines() if line.startswith(" t3")] == ["t3.large"]
     assert "30 %, 36" in table
-    assert "no VM type of the catalogue fits" in shell.run("instance", "types", "--region", "moon")
+    assert "no VM type of the catalogue fits" in shell.run("instance", "types", "--types", "moon.*")
+
+
+def test_types_of_a_region_that_is_not_there_and_memory_without_a_unit(shell: Shell) -> None:
+    shell.run("instance", "types", "--region", "mars-1", code=2)
+    assert "has no region 'mars-1' (it has us-east-1)" in shell.err
+    few = "instance", "types", "--types", "c6i.*", "--max-memory"
+    assert shell.json(*few, "8") == shell.json(*few, "8GB")
+    assert "region us-east-1" in shell.run(*few, "8")
 
 
 def test_newer_prices_are_those_that_plans_are_made_at(shell: Shell, tasks: str) -> None:

@@ -17,6 +17,7 @@ from .tables import terminal_width
 from .task_file_options import TaskFileOptions
 
 if TYPE_CHECKING:
+    from ..core.errors import InputError, Issue
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
@@ -94,6 +95,30 @@ _OPTION_OF = {
     "cost_scale_usd": "--cost-scale",
     "makespan_scale_s": "--makespan-scale",
 }
+
+
+_OPTION_AT = {
+    **{f"objective.{name}": option for name, option in _OPTION_OF.items()},
+    "objective.goal": "--goal",
+    "objective.budget_usd": "--budget",
+    "markets": "--markets",
+    "survive": "--survive",
+    "d_spot_s": "--d-spot",
+    "deadline_s": "--deadline",
+}
+"""Options by the path of what they set in an instance."""
+
+
+def _with_near(option: str, issue: Issue) -> str:
+    """Return the rule of an issue without the quotes around names, with those that are close to the value."""
+    from ..core.wording import close_names
+    from ..instances.entries import GOALS, MARKETS, SURVIVAL_LEVELS
+
+    known: dict[str, Sequence[str]] = {"--goal": GOALS, "--markets": MARKETS, "--survive": SURVIVAL_LEVELS}
+    if option not in known:
+        return issue.rule
+    near = close_names(f"{issue.value}", known[option])
+    return issue.rule.replace("'", "") + (f"; {near}" if near else "")
 
 
 def _d_spot(given: str) -> str:
@@ -198,12 +223,27 @@ class InstanceOptions(TaskFileOptions):
                 from ..instances.instance_checks import with_deadline_first
 
                 issues = with_deadline_first(issues, self.deadline)
-            raise InputError(f"{instance.name} with the values of the command line", issues) from None
+            raise self._error(instance.name, issues) from None
         if "spot" not in changed.markets or all(offer.market != "spot" for offer in changed.offers):
             for option, value in (("--d-spot", self.d_spot), ("--survive", self.survive)):
                 if value is not None:
                     warn([f"{option} changes nothing: {instance.name} has no spot VMs"])
         return changed
+
+    def _error(self, name: str, issues: Sequence[Issue]) -> InputError:
+        """Return the error of values that do not suit an instance; what an option says is called by its name."""
+        from ..core.errors import InputError, Issue
+
+        said = []
+        for issue in issues:
+            option = _OPTION_AT.get(issue.path.partition("[")[0])
+            if option is None or getattr(self, option.removeprefix("--").replace("-", "_")) is None:
+                said.append(issue)
+            else:
+                said.append(Issue(f"{option} {issue.value}", _with_near(option, issue)))
+        if len(said) == 1 and said[0] is not issues[0]:
+            return InputError(said[0].where, [Issue("", said[0].rule)])
+        return InputError(f"{name} with the values of the command line", said)
 
     def _changes(self, instance: Instance) -> dict[str, Any]:
         """Return the fields that an instance gets."""
@@ -262,7 +302,12 @@ class MethodOptions:
     ] = None
     target_gap: Annotated[
         float,
-        typer.Option("--target-gap", metavar="G", help="Stop at this relative gap to the bound, e.g. 0.01."),
+        typer.Option(
+            "--target-gap",
+            metavar="G",
+            parser=_parser("--target-gap", "fraction"),
+            help="Stop at this gap to the bound, relative to the plan's objective: 0.01 or 1%.",
+        ),
     ] = 0.0
     seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the random numbers.")] = 0
     threads: Annotated[int, typer.Option("--threads", metavar="T", min=1, help="Threads of a solver.")] = 1

@@ -52,10 +52,10 @@ def types_command(
     min_vcpus: Annotated[int | None, typer.Option("--min-vcpus", metavar="N", min=1, help="vCPUs at least.")] = None,
     max_vcpus: Annotated[int | None, typer.Option("--max-vcpus", metavar="N", min=1, help="vCPUs at most.")] = None,
     min_memory: Annotated[
-        str | None, typer.Option("--min-memory", metavar="AMOUNT", help="Memory at least, such as 16GB.")
+        str | None, typer.Option("--min-memory", metavar="AMOUNT", help="Memory at least: 16GB, 512MB; a number is GB.")
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option("--max-memory", metavar="AMOUNT", help="Memory at most, such as 16GB.")
+        str | None, typer.Option("--max-memory", metavar="AMOUNT", help="Memory at most: 16GB, 512MB; a number is GB.")
     ] = None,
     burstable: Annotated[
         bool | None, typer.Option("--burstable/--no-burstable", help="Burstable types only, or none of them.")
@@ -67,13 +67,13 @@ def types_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the VM types of the catalogue: what they are, and what a VM and a core cost an hour."""
-    from ..instances.bags.vm_catalogue import read_catalogue
+    from ..instances.bags.vm_catalogue import read_catalogue, rows_of_region
 
     catalogue = read_catalogue(prices)
-    rows = [row for row in catalogue.vm_types if _named(row.name, names_in([types] if types else []))]
+    place = catalogue.vm_types if region is None else rows_of_region(catalogue, region, prices or "the catalogue")
+    rows = [row for row in place if _named(row.name, names_in([types] if types else []))]
     least, most = _memory_mb("--min-memory", min_memory), _memory_mb("--max-memory", max_memory)
     tests: list[Callable[[CataloguedType], bool]] = [
-        lambda row: region is None or row.region == region,
         lambda row: arch is None or row.architecture == arch.value,
         lambda row: min_vcpus is None or row.vcpus >= min_vcpus,
         lambda row: max_vcpus is None or row.vcpus <= max_vcpus,
@@ -88,6 +88,8 @@ def types_command(
     if not rows:
         print("no VM type of the catalogue fits")
         return
+    if len(catalogue.regions) == 1:
+        print(f"region {catalogue.regions[0]}")
     print_table(Table(_columns(catalogue), [_cells(row, catalogue) for row in rows]))
     if any("spot" not in row.prices for row in rows):
         print("-: no dated price at hand; 'spotbag instance prices' takes them from the files of the AWS command line")
@@ -101,13 +103,13 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 def _memory_mb(option: str, text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.csv_tasks import memory_mb_of
+    from ..instances.bags.csv_tasks import MEMORY_UNITS_MB, memory_mb_of
 
     if text is None:
         return None
-    value = memory_mb_of(text)
+    value = memory_mb_of(text, MEMORY_UNITS_MB["gb"])
     if value is None:
-        raise SpotbagError(f"{option} {text}: must be an amount with its unit, such as 512MB or 16GB")
+        raise SpotbagError(f"{option} {text}: must be an amount, such as 512MB or 16GB")
     return value
 
 

@@ -121,6 +121,7 @@ def test_headings_of_ones_own(tmp_path: Path) -> None:
     imported = read(tmp_path, "id,need,t1,remark\na,2,3,slow\n", asked, form)
     assert rows(imported) == [{"id": "a", "memory_mb": 2048, "runtime_s": {"c6i.large": 180}}]
     assert "nothing was made of column 'remark'" in imported.warnings[0]
+    assert '--column ROLE="remark"\' takes it' in imported.warnings[0]
 
 
 def test_everything_that_is_wrong_is_named_by_its_line(tmp_path: Path) -> None:

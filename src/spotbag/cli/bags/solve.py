@@ -99,6 +99,8 @@ class _Files:
         refuse_two_from_standard_input(*sources)
         if as_json and self.out == STANDARD_OUTPUT:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
+        if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
+            raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
         for picture in (self.gantt, self.plot):
             if picture is not None:
                 from ...charts.picture_files import picture_format

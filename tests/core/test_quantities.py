@@ -1,0 +1,29 @@
+"""Durations and shares as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotbag.core.quantities import duration_s, fraction
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90min", 5400),
+        ("2 hours", 7200),
+        ("2hours", 7200),
+        ("1 day", 86_400),
+        ("1:30:00", 5400),
+        ("1h 5 mins 2 sec", 3902),
+    ],
+)
+def test_durations_in_longer_words_and_as_a_clock(text: str, seconds: int) -> None:
+    assert duration_s(text) == seconds
+
+
+def test_a_share_is_a_number_or_a_percentage() -> None:
+    assert (fraction("5%"), fraction("0.05"), fraction("0")) == (0.05, 0.05, 0)
+    for wrong in ("-1", "x%", "", "nan"):
+        with pytest.raises(ValueError, match=r"such as 0\.05 or 5%"):
+            fraction(wrong)
