@@ -46,11 +46,24 @@ def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument
     InputError
         If it is no document of this format.
     """
+    refuse_table(text, source)
     document = decode_document(text, "tasks", PlacedTask, MAX_TASKS)
     if document is not None:
         with contextlib.suppress(InputError):
             return schedule_document_of(document, source)
     return schedule_document_of(parse_json(text, source), source)
+
+
+def refuse_table(text: str, source: str) -> None:
+    """Refuse a plan that was written as a table, whatever is to be read.
+
+    Raises
+    ------
+    InputError
+        If the text begins with the headings of one.
+    """
+    if text.startswith(",".join(CSV_COLUMNS[:5])):
+        raise input_error(source, "is a plan as a table; only one in JSON (--out plan.json) can be read back")
 
 
 def schedule_document_of(document: Mapping[str, Any], source: str = "plan") -> ScheduleDocument:
@@ -82,7 +95,7 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 def schedule_of_document(document: ScheduleDocument, instance: Instance, source: str = "plan") -> Schedule:
     """Make a schedule of a plan's document; see `read_schedule`."""
     placed, issues = _placed_by_task(document, instance)
-    if issues and document.instance != instance.name:
+    if issues and (document.instance != instance.name or not placed):
         raise input_error(source, another_instance(document.instance, instance, document.task_rows))
     offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
     for index, vm in enumerate(document.vms):
@@ -112,11 +125,12 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
 
 
 def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:
-    """Say that a plan with rows of such tasks is one for another instance."""
+    """Say that a plan with rows of such tasks is one for another instance, which may have the same name."""
     theirs = {row.id for row in rows}
+    another = f"another {made_for!r}" if made_for == instance.name else f"{made_for!r}, another instance"
     unknown, missing = len(theirs.difference(instance.task_ids)), len(set(instance.task_ids) - theirs)
     return (
-        f"is a plan for {made_for!r}, another instance: {unknown} of its {counted(len(theirs), 'task')} are not in "
+        f"is a plan for {another}: {unknown} of its {counted(len(theirs), 'task')} are not in "
         f"{instance.name!r}, and {missing} of the {counted(instance.n_tasks, 'task')} there are not in the plan"
     )
 

@@ -233,6 +233,37 @@ def test_a_plan_of_another_instance_is_said_in_a_line(shell: Shell) -> None:
     assert said in shell.err
 
 
+def test_a_plan_of_another_instance_of_the_same_name_is_said_in_a_line(shell: Shell) -> None:
+    bag = generate_instance(5, name="bag", d_spot_fraction=0.8).to_document()
+    (shell.folder / "bag.json").write_text(json.dumps(bag))
+    shell.run("solve", "bag.json", "-m", "greedy", "--out", "plan.json")
+    for task in bag["tasks"]:
+        task["id"] += "-of-today"
+    (shell.folder / "bag.json").write_text(json.dumps(bag))
+    said = (
+        "is a plan for another 'bag': 5 of its 5 tasks are not in 'bag', and 5 of the 5 tasks there are not in the plan"
+    )
+    assert said in shell.run("check", "bag.json", "plan.json", code=1)
+    assert len(shell.out.splitlines()) == 2
+    shell.run("replay", "bag.json", "--plan", "plan.json", code=2)
+    assert said in shell.err
+
+
+def test_a_plan_as_a_table_is_called_so_where_one_is_read(shell: Shell) -> None:
+    shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.csv")
+    for words in (
+        ["check", "tiny/two-cores", "plan.csv"],
+        ["solve", "tiny/two-cores", "--initial", "plan.csv"],
+        ["replay", "tiny/two-cores", "--plan", "plan.csv"],
+        ["show", "plan.csv"],
+        ["solve", "plan.csv", "--deadline", "1h"],
+    ):
+        shell.run(*words, code=2)
+        assert shell.err == (
+            "error: plan.csv: is a plan as a table; only one in JSON (--out plan.json) can be read back\n"
+        )
+
+
 def test_tasks_that_are_missing_are_grouped(shell: Shell) -> None:
     shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
     plan = json.loads((shell.folder / "plan.json").read_text())

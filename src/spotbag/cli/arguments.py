@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
@@ -198,6 +199,7 @@ class InstanceOptions(TaskFileOptions):
             return self.apply(instance)
         from ..instances.bags.csv_tasks import instance_of_csv
 
+        _refuse_table_of_plan(argument)
         imported = instance_of_csv(argument, self.asked(self.deadline))
         warn(imported.warnings)
         return self.apply(imported.instance)
@@ -430,6 +432,18 @@ PlanGanttOption: TypeAlias = Annotated[
     str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def _refuse_table_of_plan(path: str) -> None:
+    """Refuse a plan as a table where a file of tasks is expected."""
+    from ..schedules.schedule_files import refuse_table
+
+    if os.path.isfile(path):
+        with suppress(OSError, UnicodeDecodeError), open(path, encoding="utf-8-sig") as file:
+            refuse_table(file.readline(_MOST_OF_HEADINGS), path)
+
+
+_MOST_OF_HEADINGS = 200
 
 
 def load_instance(argument: str) -> Instance:

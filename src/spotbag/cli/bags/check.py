@@ -72,7 +72,9 @@ def check_command(
                 "notes": list(report.notes),
             },
         )
-    elif document.instance != problem.name and any(violation.rule == "task-once" for violation in found):
+    elif any(violation.rule == "task-once" for violation in found) and (
+        document.instance != problem.name or not {row.id for row in document.task_rows}.intersection(problem.task_ids)
+    ):
         print(
             f"{problem.name}: not feasible: {plan} {another_instance(document.instance, problem, document.task_rows)}"
         )
