@@ -23,6 +23,7 @@ from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
+from ...schedules.documents import SurvivalVerdict
 from ...solvers.bags.methods import find_method, make_options
 from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
@@ -79,6 +80,10 @@ class Row:
         Why there is no plan.
     interrupted : bool
         Whether the user ended the run.
+    survives : {"survives", "does-not-survive", "not-shown"}, optional
+        Verdict on what the plan survives, if that is asked for.
+    warnings : tuple of str
+        Of the result.
     """
 
     instance: str
@@ -92,6 +97,8 @@ class Row:
     runtime_s: float | None = None
     reason: str = ""
     interrupted: bool = False
+    survives: SurvivalVerdict | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,8 @@ class Summary:
         Of the runs that the method did not refuse.
     reason : str
         Why a run found no plan.
+    survives : tuple of (str, int)
+        How many plans have which verdict; see `Row`.
     """
 
     instance: str
@@ -161,6 +170,7 @@ class Summary:
     runtime_s_mean: float | None
     runtime_s_total: float | None
     reason: str
+    survives: tuple[tuple[SurvivalVerdict, int], ...] = ()
 
     @property
     def always_optimal(self) -> bool:
@@ -297,6 +307,8 @@ def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float
         result.runtime_s,
         result.message,
         result.interrupted,
+        None if result.survival is None else result.survival.verdict,
+        result.warnings,
     )
 
 
@@ -466,6 +478,7 @@ def _summary(rows: Sequence[Row], reference: Reference) -> Summary:
         runtime_s_mean=_mean(times),
         runtime_s_total=sum(times) if times else None,
         reason=next((row.reason for row in rows if row.objective is None and row.reason), ""),
+        survives=tuple(Counter(row.survives for row in rows if row.survives is not None).most_common()),
     )
 
 
@@ -513,7 +526,7 @@ def as_object(record: Row | Reference | Summary | MethodTotal) -> dict[str, Any]
     """Return a record as a JSON object; what is not known, or infinite, is null."""
     pairs = asdict(record)
     if isinstance(record, Summary):
-        pairs["statuses"] = dict(record.statuses)
+        pairs["statuses"], pairs["survives"] = dict(record.statuses), dict(record.survives)
     return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs.items()}
 
 
@@ -522,7 +535,7 @@ def format_rows_csv(rows: Iterable[Row]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(as_object(row) for row in rows)
+    writer.writerows(as_object(row) | {"warnings": "; ".join(row.warnings)} for row in rows)
     return text.getvalue()
 
 

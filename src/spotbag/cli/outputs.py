@@ -14,7 +14,7 @@ from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
 from ..instances.bags.best_known import BestKnown
 from ..instances.entries import Architecture, Burstable, Goal, Market
-from ..schedules.documents import ScheduleDocument, Survival
+from ..schedules.documents import ScheduleDocument, Survival, SurvivalVerdict
 from ..solvers.bags.result import Status
 
 
@@ -188,6 +188,7 @@ class ComparedMethod(_Output):
     runtime_s_mean: float | None
     runtime_s_total: float | None
     reason: str
+    survives: dict[SurvivalVerdict, int]
 
 
 class MethodOverall(_Output):
@@ -216,6 +217,8 @@ class ComparedRun(_Output):
     runtime_s: float | None
     reason: str
     interrupted: bool
+    survives: SurvivalVerdict | None
+    warnings: tuple[str, ...]
 
 
 class Compare(_Output):

@@ -26,15 +26,31 @@ def lines(out: str) -> dict[str, list[str]]:
 
 def test_the_table_has_a_line_for_each_method_and_one_for_the_optimum(shell: Shell) -> None:
     out = shell.run("compare", "tiny/two-cores", "--methods", "greedy,lpt", "--time-limit", "5")
-    for heading in ("objective", "cost ($)", "makespan (s)", "gap to bound (%)", "status", "time (s)"):
+    for heading in ("objective", "cost ($)", "makespan (s)", "gap to bound", "(% of the plan)", "status", "time (s)"):
         assert heading in out
     found = lines(out)
-    assert found["greedy"][:6] == ["0.400000", "0.040000", "40", "25.000", "25.000", "feasible"]
-    assert found["lpt"][:6] == ["0.300000", "0.030000", "30", "0.000", "0.000", "optimal"]
+    assert found["greedy"][:7] == ["0.400000", "0.040000", "40", "25.000", "25.000", "no", "feasible"]
+    assert found["lpt"][:7] == ["0.300000", "0.030000", "30", "0.000", "0.000", "no", "optimal"]
     assert found["="][:4] == ["optimum", "0.300000", "by", "lpt"]
     assert "2 runs on 1 instance, 5 s each at most" in out
     assert "worst seed" not in out
     assert "All instances" not in out
+
+
+def test_cheapest_plans_are_measured_by_their_cost_alone(shell: Shell) -> None:
+    out = shell.run("compare", "tiny/two-cores", "--method", "greedy", "--goal", "cheapest", "--survive", "none")
+    assert "objective" not in out
+    assert "survives" not in out
+    assert next(word for word in out.splitlines() if word.startswith("   =")).split()[3] == "0.030000"
+
+
+def test_compare_passes_on_warnings_and_says_what_survives(shell: Shell) -> None:
+    words = "compare", "tiny/two-cores", "--method", "greedy,lpt"
+    rows = shell.json(*words)["rows"]
+    assert {row["survives"] for row in rows} == {"does-not-survive"}
+    found = shell.json("compare", "hads/J60", "--deadline", "900", "--method", "greedy")["rows"][0]
+    assert "too early for any task on a spot VM" in found["warnings"][0]
+    assert shell.err.count("warning: hads/J60 by greedy: D_spot is estimated at 74 s") == 1
 
 
 def test_seeds_are_averaged_and_the_worst_is_shown(shell: Shell) -> None:

@@ -36,8 +36,10 @@ _PLANNING = MethodOptions(time_limit=10.0)
 
 _UNKNOWN = "-"
 _WIDTH = 110
-_LEFT_OUT = ("cost ($)", "makespan (s)", "gap to optimum (%)")
-"""Columns that a narrower terminal has no room for; the gap is also one to the optimum where that is proved."""
+_PERCENT = "(% of the plan)"
+_QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "objective"}
+"""Columns of what each goal makes least."""
+_VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not shown"}
 
 
 def compare_command(
@@ -99,6 +101,7 @@ def compare_command(
     if interrupted:
         warn([f"interrupted: {len(rows)} of {len(cases)} runs are here, and one of them may have been cut short"])
     references = make_references(rows, known)
+    warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
     warn(reference.contradiction for reference in references.values() if reference.contradiction)
     summaries = summarise(rows, references)
     totals = total_by_method(summaries)
@@ -196,14 +199,16 @@ def _print_tables(
     notes = _notes(summaries)
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
+    wanted = {_QUANTITIES[instance.goal] for instance in problems.values()}
     columns = [
         Column(""),
         Column("objective", True),
         *([Column("worst seed", True)] if several else []),
         Column("cost ($)", True),
         Column("makespan (s)", True),
-        Column("gap to bound (%)", True),
-        Column("gap to optimum (%)", True),
+        Column(f"gap to bound\n{_PERCENT}", True),
+        Column(f"gap to optimum\n{_PERCENT}", True),
+        Column("survives"),
         Column("status"),
         Column("time (s)", True, measured=True),
     ]
@@ -211,17 +216,26 @@ def _print_tables(
     for label, reference in references.items():
         cells.append([label, *[""] * (len(columns) - 1)])
         mine = [entry for entry in summaries if entry.instance == label]
-        cells += [_cells(entry, several, notes) for entry in mine]
-        cells += [_reference_cells(row, len(columns)) for row in _reference_lines(reference)]
+        goal = problems[label].goal
+        cells += [_cells(entry, goal, several, notes) for entry in mine]
+        cells += [_reference_cells(row, columns, _QUANTITIES[goal]) for row in _reference_lines(reference, goal)]
         cells.append([])
+    # The gap to the bound is also one to the optimum, where that is proved.
+    left_out = {heading for heading in _QUANTITIES.values() if narrow or heading == "objective"} - wanted
+    left_out |= {column.heading for column in columns if narrow and column.heading.startswith("gap to optimum")}
+    left_out |= set() if any(entry.survives for entry in summaries) and not narrow else {"survives"}
     table = Table(columns, cells[:-1])
+    print_table(
+        table.with_columns(index for index, column in enumerate(columns) if column.heading not in left_out),
+        tight=narrow,
+    )
     if narrow:
-        table = table.with_columns(index for index, column in enumerate(columns) if column.heading not in _LEFT_OUT)
-    print_table(table, tight=narrow)
-    if narrow:
-        print("A wider terminal shows cost, makespan and the gap to the optimum as well.")
+        more = [
+            column.heading.partition(" (")[0].partition("\n")[0] for column in columns if column.heading in left_out
+        ]
+        print(f"A wider terminal shows {', '.join(name for name in more if name != 'objective')} as well.")
     if several:
-        print("Objective, cost, makespan and gaps are means over the seeds that found a plan.")
+        print("Quantities and gaps are means over the seeds that found a plan.")
     for text, number in notes.items():
         print(f"[{number}] {text}")
     if len(problems) > 1:
@@ -229,21 +243,35 @@ def _print_tables(
         _print_totals(totals)
 
 
-def _cells(summary: Summary, several: bool, notes: Mapping[str, int]) -> list[str]:
-    makespan = summary.makespan_s_mean
-    whole = makespan is not None and makespan.is_integer()
+def _cells(summary: Summary, goal: str, several: bool, notes: Mapping[str, int]) -> list[str]:
+    balanced = goal == "balanced"
     note = notes.get(_note(summary))
     return [
         f"  {summary.method}",
-        _number(summary.objective_mean, 6),
-        *([_number(summary.objective_worst, 6)] if several else []),
+        _number(summary.objective_mean, 6) if balanced else "",
+        *([_value(summary.objective_worst, goal)] if several else []),
         _number(summary.cost_usd_mean, 6),
-        seconds(int(makespan)) if makespan is not None and whole else _number(makespan, 1),
+        _value(summary.makespan_s_mean, "fastest"),
         _percent(summary.bound_gap_mean),
         _percent(summary.optimum_gap_mean),
+        _survives(summary),
         _status(summary) + ("" if note is None else f" [{note}]"),
         _number(summary.runtime_s_mean, 3),
     ]
+
+
+def _value(value: float | None, goal: str) -> str:
+    """Return what a goal makes least, in its unit."""
+    if goal == "fastest" and value is not None:
+        return seconds(int(value)) if value.is_integer() else _number(value, 1)
+    return _number(value, 6)
+
+
+def _survives(summary: Summary) -> str:
+    """Say whether the plans survive what they are asked to survive; how many of them, if not all are alike."""
+    if len(summary.survives) == 1:
+        return _VERDICTS[summary.survives[0][0]]
+    return ", ".join(f"{count} {_VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
 
 
 def _status(summary: Summary) -> str:
@@ -253,21 +281,23 @@ def _status(summary: Summary) -> str:
     return ", ".join(f"{count} {status}" for status, count in summary.statuses)
 
 
-def _reference_lines(reference: Reference) -> Iterator[tuple[str, str, str]]:
+def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
     """What the plans of an instance are measured by: name, value, where it comes from."""
     if reference.optimum is not None:
-        yield "optimum", f"{reference.optimum:.6f}", f"by {reference.best_by}"
+        yield "optimum", _value(reference.optimum, goal), f"by {reference.best_by}"
     elif reference.bound is not None and math.isinf(reference.bound):
         yield "best bound", "no plan", f"by {reference.bound_by}"
     elif reference.bound is not None:
-        yield "best bound", f"{reference.bound:.6f}", f"by {reference.bound_by}"
+        yield "best bound", _value(reference.bound, goal), f"by {reference.bound_by}"
     if reference.best_by == "best known" and reference.best is not None and reference.optimum is None:
-        yield "best known", f"{reference.best:.6f}", "better than these"
+        yield "best known", _value(reference.best, goal), "better than these"
 
 
-def _reference_cells(line: tuple[str, str, str], n_columns: int) -> list[str]:
+def _reference_cells(line: tuple[str, str, str], columns: Sequence[Column], quantity: str) -> list[str]:
+    """Cells of a reference: its value below the quantity that the goal makes least."""
     name, value, source = line
-    return [f"  = {name}", value, *[""] * (n_columns - 4), source, ""]
+    cells = {"": f"  = {name}", quantity: value, "status": source}
+    return [cells.get(column.heading, "") for column in columns]
 
 
 def _note(summary: Summary) -> str:
@@ -285,8 +315,8 @@ def _print_totals(totals: Sequence[MethodTotal]) -> None:
         Column("method"),
         Column("solved", True),
         Column("proved optimal", True),
-        Column("mean gap (%)", True),
-        Column("worst gap (%)", True),
+        Column(f"mean gap\n{_PERCENT}", True),
+        Column(f"worst gap\n{_PERCENT}", True),
         Column("total time (s)", True, measured=True),
     ]
     rows = [

@@ -183,6 +183,7 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
     plans = {}
     for method in _HEURISTICS:
         result = solve(instance, method, seed=seed, time_limit_s=limit_s)
+        warn(f"{instance.name} by {method}: {text}" for text in result.warnings)
         if result.schedule is not None:
             plans[method] = result.schedule
         if result.interrupted:
