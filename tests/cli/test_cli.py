@@ -276,7 +276,9 @@ def test_tasks_that_are_missing_are_grouped(shell: Shell) -> None:
 def test_check_judges_what_a_plan_survives_if_asked_or_if_the_plan_says_it(shell: Shell) -> None:
     shell.run("solve", "hads/J60", "-m", "greedy", "--out", "plan.json")
     out = shell.run("check", "hads/J60", "plan.json")
-    assert re.search(r"  survives   any one spot type down for good, worst case \$ [0-9.]+ \(.*\) as the plan says", out)
+    assert re.search(
+        r"  survives   any one spot type down for good, worst case \$ [0-9.]+ \(.*\) as the plan says", out
+    )
     plan = json.loads((shell.folder / "plan.json").read_text())
     plan["survival"]["worst_cost_usd"] = 0.01
     (shell.folder / "plan.json").write_text(json.dumps(plan))
