@@ -122,14 +122,14 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
             ["solve", "hads/J60", "-m", "greedy", "--deadline", "-5"],
             "--deadline: '-5' must be from 0 to 1000000000 seconds",
         ),
-        (["solve", "hads/J60", "-m", "greedy", "--d-spot", "9999"], "d_spot_s 9999 is after the deadline"),
+        (["solve", "hads/J60", "-m", "greedy", "--d-spot", "9999"], "--d-spot 9999: is after the deadline"),
         (
             ["solve", "hads/J60", "-m", "greedy", "--cost-weight", "2"],
-            "objective.cost_weight 2 must be less than or equal to 1",
+            "--cost-weight 2: must be less than or equal to 1",
         ),
         (
             ["solve", "hads/J60", "-m", "greedy", "--cost-weight", "nan"],
-            "objective.cost_weight nan must be a finite number",
+            "--cost-weight nan: must be a finite number",
         ),
         (["solve", "hads/J60", "-m", "greedy", "--markets", "spt"], "markets[0] 'spt' must be 'spot' or 'on-demand'"),
         (["solve", "hads/J60", "-m", "greedy", "--gantt", "plan.gif"], "must end in .png, .svg, .pdf, .html"),

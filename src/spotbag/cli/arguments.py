@@ -234,7 +234,7 @@ class InstanceOptions(TaskFileOptions):
 
     def _error(self, name: str, issues: Sequence[Issue]) -> InputError:
         """Return the error of values that do not suit an instance; what an option says is called by its name."""
-        from ..core.errors import InputError, Issue
+        from ..core.errors import InputError, Issue, show_value
 
         said = []
         for issue in issues:
@@ -242,7 +242,7 @@ class InstanceOptions(TaskFileOptions):
             if option is None or getattr(self, option.removeprefix("--").replace("-", "_")) is None:
                 said.append(issue)
             else:
-                said.append(Issue(f"{option} {issue.value}", _with_near(option, issue)))
+                said.append(Issue(f"{option} {show_value(issue.value)}".replace("'", ""), _with_near(option, issue)))
         if len(said) == 1 and said[0] is not issues[0]:
             return InputError(said[0].where, [Issue("", said[0].rule)])
         return InputError(f"{name} with the values of the command line", said)

@@ -98,7 +98,7 @@ def test_no_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["bag.json", "--plans", "bag.json"], "is a file; the plans need a folder"),
         (["bag.json", "--plans", "no/plans"], "the folder around it does not exist"),
         (["bag.json", "--time-limit", "0"], "must be positive"),
-        (["bag.json", "--markets", "spt"], "must be 'spot' or 'on-demand'"),
+        (["bag.json", "--markets", "spt"], "must be spot or on-demand"),
     ],
 )
 def test_bad_input_is_exit_code_2_with_one_clear_message(shell: Shell, words: list[str], said: str) -> None:
