@@ -61,7 +61,7 @@ def checked_lines(found: Survival, certificate: Survival | None = None) -> list[
         return survival_lines(found)
     lines = survival_lines(certificate.model_copy(update={"blackout_cost_usd": None, "cost_without_usd": None}))
     (name, text), own = lines[0], f"{found.worst_cost_usd:.4f}"
-    others = f"; the checker's own rescues cost at most ${own}"
+    others = f"; the checker's own rescues cost at most $ {own}"
     return [(name, f"{text} as the plan says{'' if own == f'{certificate.worst_cost_usd:.4f}' else others}")]
 
 
