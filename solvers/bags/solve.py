@@ -223,7 +223,7 @@ _WORDS: dict[Level, str] = {
     "blackout": "the loss of all spot VMs at once",
     "each": "the loss of any spot VMs, each at a moment of its own",
 }
-_LOOK_S = 1.0
+_LOOK_S = 0.25
 _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 
@@ -270,13 +270,15 @@ def _warnings(given: Instance, instance: Instance, chooses: bool, survival: Surv
 
 _CHECK_S_A_TASK = 20e-6
 _MOST_RESERVED = 0.3
+_SHARE_OF_CERTIFICATE = 0.03
 
 
 def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | None:
-    """Seconds of a limit for a plan and a bound: all but what the check takes afterwards."""
+    """Seconds of a limit for a plan and a bound: all but what the check and the certificate take afterwards."""
     if time_limit_s is None:
         return None
-    return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks, _MOST_RESERVED * time_limit_s)
+    certificate_s = min(_LOOK_S, _SHARE_OF_CERTIFICATE * time_limit_s)
+    return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks + certificate_s, _MOST_RESERVED * time_limit_s)
 
 
 class _Progress:

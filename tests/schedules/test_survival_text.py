@@ -46,6 +46,6 @@ def test_the_checker_shows_the_worst_case_of_the_plan_where_it_holds() -> None:
     found = Survival(level="one-type", verdict="survives", worst_cost_usd=2.9545, worst_at_s=1268)
     claimed = found.model_copy(update={"worst_cost_usd": 2.9742, "blackout_cost_usd": 3.0, "cost_without_usd": 1.0})
     own = "; the checker's own rescues cost at most $ 2.9545"
-    assert checked_lines(found) == [("survives", f"{loss} $2.9545 (at 1,268 s)")]
-    assert checked_lines(found, claimed) == [("survives", f"{loss} $2.9742 (at 1,268 s) as the plan says{own}")]
-    assert checked_lines(found, found) == [("survives", f"{loss} $2.9545 (at 1,268 s) as the plan says")]
+    assert checked_lines(found) == [("survives", f"{loss} $ 2.9545 (at 1,268 s)")]
+    assert checked_lines(found, claimed) == [("survives", f"{loss} $ 2.9742 (at 1,268 s) as the plan says{own}")]
+    assert checked_lines(found, found) == [("survives", f"{loss} $ 2.9545 (at 1,268 s) as the plan says")]
