@@ -146,12 +146,14 @@ class Result:
 
 OPTIMALITY_TOLERANCE = 1e-9
 """Relative gap below which a plan counts as optimal."""
+_LAST_DIGIT = 1e-6
+"""Some bounds leave just as much for rounding as the tolerance is: the last digit of an objective decides nothing."""
 
 
 def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
     """Whether a bound proves a plan good enough: optimal, or within a target gap."""
     gap = relative_gap(objective, bound)
-    return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE)
+    return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE) * (1 + _LAST_DIGIT)
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:

@@ -149,6 +149,11 @@ def test_goals_are_met_and_proved_on_a_thousand_instances(family: str, seeds: ra
     assert all_wrong([*METHODS], family, seeds) == {}
 
 
+def test_the_last_digit_of_a_cost_takes_no_proof_back() -> None:
+    """The plan that ends first cost one more in the 17th digit, and its bound left as much as the tolerance is."""
+    assert wrong("memory", 259, "auto", asked("memory", 259)[0]) == ""
+
+
 def test_a_false_proof_of_the_second_quantity_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def claimed(attempts: Attempts, instance: Instance, first: Attempt, **given: Any) -> SecondStage:
         assert first.schedule is not None
