@@ -26,9 +26,13 @@ from traitlets.config import Config
 _ROOT = Path(__file__).parents[1]
 
 
-def on_config(config: Any) -> None:
-    """Put the package together for mkdocstrings, and have formulas read."""
+def on_startup(command: str, dirty: bool) -> None:
+    """Put the package together for mkdocstrings, which leaves out folders that are not there when it is configured."""
     subprocess.run([_ROOT / ".ci" / "package-view", _ROOT / ".cache" / "package"], check=True)
+
+
+def on_config(config: Any) -> None:
+    """Have formulas read."""
     config.markdown_extensions.append(_Formulas())
 
 
