@@ -132,6 +132,17 @@ def rows_of(records: Sequence[Any]) -> Sequence[Any]:
     return records.rows if isinstance(records, Records) else records
 
 
+def with_fields(row: Any, **changes: Any) -> Any:
+    """Return a record, or a row, with some fields changed to values that are known to be valid; None takes one away."""
+    if isinstance(row, BaseModel):
+        return row.model_copy(update=changes)
+    import msgspec
+
+    return msgspec.structs.replace(
+        row, **{name: _unset() if value is None else value for name, value in changes.items()}
+    )
+
+
 def _equal(first: Any, second: Any) -> bool:
     return bool(first == second)
 

@@ -9,7 +9,18 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from ..core.errors import Issue
-from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR, Credits, Memory, Name, Price, RunTime, Scale
+from ..core.quantities import (
+    KB_PER_MB,
+    MAX_SECONDS,
+    SECONDS_PER_HOUR,
+    Credits,
+    Memory,
+    Name,
+    Price,
+    RunTime,
+    Scale,
+    Seconds,
+)
 from ..core.records import FROZEN, INTEGRAL, Record, Text
 
 MAX_TASKS = 10_000_000
@@ -202,6 +213,61 @@ def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
     return issues
 
 
+class RunningTask(Record):
+    """A task that runs on a machine, and stays there until it ends.
+
+    Attributes
+    ----------
+    task : str
+        Its id.
+    core : int
+        The core that it runs on.
+    start_s : int
+        When it started, before or at second 0; its duration there says when it ends.
+    mode : {"burst", "baseline"}, optional
+        On burstable machines: at full speed, or at the baseline; full speed if absent.
+    """
+
+    task: Name
+    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+    start_s: Annotated[int, Field(ge=-MAX_SECONDS, le=0), INTEGRAL]
+    mode: Literal["burst", "baseline"] | None = None
+
+
+class Machine(Record):
+    """A VM that exists already at second 0. A plan may go on using it, and need not.
+
+    It counts in the limits whether the plan uses it or not. It costs its price from ``paid_until_s``, or from
+    ``ready_s`` if that is later, until its last task ends.
+
+    Attributes
+    ----------
+    id : str
+        Unique. The VM of a plan with this id is this machine.
+    type, market : str
+        What was rented.
+    ready_s : int
+        When it can run tasks.
+    paid_until_s : int
+        Until then, nothing more is paid for it.
+    open : bool
+        Whether it takes more tasks than those that run there. A VM that is about to go, or is hibernated, does not.
+    running : tuple of RunningTask
+        What runs there; every plan has these tasks there, at most one on a core.
+    credits : float, optional
+        CPU credits of a burstable machine at second 0, or when it is ready; those of its type if absent.
+    """
+
+    id: Name
+    type: Name
+    market: Market
+    ready_s: Seconds = 0
+    paid_until_s: Seconds = 0
+    open: bool = True
+    running: Annotated[tuple[RunningTask, ...], Field(strict=False)] = ()
+    credits: Credits | None = None
+
+
 class KnownOptimum(Record):
     """Optimum of a hand-sized instance.
 
@@ -256,7 +322,8 @@ class RentalOffer:
     price_usd_per_hour : float
         Price of one VM.
     limit : int
-        VMs that may be rented at once: the offer's limit and the market's; 0 if the instance does not allow the market.
+        VMs that a plan may rent at once: the offer's limit and the market's, less the machines that exist; 0 if the
+        instance does not allow the market.
     vcpus, memory_kb : int
         Cores of a VM, and its memory in whole KB.
     """

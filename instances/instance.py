@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +32,7 @@ from .entries import (
     Checkpoints,
     Goal,
     Limits,
+    Machine,
     Market,
     Objective,
     Provenance,
@@ -46,6 +48,24 @@ from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_righ
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
 """Entries that are checked faster one by one than by arrays."""
+
+
+class RunningTasks(NamedTuple):
+    """Tasks that run on machines at second 0, each an array of shape (n_running,).
+
+    Attributes
+    ----------
+    task, machine, core, start_s : array of int
+        Which task, on which machine and core, since when (before or at second 0).
+    baseline : array of bool
+        Those in baseline mode.
+    """
+
+    task: IntArray
+    machine: IntArray
+    core: IntArray
+    start_s: IntArray
+    baseline: BoolArray
 
 
 class Instance(WholeDocument):
@@ -81,6 +101,9 @@ class Instance(WholeDocument):
         The catalogue, in an order that decides ties.
     tasks : sequence of Task
         The bag; its order decides ties.
+    machines : tuple of Machine
+        VMs that exist at second 0, for a bag of which a part is done (`State.remaining`). They count in the limits.
+        Tasks that run on them are tasks of the bag, which every plan has where they run.
 
     Raises
     ------
@@ -115,6 +138,7 @@ class Instance(WholeDocument):
     objective: Objective = Objective()
     vm_types: Annotated[tuple[VmType, ...], Field(strict=False, min_length=1)]
     tasks: Annotated[Sequence[Task], LongList(min_length=1)]
+    machines: Annotated[tuple[Machine, ...], Field(strict=False)] = ()
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
@@ -132,6 +156,7 @@ class Instance(WholeDocument):
             self.vm_types,
             self.task_rows,
             self.objective,
+            self.machines,
             changed=changed,
             tasks_are_right=self._tasks_are_right,
         )
@@ -235,13 +260,15 @@ class Instance(WholeDocument):
 
     def _offers(self) -> Iterator[RentalOffer]:
         index = 0
+        existing = Counter((machine.type, machine.market) for machine in self.machines)
         for type_index, vm_type in enumerate(self.vm_types):
             for market in MARKETS:
                 offer = vm_type.offers.get(market)
                 if offer is None:
                     continue
-                cap = self.limits.of(market)
-                limit = offer.limit if cap is None else min(cap, offer.limit)
+                cap = self.market_limit(market)
+                limit = max(offer.limit - existing[vm_type.name, market], 0)
+                limit = limit if cap is None else min(cap, limit)
                 yield RentalOffer(
                     index=index,
                     type_index=type_index,
@@ -253,6 +280,41 @@ class Instance(WholeDocument):
                     memory_kb=type_memory_kb(vm_type),
                 )
                 index += 1
+
+    def market_limit(self, market: Market) -> int | None:
+        """Most VMs of a market that a plan may rent: the limit less the machines that exist; None without a limit."""
+        cap = self.limits.of(market)
+        return cap if cap is None else max(cap - sum(machine.market == market for machine in self.machines), 0)
+
+    @cached_property
+    def machine_offer(self) -> IntArray:
+        """Offer of each machine, shape (n_machines,), as an index into ``offers``."""
+        index = {(offer.vm_type.name, offer.market): offer.index for offer in self.offers}
+        return read_only(np.array([index[machine.type, machine.market] for machine in self.machines], dtype=np.int64))
+
+    @cached_property
+    def machine_ready_s(self) -> IntArray:
+        """When each machine can run tasks, shape (n_machines,)."""
+        return read_only(np.array([machine.ready_s for machine in self.machines], dtype=np.int64))
+
+    @cached_property
+    def machine_paid_until_s(self) -> IntArray:
+        """From when each machine costs its price, shape (n_machines,)."""
+        return read_only(
+            np.array([max(machine.paid_until_s, machine.ready_s) for machine in self.machines], dtype=np.int64)
+        )
+
+    @cached_property
+    def running(self) -> RunningTasks:
+        """The tasks that run on machines."""
+        index = self.task_index if any(machine.running for machine in self.machines) else {}
+        rows = [
+            (index[entry.task], number, entry.core, entry.start_s, entry.mode == "baseline")
+            for number, machine in enumerate(self.machines)
+            for entry in machine.running
+        ]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        return RunningTasks(*map(read_only, (*columns[:4], columns[4] > 0)))
 
     @cached_property
     def duration_s(self) -> IntArray:

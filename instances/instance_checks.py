@@ -17,10 +17,12 @@ from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,
     Limits,
+    Machine,
     Market,
     Objective,
     Task,
     VmType,
+    expanded_ids,
     objective_issues,
     type_memory_kb,
 )
@@ -64,6 +66,7 @@ def cross_issues(
     vm_types: Sequence[VmType],
     tasks: Sequence[Any],
     objective: Objective,
+    machines: Sequence[Machine],
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
 ) -> Iterator[Issue]:
@@ -72,11 +75,14 @@ def cross_issues(
     ``tasks`` are entries, or rows of them (`core.record_lists.Records.rows`). If ``tasks_are_right`` returns true,
     nothing is wrong with them.
     """
+    if concerns(changed, "machines", "vm_types", "tasks"):
+        yield from _machine_issues(machines, vm_types, tasks)
     if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
-        yield from _header_issues(deadline_s, d_spot_s, boot_overhead_s)
+        # What exists already need not boot: then whether the time suffices is for the plan to say.
+        yield from _header_issues(deadline_s, d_spot_s, 0 if machines else boot_overhead_s)
     if concerns(changed, "objective"):
         yield from objective_issues(objective, "objective")
-    if concerns(changed, "vm_types", "limits", "markets"):
+    if concerns(changed, "vm_types", "limits", "markets", "machines") and not machines:
         yield from _market_issues(vm_types, limits, markets)
     if concerns(changed, "vm_types"):
         yield from _type_issues(list(enumerate(vm_types)))
@@ -86,7 +92,7 @@ def cross_issues(
         if too_large:  # then a look at each task on each type would take long, too
             return
     if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
-        yield from _task_issues(list(enumerate(tasks)), vm_types, deadline_s - boot_overhead_s)
+        yield from _task_issues(list(enumerate(tasks)), vm_types, None if machines else deadline_s - boot_overhead_s)
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
@@ -114,6 +120,37 @@ def _header_issues(deadline_s: int, d_spot_s: int | None, boot_overhead_s: int) 
         yield Issue("", f"is after the deadline ({deadline_s} s)", "d_spot_s", d_spot_s)
     if boot_overhead_s >= deadline_s:
         yield Issue("", f"leaves no time before the deadline ({deadline_s} s)", "boot_overhead_s", boot_overhead_s)
+
+
+def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tasks: Sequence[Any]) -> Iterator[Issue]:
+    if not machines:
+        return
+    yield from duplicates("machines", "id", ((index, machine.id) for index, machine in enumerate(machines)))
+    types = {vm_type.name: vm_type for vm_type in vm_types}
+    ids = {name for task in tasks for name in expanded_ids(task.id, task.count or 1)}
+    placed: dict[str, str] = {}
+    for index, machine in enumerate(machines):
+        where, vm_type = f"machines[{index}]", types.get(machine.type)
+        if vm_type is None:
+            yield Issue(where, "is no VM type of the catalogue", "type", machine.type, machine.id)
+            continue
+        if machine.market not in vm_type.offers:
+            yield Issue(where, f"is a market without an offer of {machine.type}", "market", machine.market, machine.id)
+        if machine.credits is not None and vm_type.burstable is None:
+            yield Issue(where, f"is for burstable VMs; {machine.type} is none", "credits", machine.credits, machine.id)
+        if machine.running and machine.ready_s > 0:
+            yield Issue(where, "is not ready, and cannot run tasks yet", "ready_s", machine.ready_s, machine.id)
+        cores = Counter(entry.core for entry in machine.running)
+        for core, times in cores.items():
+            if core >= vm_type.vcpus or times > 1:
+                rule = f"{times} tasks run on it" if times > 1 else f"{machine.type} has cores 0 to {vm_type.vcpus - 1}"
+                yield Issue(where, rule, "running.core", core, machine.id)
+        for entry in machine.running:
+            if entry.task not in ids:
+                yield Issue(where, "is no task of the bag", "running.task", entry.task, machine.id)
+            elif entry.task in placed:
+                yield Issue(where, f"runs on {placed[entry.task]} as well", "running.task", entry.task, machine.id)
+            placed[entry.task] = machine.id
 
 
 def _market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:

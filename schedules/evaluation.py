@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..core.quantities import FloatArray, IntArray
 from ..instances.instance import Instance
 
 
-def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_end_s: IntArray) -> FloatArray:
+def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_paid_until_s: IntArray, vm_end_s: IntArray) -> FloatArray:
     """Bill of each VM, shape (n_vms,): its price for every second from ready to the end of its last task.
 
-    Burst-HADS, section III-A: charged from omega after the launch until it terminates.
+    Burst-HADS, section III-A: charged from omega after the launch until it terminates. What is paid already for a
+    machine that exists is not paid again.
     """
-    return instance.offer_price_usd_per_s[vm_offer] * (vm_end_s - instance.boot_overhead_s)
+    paid_s: IntArray = np.maximum(vm_end_s - vm_paid_until_s, 0)
+    return instance.offer_price_usd_per_s[vm_offer] * paid_s
 
 
 def makespan_s(task_end_s: IntArray) -> int:

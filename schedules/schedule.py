@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,8 @@ from ..instances.durations import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
 from .evaluation import makespan_s, objective_value, vm_cost_usd
+
+_BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,10 @@ class Schedule:
     task_baseline : array of bool, shape (n_tasks,)
         Tasks that run in baseline mode (burstable VMs only).
     vm_ids : tuple of str, shape (n_vms,)
-        Names of the VMs.
+        Names of the VMs; those of machines are their ids.
+    vm_machine : array of int, shape (n_vms,)
+        Machine that a VM is, as an index into ``instance.machines``; -1 for VMs that are rented. By the names of the
+        VMs if absent.
 
     Raises
     ------
@@ -49,6 +54,7 @@ class Schedule:
     task_start_s: IntArray
     task_baseline: BoolArray
     vm_ids: tuple[str, ...] = ()
+    vm_machine: IntArray = field(default_factory=lambda: _BY_NAME)
 
     def __post_init__(self) -> None:
         n_tasks = self.instance.n_tasks
@@ -60,8 +66,13 @@ class Schedule:
             object.__setattr__(self, name, read_only(array))
         _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
         _check_indices("task_vm", self.task_vm, len(self.vm_offer))
+        machine = self._machines()
+        if len(machine) != len(self.vm_offer):
+            raise ValueError(f"vm_machine has shape {machine.shape}; the plan has {len(self.vm_offer)} VMs")
+        _check_indices("vm_machine", machine + 1, len(self.instance.machines) + 1)
+        object.__setattr__(self, "vm_machine", read_only(machine))
         if not self.vm_ids:
-            object.__setattr__(self, "vm_ids", default_vm_ids(self.instance, self.vm_offer))
+            object.__setattr__(self, "vm_ids", default_vm_ids(self.instance, self.vm_offer, machine))
         if len(self.vm_ids) != len(self.vm_offer) or len(set(self.vm_ids)) != len(self.vm_ids):
             raise ValueError("vm_ids must name each VM once")
         if (self.task_core < 0).any() or (self.task_core >= self.vm_vcpus[self.task_vm]).any():
@@ -69,9 +80,18 @@ class Schedule:
         if (self.task_duration_s > 10**9).any():
             raise ValueError("a task is placed where it cannot run")
 
+    def _machines(self) -> IntArray:
+        """Machine of each VM, by the names of the VMs if it is not given."""
+        if self.vm_machine is not _BY_NAME:
+            return np.array(self.vm_machine, dtype=np.int64)
+        if not (self.instance.machines and self.vm_ids):
+            return np.full(len(self.vm_offer), -1, dtype=np.int64)
+        number = {machine.id: index for index, machine in enumerate(self.instance.machines)}
+        return np.array([number.get(name, -1) for name in self.vm_ids], dtype=np.int64)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies anew from the fields, so that their arrays cannot be written to either."""
-        return Schedule, tuple(getattr(self, field.name) for field in fields(self))
+        return Schedule, tuple(getattr(self, entry.name) for entry in fields(self))
 
     @cached_property
     def task_duration_s(self) -> IntArray:
@@ -97,16 +117,34 @@ class Schedule:
         return read_only(np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer])
 
     @cached_property
+    def vm_ready_s(self) -> IntArray:
+        """When each VM can run tasks, shape (n_vms,): VMs that are rented after the boot."""
+        return read_only(self._of_vms(self.instance.machine_ready_s))
+
+    @cached_property
+    def vm_paid_until_s(self) -> IntArray:
+        """From when each VM costs its price, shape (n_vms,): VMs that are rented as soon as they are ready."""
+        return read_only(self._of_vms(self.instance.machine_paid_until_s))
+
+    def _of_vms(self, of_machines: IntArray) -> IntArray:
+        """Seconds of each VM: those of machines, or the boot."""
+        seconds = np.full(len(self.vm_offer), self.instance.boot_overhead_s, dtype=np.int64)
+        exists = self.vm_machine >= 0
+        if exists.any():
+            seconds[exists] = of_machines[self.vm_machine[exists]]
+        return seconds
+
+    @cached_property
     def vm_end_s(self) -> IntArray:
         """End of the last task of each VM, shape (n_vms,); the VM's readiness if it has none."""
-        end = np.full(len(self.vm_offer), self.instance.boot_overhead_s, dtype=np.int64)
+        end = self.vm_ready_s.copy()
         np.maximum.at(end, self.task_vm, self.task_end_s)
         return read_only(end)
 
     @cached_property
     def vm_cost_usd(self) -> FloatArray:
         """Bill of each VM, shape (n_vms,)."""
-        return read_only(vm_cost_usd(self.instance, self.vm_offer, self.vm_end_s))
+        return read_only(vm_cost_usd(self.instance, self.vm_offer, self.vm_paid_until_s, self.vm_end_s))
 
     @cached_property
     def cost_usd(self) -> float:
@@ -171,14 +209,25 @@ class Schedule:
         return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
 
 
-def default_vm_ids(instance: Instance, vm_offer: Sequence[int] | IntArray) -> tuple[str, ...]:
-    """Names like ``c4.large-spot-1``, numbered by offer."""
+def default_vm_ids(
+    instance: Instance, vm_offer: Sequence[int] | IntArray, vm_machine: Sequence[int] | IntArray = ()
+) -> tuple[str, ...]:
+    """Names like ``c4.large-spot-1``, numbered by offer; machines have their own, which no other VM gets."""
+    taken = {machine.id for machine in instance.machines}
     seen: Counter[int] = Counter()
     names = []
-    for index in np.asarray(vm_offer).tolist():
-        seen[index] += 1
+    machines = np.asarray(vm_machine).tolist() or [-1] * len(vm_offer)
+    for index, machine in zip(np.asarray(vm_offer).tolist(), machines, strict=True):
+        if machine >= 0:
+            names.append(instance.machines[machine].id)
+            continue
         offer = instance.offers[index]
-        names.append(f"{offer.vm_type.name}-{offer.market}-{seen[index]}")
+        while True:
+            seen[index] += 1
+            name = f"{offer.vm_type.name}-{offer.market}-{seen[index]}"
+            if name not in taken:
+                break
+        names.append(name)
     return tuple(names)
 
 

@@ -47,6 +47,7 @@ RULES = {
     "placement": "a task runs on a VM of the plan, on one of its cores, where it can run, in a mode the VM has",
     "run-time": "end - start is the duration of the task there",
     "ready": "nothing starts before the VM is ready",
+    "machine": "tasks that run already stay where they run, and machines that take no more tasks get none",
     "core": "a core runs one task at a time",
     "memory": "the tasks that run at an instant fit the memory of the VM together",
     "d-spot": "tasks on spot VMs end by D_spot",
@@ -169,6 +170,12 @@ class _Checker:
         sign_of_life()  # of large plans, each part takes a while
         self.vms = Vms(instance, plan, self.sizes_kb)
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
+        self.machines = {machine.id: machine for machine in instance.machines}
+        self.running = {entry.task: (machine.id, entry) for machine in instance.machines for entry in machine.running}
+        self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
+        for name, machine in self.machines.items():
+            if name in self.numbers:
+                self.ready_s[self.numbers[name]] = machine.ready_s
         self.durations: dict[tuple[str, str, str, str | None], int | None] = {}
 
     def report(self) -> CheckReport:
@@ -177,6 +184,7 @@ class _Checker:
             *self._tasks_once(),
             *self._vms(),
             *self._limits(),
+            *self._tasks_stay(),
         ]
         plan, vms = self.plan, self.vms
         for placed in plan.records(np.flatnonzero(self._doubtful_rows())):
@@ -192,7 +200,7 @@ class _Checker:
             if not (vms.offered[number] and by_vm.count[here]):
                 continue
             vm_type = self.types[vm.type]
-            seconds[vm.type, vm.market] += int(by_vm.end_s[here]) - self.instance.boot_overhead_s
+            seconds[vm.type, vm.market] += self._paid_s(vm, int(by_vm.end_s[here]))
             if vms.doubled or doubtful[here]:
                 placed_here = list(plan.records(by_vm.rows_of(here)))
                 violations += _cores(vm, placed_here)
@@ -213,13 +221,23 @@ class _Checker:
         violations += self._claims(cost_usd, makespan)
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
+    def _paid_s(self, vm: RentedVm, end_s: int) -> int:
+        """For how long a VM is paid: from ready; of a machine, what is not paid yet."""
+        machine = self.machines.get(vm.id)
+        if machine is None:
+            return end_s - self.instance.boot_overhead_s
+        return max(end_s - max(machine.ready_s, machine.paid_until_s), 0)
+
     def _doubtful_rows(self) -> BoolArray:
         """Rows that may break a rule on their own; no other does. See `_task`."""
         plan, bag, vms = self.plan, self.bag, self.vms
         start, end, vm, mode = plan.task_start_s, plan.task_end_s, plan.task_vm, plan.task_mode
         spot = vms.spot[vm]
-        doubtful = ~vms.known[vm] | (start < self.instance.boot_overhead_s) | (end > self.instance.deadline_s)
+        doubtful = ~vms.known[vm] | (start < self.ready_s[vm]) | (end > self.instance.deadline_s)
         doubtful |= spot & (end > self.d_spot_s)
+        closed = [self.numbers[name] for name in self.machines if not self.machines[name].open and name in self.numbers]
+        if closed:
+            doubtful |= np.isin(vm, closed)
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
         wrong = plan.task_core >= vms.vcpus[vm]
@@ -265,6 +283,22 @@ class _Checker:
             elif count > 1:
                 yield Violation("task-once", name, count - 1, "tasks", f"task {name!r} is in the plan {count} times")
 
+    def _tasks_stay(self) -> Iterator[Violation]:
+        """Tasks that run are where they run."""
+        if not self.running:
+            return
+        rows = [row for row, name in enumerate(self.plan.task_ids) if name in self.running]
+        for placed in self.plan.records(np.array(rows, dtype=np.int64)):
+            name, entry = self.running[placed.id]
+            baseline = (placed.mode == "baseline") == (entry.mode == "baseline")
+            if (placed.vm, placed.core, placed.start_s) == (name, entry.core, entry.start_s) and baseline:
+                continue
+            message = (
+                f"task {placed.id!r} runs on core {entry.core} of {name} since {entry.start_s} s; the plan has it on "
+                f"core {placed.core} of {placed.vm} from {placed.start_s} s on"
+            )
+            yield Violation("machine", placed.id, 1, "tasks", message)
+
     def _vms(self) -> Iterator[Violation]:
         for name, count in Counter(vm.id for vm in self.plan.vms).items():
             if count > 1:
@@ -274,15 +308,24 @@ class _Checker:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r} is of the unknown type {vm.type!r}")
             elif vm.market not in self.types[vm.type].offers:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r}: no {vm.market} offer for {vm.type}")
+            machine = self.machines.get(vm.id)
+            if machine is not None and (machine.type, machine.market) != (vm.type, vm.market):
+                message = f"VM {vm.id!r} exists already, and is a {machine.type} {machine.market} VM"
+                yield Violation("vm", vm.id, 1, "VMs", message)
 
     def _limits(self) -> Iterator[Violation]:
-        rented = Counter((vm.type, vm.market) for vm in self.plan.vms)
+        exist = [*self.machines.values()]
+        new = [vm for vm in self.plan.vms if vm.id not in self.machines]
+        # Machines that exist count as well, but what was rented before does not break a limit of this plan.
+        rented = Counter((vm.type, vm.market) for vm in new)
+        rented.update((machine.type, machine.market) for machine in exist if rented[machine.type, machine.market])
         for (name, market), count in rented.items():
             offer = self.types[name].offers.get(market) if name in self.types else None
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
                 yield Violation("limit", f"{name} {market}", count - offer.limit, "VMs", message)
-        by_market: Counter[Market] = Counter(vm.market for vm in self.plan.vms)
+        by_market: Counter[Market] = Counter(vm.market for vm in new)
+        by_market.update(machine.market for machine in exist if by_market[machine.market])
         caps: dict[Market, int | None] = {
             "spot": self.instance.limits.max_spot,
             "on-demand": self.instance.limits.max_on_demand,
@@ -304,8 +347,13 @@ class _Checker:
             yield Violation("placement", name, 1, "tasks", f"task {name!r} is on {placed.vm!r}, no VM of the plan")
             return
         vm = self.plan.vms[number]
-        ready = self.instance.boot_overhead_s
-        if placed.start_s < ready:
+        ready = int(self.ready_s[number])
+        runs = name in self.running
+        machine = self.machines.get(vm.id)
+        if machine is not None and not machine.open and not runs:
+            message = f"task {name!r} is to start on {vm.id}, which takes no more tasks"
+            yield Violation("machine", name, 1, "tasks", message)
+        if placed.start_s < ready and not runs:
             early = ready - placed.start_s
             message = f"task {name!r} starts at {placed.start_s} s, {early} s before {vm.id} is ready"
             yield Violation("ready", name, early, "s", message)
@@ -314,7 +362,7 @@ class _Checker:
             late = placed.end_s - deadline
             message = f"task {name!r} ends at {placed.end_s} s, {late} s after the deadline ({deadline} s)"
             yield Violation("deadline", name, late, "s", message)
-        if vm.market == "spot" and placed.end_s > self.d_spot_s:
+        if vm.market == "spot" and placed.end_s > self.d_spot_s and not runs:
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
@@ -408,12 +456,14 @@ class _Checker:
             changes += [(placed.start_s, int(burst), int(not burst)), (placed.end_s, -int(burst), -int(not burst))]
         changes.sort()
         cap = 24 * credits.credits_per_hour if credits.max_credits is None else credits.max_credits
-        balance = credits.initial_credits
-        now = self.instance.boot_overhead_s
+        machine = self.machines.get(vm.id)
+        balance = credits.initial_credits if machine is None or machine.credits is None else machine.credits
+        now = int(self.ready_s[self.numbers[vm.id]])
         at_full = at_baseline = 0
         lacking = 0.0
         first_at = now
-        for moment, full, baseline in changes:
+        for change_s, full, baseline in changes:
+            moment = max(change_s, now)  # of a machine, the credits at second 0 are known
             spent = (at_full + at_baseline * credits.baseline_fraction) / 60
             balance += (credits.credits_per_hour / 3600 - spent) * (moment - now)
             if balance < 0:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...core.errors import InputError, Issue
+from ...core.errors import InputError, Issue, ModelRefusal
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -45,6 +45,8 @@ class Method:
     published : bool
         Whether it is the method of a paper, as it stands there: D_spot is that of Algorithm 1 of HADS where none is
         given, and of the goals it knows the weight only.
+    machines : bool
+        Whether it plans from a state: with VMs that exist, and tasks that run on them.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Method:
     bounds: bool = False
     seeded: bool = False
     published: bool = False
+    machines: bool = False
 
     @property
     def options_type(self) -> type[Any]:
@@ -62,7 +65,16 @@ class Method:
         return self.load()[0]
 
     def run(self, instance: Instance, options: Any, run: Run) -> MethodOutcome:
-        """Make a plan of an instance with D_spot set."""
+        """Make a plan of an instance with D_spot set.
+
+        Raises
+        ------
+        ModelRefusal
+            If VMs exist already, and the method knows new ones only.
+        """
+        if instance.machines and not self.machines:
+            able = ", ".join(name for name, method in METHODS.items() if method.machines)
+            raise ModelRefusal(f"{self.name} plans bags from their beginning; from a state plan: {able}")
         return self.load()[1](instance, options, run)
 
 
@@ -178,6 +190,7 @@ METHODS: dict[str, Method] = {
             "any instance; burstable VMs at the baseline, and at full speed only if no plan is found else",
             True,
             True,
+            machines=True,
         ),
         Method(
             "patterns",

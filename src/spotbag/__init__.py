@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .replay.streams.runs import replay_stream
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
+    from .schedules.state import State, TaskOnVm, VmState
     from .solvers.bags.pareto import ParetoFront, pareto_front
     from .solvers.bags.result import Result
     from .solvers.bags.solve import solve
@@ -128,6 +129,11 @@ _MODULES = {
         "read_schedule",
         "write_schedule",
     ),
+    "schedules.state": (
+        "State",
+        "TaskOnVm",
+        "VmState",
+    ),
     "solvers.bags.pareto": (
         "ParetoFront",
         "pareto_front",
@@ -156,11 +162,14 @@ __all__ = [
     "Schedule",
     "SizingProblem",
     "SpotbagError",
+    "State",
     "Stream",
     "StreamPolicy",
     "Task",
+    "TaskOnVm",
     "Timeline",
     "TypeChoice",
+    "VmState",
     "VmType",
     "audit",
     "check",

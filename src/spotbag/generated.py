@@ -34,6 +34,7 @@ def schemas() -> Mapping[str, str]:
     from .instances.platforms.platform import Platform
     from .instances.streams.stream import Stream
     from .schedules.documents import ScheduleDocument
+    from .schedules.state import State
 
     models: dict[str, type[BaseModel]] = {
         "instances/instance.schema.json": Instance,
@@ -42,6 +43,7 @@ def schemas() -> Mapping[str, str]:
         "instances/bags/timeline.schema.json": TimelineDocument,
         "instances/bags/catalogue.schema.json": Catalogue,
         "schedules/schedule.schema.json": ScheduleDocument,
+        "schedules/state.schema.json": State,
     }
     return {path: json.dumps(model.model_json_schema(), indent=2) + "\n" for path, model in models.items()}
 

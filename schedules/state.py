@@ -1,0 +1,531 @@
+"""What has happened of a plan so far, and the problem that is left: for those who carry plans out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from ..core.errors import InputError, Issue
+from ..core.frozen_dict import FrozenDict
+from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Credits, IntArray, Name, read_only
+from ..core.record_lists import Records, rows_of, with_fields
+from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues
+from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
+from ..instances.instance import Instance
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
+_NOISE_S = 1e-6
+
+Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS, strict=False)]
+VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
+
+
+class TaskOnVm(Record):
+    """A task that runs.
+
+    Attributes
+    ----------
+    task : str
+        Its id.
+    core : int
+        On which core of the VM.
+    start_s : float
+        Since when.
+    end_s : float, optional
+        When it is expected to end, if that is not when its run time is over.
+    mode : {"burst", "baseline"}, optional
+        On burstable VMs: full speed if absent.
+    """
+
+    task: Name
+    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+    start_s: Instant
+    end_s: Instant | None = None
+    mode: Literal["burst", "baseline"] | None = None
+
+
+class VmState(Record):
+    """A VM that is rented.
+
+    Attributes
+    ----------
+    id, type, market : str
+        Which, and what was rented.
+    status : {"launching", "running", "draining", "hibernated"}
+        A draining VM finishes what it runs, and takes no more. A hibernated one does nothing; what ran there waits
+        again.
+    ready_s : float
+        When it is, or was, ready; billed from then on.
+    paid_until_s : float, optional
+        Until when it is paid, where that is later than the moment of the state: blocks, or a minimum.
+    price_usd_per_hour : float, optional
+        At which it is rented; what it costs is added to ``spent_usd`` by `State.advance`.
+    credits : float, optional
+        CPU credits of a burstable VM at the moment of the state.
+    running : tuple of TaskOnVm
+        What it runs.
+    """
+
+    id: Name
+    type: Name
+    market: Market
+    status: VmStatus = "running"
+    ready_s: Instant = 0.0
+    paid_until_s: Instant | None = None
+    price_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
+    credits: Credits | None = None
+    running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
+
+
+class State(WholeDocument):
+    """How far a bag is: what is done, what runs where, which VMs are rented, what was spent.
+
+    All times are seconds since the bag was begun. A state never changes: `advance` returns the next one. Tasks that are
+    neither done nor running wait.
+
+    Attributes
+    ----------
+    instance : str
+        Name of the instance.
+    time_s : float
+        The moment.
+    spent_usd : float
+        What has been spent until then.
+    done : tuple of str
+        Tasks that are finished.
+    saved : dict of str to float
+        Fraction of a task that is done already and need not be done again, in [0, 1): of a task that waits, by its last
+        checkpoint; of one that runs, what was saved when it was started.
+    vms : tuple of VmState
+        VMs that are rented.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong.
+    """
+
+    FORMAT: ClassVar[str] = STATE_FORMAT
+    SCHEMA: ClassVar[str] = "state.schema.json"
+    most_entries: ClassVar[int] = MAX_TASKS
+    format: Literal["spotbag.state/1"] = STATE_FORMAT
+    instance: Name
+    time_s: Annotated[float, Field(ge=0, le=MAX_SECONDS, strict=False)] = 0.0
+    spent_usd: Annotated[float, Field(ge=0)] = 0.0
+    done: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = FrozenDict()
+    vms: Annotated[tuple[VmState, ...], Field(strict=False)] = ()
+
+    # ------------------------------------------------------------------ making
+
+    @classmethod
+    def begin(cls, plan: Schedule) -> State:
+        """Return the state in which the VMs of a plan have been requested, and nothing has run yet."""
+        return cls._known(
+            instance=plan.instance.name, time_s=0.0, vms=tuple(_requested(plan, 0.0, range(len(plan.vm_offer))))
+        )
+
+    @classmethod
+    def planned(cls, plan: Schedule, time_s: float) -> State:
+        """Return the state at a moment if all goes as planned, from the beginning; VMs end with their last task."""
+        ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
+        done = started & (plan.task_end_s <= time_s)
+        running: dict[int, list[TaskOnVm]] = {}
+        burstable = plan.instance.offer_is_burstable
+        for task in np.flatnonzero(started & ~done).tolist():
+            vm = int(plan.task_vm[task])
+            mode: Literal["burst", "baseline"] | None = None
+            if burstable[plan.vm_offer[vm]]:
+                mode = "baseline" if plan.task_baseline[task] else "burst"
+            running.setdefault(vm, []).append(
+                TaskOnVm.model_construct(
+                    task=ids[task],
+                    core=int(plan.task_core[task]),
+                    start_s=float(plan.task_start_s[task]),
+                    end_s=None,
+                    mode=mode,
+                )
+            )
+        alive = np.flatnonzero((plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)).tolist()
+        vms = [
+            vm.model_copy(update={"running": tuple(running.get(number, ()))})
+            for number, vm in zip(alive, _requested(plan, 0.0, alive, time_s), strict=True)
+        ]
+        seconds = np.clip(np.minimum(plan.vm_end_s, time_s) - plan.vm_paid_until_s, 0, None)
+        spent = float((plan.instance.offer_price_usd_per_s[plan.vm_offer] * seconds).sum())
+        return cls._known(
+            instance=plan.instance.name,
+            time_s=float(time_s),
+            spent_usd=spent,
+            done=tuple([ids[task] for task in np.flatnonzero(done).tolist()]),
+            vms=tuple(vms),
+        )
+
+    @classmethod
+    def from_replay(cls, replay: Any) -> State:
+        """Return the state of a replay at its present moment (`spotbag.replay.bags.engine.Replay`)."""
+        found: State = replay.to_state()
+        return found
+
+    @classmethod
+    def _known(cls, **fields: Any) -> State:
+        """Make a state of fields that are known to be valid."""
+        made: State = cls.model_construct(set(fields), format=STATE_FORMAT, **fields)
+        return made
+
+    def issues_between_fields(self) -> list[Issue]:
+        """Say what is wrong between fields that are valid on their own."""
+        return first_issues(self._issues())
+
+    def _issues(self) -> Iterable[Issue]:
+        yield from duplicates("done", "id", enumerate(self.done))
+        yield from duplicates("vms", "id", ((index, vm.id) for index, vm in enumerate(self.vms)))
+        done, seen = set(self.done), set[str]()
+        for index, vm in enumerate(self.vms):
+            where, cores = f"vms[{index}]", set[int]()
+            if vm.running and vm.status in ("launching", "hibernated"):
+                yield Issue(where, f"runs tasks, and is {vm.status}", "status", vm.status, vm.id)
+            for entry in vm.running:
+                if entry.task in done or entry.task in seen:
+                    what = "is done" if entry.task in done else "runs twice"
+                    yield Issue(where, f"{what}, and cannot run here", "running.task", entry.task, vm.id)
+                if entry.core in cores:
+                    yield Issue(where, "two tasks run on it", "running.core", entry.core, vm.id)
+                if entry.start_s > self.time_s:
+                    rule = f"is after the moment of the state ({self.time_s:g} s)"
+                    yield Issue(where, rule, "running.start_s", entry.start_s, vm.id)
+                seen.add(entry.task)
+                cores.add(entry.core)
+
+    # ------------------------------------------------------------------- going on
+
+    def advance(
+        self,
+        time_s: float,
+        *,
+        started: Mapping[str, tuple[str, int]] | None = None,
+        finished: Collection[str] = (),
+        failed: Collection[str] = (),
+        saved: Mapping[str, float] | None = None,
+        ready: Collection[str] = (),
+        draining: Collection[str] = (),
+        hibernated: Collection[str] = (),
+        resumed: Collection[str] = (),
+        ended: Collection[str] = (),
+        requested: Sequence[VmState] = (),
+        spent_usd: float | None = None,
+    ) -> State:
+        """Return the state after what has happened since.
+
+        Parameters
+        ----------
+        time_s : float
+            The new moment.
+        started : mapping of str to (str, int), optional
+            Tasks that have started at that moment: on which VM and core.
+        finished : collection of str
+            Tasks that have finished.
+        failed : collection of str
+            Tasks that ran, have ended without being done, and wait again.
+        saved : mapping of str to float, optional
+            Fraction that is saved of tasks that wait again.
+        ready, draining, hibernated, resumed : collections of str
+            VMs that are ready; that take no more tasks; that hibernate, or go on. What ran on a VM that hibernates
+            waits again.
+        ended : collection of str
+            VMs that are terminated, or were taken away; what ran there waits again.
+        requested : sequence of VmState
+            VMs that have been requested.
+        spent_usd : float, optional
+            What has been spent until then, instead of what follows from the prices of the VMs by the second.
+
+        Raises
+        ------
+        InputError
+            If it cannot have happened: a VM or a task that is unknown there, a core that is taken, a time that runs
+            backwards.
+        """
+        if not (math.isfinite(time_s) and time_s >= self.time_s):
+            raise _wrong(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
+        vms = {vm.id: vm for vm in self.vms}
+        where = {entry.task: vm.id for vm in self.vms for entry in vm.running}
+        for name in {*ready, *draining, *hibernated, *resumed, *ended} - vms.keys():
+            raise _wrong(f"has no VM {name!r} (VMs: {', '.join(vms) or 'none'})")
+        for name in {*finished, *failed} - where.keys():
+            raise _wrong(f"does not run the task {name!r}")
+        spent = self.spent_usd + sum(map(_price_of(self.time_s, time_s), self.vms)) if spent_usd is None else spent_usd
+        gone = {*finished, *failed}
+        for name in {where[task] for task in gone}:
+            vms[name] = _with(vms[name], running=tuple(run for run in vms[name].running if run.task not in gone))
+        for names, status in ((ready, "running"), (resumed, "running"), (draining, "draining")):
+            for name in names:
+                vms[name] = _with(vms[name], status=status)
+        for name in ready:
+            vms[name] = _with(vms[name], ready_s=min(vms[name].ready_s, float(time_s)))
+        for name in hibernated:
+            vms[name] = _with(vms[name], status="hibernated", running=())
+        for name in ended:
+            del vms[name]
+        for vm in requested:
+            if vm.id in vms:
+                raise _wrong(f"has a VM {vm.id!r} already")
+            vms[vm.id] = vm
+        left = {entry.task for vm in vms.values() for entry in vm.running}
+        for task, (name, core) in (started or {}).items():
+            if name not in vms:
+                raise _wrong(f"has no VM {name!r} on which the task {task!r} could start")
+            taken = next((run.task for run in vms[name].running if run.core == core), None)
+            if taken is not None or task in left:
+                what = f"core {core} of {name!r} runs {taken!r}" if taken is not None else "it runs already"
+                raise _wrong(f"cannot have the task {task!r} started on core {core} of {name!r}: {what}")
+            run = TaskOnVm(task=task, core=core, start_s=float(time_s))
+            status = "running" if vms[name].status == "launching" else vms[name].status
+            vms[name] = _with(vms[name], running=(*vms[name].running, run), status=status)
+            left.add(task)
+        fractions = {**self.saved, **(saved or {})}
+        for task in finished:
+            fractions.pop(task, None)
+        return self._known(
+            instance=self.instance,
+            time_s=float(time_s),
+            spent_usd=float(spent),
+            done=(*self.done, *finished),
+            saved=FrozenDict(fractions),
+            vms=tuple(vms.values()),
+        )
+
+    def follow(self, plan: Schedule) -> State:
+        """Return the state in which the new VMs of a plan that was made from here have been requested."""
+        new = np.flatnonzero(plan.vm_machine < 0).tolist()
+        return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "format"}
+
+    # ------------------------------------------------------------- what is left
+
+    @cached_property
+    def running_ids(self) -> tuple[str, ...]:
+        """Ids of the tasks that run."""
+        return tuple([entry.task for vm in self.vms for entry in vm.running])
+
+    def waiting_ids(self, instance: Instance) -> tuple[str, ...]:
+        """Ids of the tasks that are neither done nor running, in the order of the instance."""
+        begun = {*self.done, *self.running_ids}
+        return tuple([name for name in instance.task_ids if name not in begun])
+
+    def remaining(self, instance: Instance) -> Instance:
+        """Return what is left to be planned: the tasks that are not done, and the VMs that exist.
+
+        Its times count from the moment of the state. Tasks that run are tasks of it, which every plan has where they
+        run. What has been spent is spent; a budget is what is left of it.
+
+        Raises
+        ------
+        InputError
+            If the state is of another instance, the deadline has passed, or nothing is left.
+        """
+        return _Remaining(self, instance).instance()
+
+
+def _wrong(rule: str) -> InputError:
+    return InputError("state", [Issue("", rule)])
+
+
+def _with(vm: VmState, **changes: Any) -> VmState:
+    return vm.model_copy(update=changes)
+
+
+def _price_of(since_s: float, until_s: float) -> Any:
+    """What a VM costs from one moment to another."""
+
+    def usd(vm: VmState) -> float:
+        if vm.price_usd_per_hour is None or vm.status == "hibernated":
+            return 0.0
+        begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
+        return vm.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - begin, 0.0)
+
+    return usd
+
+
+def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float | None = None) -> Iterable[VmState]:
+    """VMs of a plan that are requested at a moment, or were and are looked at later."""
+    offers = plan.instance.offers
+    for number in numbers:
+        offer = offers[plan.vm_offer[number]]
+        ready_s = at_s + float(plan.vm_ready_s[number])
+        yield VmState.model_construct(
+            id=plan.vm_ids[number],
+            type=offer.vm_type.name,
+            market=offer.market,
+            status="running" if now_s is not None and ready_s <= now_s else "launching",
+            ready_s=ready_s,
+            paid_until_s=None,
+            price_usd_per_hour=offer.price_usd_per_hour,
+            credits=None,
+            running=(),
+        )
+
+
+class _Remaining:
+    """The instance that a state leaves of another: fields that are known to be valid, and arrays that follow."""
+
+    def __init__(self, state: State, instance: Instance) -> None:
+        self.state = state
+        self.given = instance
+        if state.instance != instance.name:
+            raise _wrong(f"is of the instance {state.instance!r}, not of {instance.name!r}")
+        if instance.machines:
+            raise _wrong("is to be applied to the bag as it was at the beginning, not to what a state has left of it")
+        self.left_s = math.floor(instance.deadline_s - state.time_s + _NOISE_S)
+        self.tasks = self._tasks()
+        if not len(self.tasks):
+            raise _wrong("leaves nothing to be planned: all tasks are done")
+        if self.left_s < 1:
+            rule = (
+                f"is at {state.time_s:g} s, and the deadline was {instance.deadline_s:,} s: "
+                f"{len(self.tasks)} tasks are left; give the instance a later deadline"
+            )
+            raise _wrong(rule)
+        self.saved = self._saved()
+
+    def _tasks(self) -> IntArray:
+        """Tasks that are not done, as indices into those of the given instance."""
+        index, state = self.given.task_index, self.state
+        left = np.ones(self.given.n_tasks, dtype=bool)
+        try:
+            left[[index[name] for name in state.done]] = False
+            for name in state.running_ids:
+                index[name]
+            for name in state.saved:
+                index[name]
+        except KeyError as error:
+            raise _wrong(f"names the task {error.args[0]!r}, which {self.given.name!r} does not have") from None
+        return np.flatnonzero(left)
+
+    def _saved(self) -> dict[int, float]:
+        """Fraction that is saved of tasks, by their position among those that are left."""
+        index = self.given.task_index
+        at = {int(task): position for position, task in enumerate(self.tasks)} if self.state.saved else {}
+        wanted = ((at.get(index[name]), fraction) for name, fraction in self.state.saved.items() if fraction > 0)
+        return {position: fraction for position, fraction in wanted if position is not None}
+
+    def instance(self) -> Instance:
+        given = self.given
+        group = given.task_group[self.tasks]
+        ids = given.task_ids
+        rows = rows_of(given.tasks)
+        names = tuple([ids[task] for task in self.tasks.tolist()])
+        single = given.n_tasks == len(given.tasks)
+        runtime_s, given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
+        kept: list[Any] = [rows[number] for number in group.tolist()]
+        if not single:
+            kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
+        for position, fraction in self.saved.items():
+            whole = runtime_s[position]
+            able = whole < NEVER
+            left = np.where(able, np.maximum(np.ceil(np.where(able, whole, 0) * (1 - fraction) - _NOISE_S), 1), NEVER)
+            runtime_s[position] = left
+            given_runtime_s[position] = np.where(able, left, np.inf)
+            by_type = {
+                vm_type.name: float(seconds)
+                for vm_type, seconds in zip(given.vm_types, left.tolist(), strict=True)
+                if seconds < NEVER
+            }
+            kept[position] = with_fields(kept[position], runtime_s=by_type, base_runtime_s=None)
+        fields: dict[str, Any] = {name: getattr(given, name) for name in given.model_fields_set | {"format"}}
+        fields["deadline_s"] = self.left_s
+        if given.d_spot_s is not None:
+            fields["d_spot_s"] = max(math.floor(given.d_spot_s - self.state.time_s + _NOISE_S), 0)
+        fields["tasks"] = Records(Task, tuple(kept))
+        fields["objective"] = self._objective()
+        remaining = Instance.model_construct(set(fields), **(_defaults() | fields))
+        arrays: dict[str, Any] = {
+            "n_tasks": len(names),
+            "group_size": np.ones(len(names), dtype=np.int64),
+            "group_ids": names,
+            "task_ids": names,
+            "task_group": np.arange(len(names)),
+            "given_memory_mb": given.given_memory_mb[group],
+            "memory_kb": given.memory_kb[group],
+            "given_runtime_s": given_runtime_s,
+            "runtime_s": runtime_s,
+        }
+        if not self.saved:
+            arrays["duration_s"] = given.duration_s[group]
+        for name, value in arrays.items():
+            remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+        machines = tuple(self._machines(remaining))
+        remaining.__dict__["machines"] = machines
+        remaining.model_fields_set.add("machines")
+        for name in ("offers", "running", "task_index", *_OF_OFFERS):
+            remaining.__dict__.pop(name, None)
+        return remaining
+
+    def _objective(self) -> Any:
+        given, asked = self.given, self.given.objective
+        if given.goal == "balanced":
+            return asked.model_copy(
+                update={
+                    "goal": "balanced",
+                    "cost_weight": given.cost_weight,
+                    "cost_scale_usd": given.cost_scale_usd,
+                    "makespan_scale_s": given.makespan_scale_s,
+                }
+            )
+        if asked.budget_usd is not None:
+            return asked.model_copy(update={"budget_usd": max(asked.budget_usd - self.state.spent_usd, 1e-6)})
+        return asked
+
+    def _machines(self, remaining: Instance) -> Iterable[Machine]:
+        now, given = self.state.time_s, self.given
+        offers = {(offer.vm_type.name, offer.market): offer for offer in given.offers}
+        position = {name: number for number, name in enumerate(remaining.task_ids)} if self.state.running_ids else {}
+        for vm in self.state.vms:
+            offer = offers.get((vm.type, vm.market))
+            if offer is None:
+                raise _wrong(f"has the VM {vm.id!r}, but {given.name!r} has no {vm.market} offer of {vm.type}")
+            running = []
+            for entry in vm.running:
+                mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
+                seconds = int(remaining.duration_s[position[entry.task], offer.index, mode])
+                if seconds >= NEVER or entry.core >= offer.vcpus:
+                    raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
+                end_s = entry.start_s + seconds if entry.end_s is None else entry.end_s
+                # One that should have ended may end at any moment: the next whole second is as good as any.
+                start_s = min(max(math.ceil(end_s - now - _NOISE_S), 1) - seconds, 0)
+                running.append(
+                    RunningTask.model_construct(task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode)
+                )
+            ready_s = max(math.ceil(vm.ready_s - now - _NOISE_S), 0)
+            paid = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
+            yield Machine.model_construct(
+                id=vm.id,
+                type=vm.type,
+                market=vm.market,
+                ready_s=0 if running else ready_s,
+                paid_until_s=paid,
+                open=vm.status in ("launching", "running"),
+                running=tuple(running),
+                credits=vm.credits,
+            )
+
+
+_OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
+
+
+def _defaults() -> dict[str, Any]:
+    return {
+        name: field.get_default(call_default_factory=True)
+        for name, field in Instance.model_fields.items()
+        if not field.is_required()
+    }
