@@ -317,6 +317,44 @@ class Instance(WholeDocument):
         return RunningTasks(*map(read_only, (*columns[:4], columns[4] > 0)))
 
     @cached_property
+    def open_tasks(self) -> IntArray:
+        """Tasks that are to be placed, in ascending order: those that do not run on machines."""
+        if not self.machines:
+            return read_only(np.arange(self.n_tasks))
+        return read_only(np.setdiff1d(np.arange(self.n_tasks), self.running.task, assume_unique=True))
+
+    @cached_property
+    def open_size(self) -> IntArray:
+        """Number of tasks of each group that are to be placed, shape (n_groups,)."""
+        if not self.machines:
+            return self.group_size
+        return read_only(np.bincount(self.task_group[self.open_tasks], minlength=len(self.tasks)))
+
+    @cached_property
+    def running_end_s(self) -> IntArray:
+        """End of each of the tasks that `running` has."""
+        tasks = self.running
+        mode = np.where(tasks.baseline, BASELINE, FULL_SPEED)
+        seconds = self.duration_s[self.task_group[tasks.task], self.machine_offer[tasks.machine], mode]
+        return read_only(tasks.start_s + seconds)
+
+    @cached_property
+    def machine_core_free_s(self) -> IntArray:
+        """When each core of a machine is free, shape (n_machines, most cores); `durations.NEVER` beyond its cores."""
+        vcpus = np.array([self.offers[index].vcpus for index in self.machine_offer.tolist()], dtype=np.int64)
+        free = np.repeat(self.machine_ready_s[:, None], int(vcpus.max(initial=1)), axis=1)
+        free[np.arange(free.shape[1]) >= vcpus[:, None]] = NEVER
+        free[self.running.machine, self.running.core] = self.running_end_s
+        return read_only(free)
+
+    @cached_property
+    def machine_held_s(self) -> IntArray:
+        """Until when each machine is paid for anyway, shape (n_machines,): as it is, or by what runs on it."""
+        held = self.machine_paid_until_s.copy()
+        np.maximum.at(held, self.running.machine, self.running_end_s)
+        return read_only(held)
+
+    @cached_property
     def duration_s(self) -> IntArray:
         """How long a task occupies a core, shape (n_groups, n_offers, 2); see `durations.duration_table`.
 

@@ -22,18 +22,33 @@ class Queue:
     offer : RentalOffer
         What the VM is.
     tasks : list of int
-        Tasks, as indices into ``instance.task_ids``.
+        Tasks, as indices into ``instance.task_ids``; not those that run on a machine already.
+    machine : int
+        Which machine it is, as an index into ``instance.machines``; -1 if it is rented.
     """
 
     offer: RentalOffer
     tasks: list[int]
+    machine: int = -1
+
+
+def timeline_of(instance: Instance, offer: RentalOffer, machine: int = -1) -> VmTimeline:
+    """Return the cores and memory of a VM of which nothing is planned yet."""
+    binds = not instance.memory_never_binds[offer.type_index]
+    ready_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_ready_s[machine])
+    timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, ready_s)
+    if machine >= 0:
+        running, ends = instance.running, instance.running_end_s
+        for row in np.flatnonzero(running.machine == machine).tolist():
+            need_kb = int(instance.memory_kb[instance.task_group[running.task[row]]])
+            timeline.place(int(running.core[row]), int(running.start_s[row]), int(ends[row]), need_kb)
+    return timeline
 
 
 def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
     """Core, start and end of each task of a queue, by list scheduling."""
     offer = queue.offer
-    binds = not instance.memory_never_binds[offer.type_index]
-    timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, instance.boot_overhead_s)
+    timeline = timeline_of(instance, offer, queue.machine)
     times = []
     for task in queue.tasks:
         group = int(instance.task_group[task])
@@ -46,21 +61,35 @@ def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
 
 def schedule_of_queues(instance: Instance, queues: Sequence[Queue]) -> Schedule:
     """Make the plan of queues; VMs without tasks are left out."""
-    used = [queue for queue in queues if queue.tasks]
+    running = instance.running
+    busy = set(running.machine.tolist())
+    used = [queue for queue in queues if queue.tasks or queue.machine in busy]
+    for machine in sorted(busy - {queue.machine for queue in used}):
+        used.append(Queue(instance.offers[instance.machine_offer[machine]], [], machine))
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
     for vm, queue in enumerate(used):
         for task, (core, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
             task_vm[task], task_core[task], start_s[task] = vm, core, start
     vm_offer = np.array([queue.offer.index for queue in used], dtype=np.int64)
+    vm_machine = np.array([queue.machine for queue in used], dtype=np.int64)
+    if len(running.task):
+        vm_of_machine = np.full(len(instance.machines), -1)
+        vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
+        task_vm[running.task] = vm_of_machine[running.machine]
+        task_core[running.task], start_s[running.task] = running.core, running.start_s
     baseline = instance.offer_is_burstable[vm_offer][task_vm]
-    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline)
+    baseline[running.task] = running.baseline
+    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline, vm_machine=vm_machine)
 
 
 def queues_of_schedule(schedule: Schedule) -> list[Queue]:
     """Return the queues of a plan, each in the order of starts."""
-    queues = [Queue(schedule.instance.offers[index], []) for index in schedule.vm_offer.tolist()]
+    vms = zip(schedule.vm_offer.tolist(), schedule.vm_machine.tolist(), strict=True)
+    queues = [Queue(schedule.instance.offers[index], [], machine) for index, machine in vms]
+    runs = set(schedule.instance.running.task.tolist())
     for task in np.lexsort((schedule.task_core, schedule.task_start_s)).tolist():
-        queues[schedule.task_vm[task]].tasks.append(task)
+        if task not in runs:
+            queues[schedule.task_vm[task]].tasks.append(task)
     return queues
 
 

@@ -27,6 +27,8 @@ class Objective(NamedTuple):
     ----------
     vm_price : array of float, shape (n_vms,)
         Price of a second, in units of the objective.
+    vm_free : array of int, shape (n_vms,)
+        Until when nothing more is paid: 0 for VMs that are rented.
     vm_limit : array of int, shape (n_vms,)
         Latest end, from ready.
     time_weight, penalty : float
@@ -34,6 +36,7 @@ class Objective(NamedTuple):
     """
 
     vm_price: FloatArray
+    vm_free: IntArray
     vm_limit: IntArray
     time_weight: float
     penalty: float
@@ -80,7 +83,7 @@ class CoreState(NamedTuple):
     Attributes
     ----------
     tasks, number, load : array of int, shapes (n_cores, capacity), (n_cores,) and (n_cores,)
-        Tasks of each core (padded), their number, and their sum of seconds.
+        Tasks of each core (padded), their number, and when the last of them ends.
     vm_end : array of int, shape (n_vms,)
         End of each VM.
     random : array of int, shape (1,)
@@ -128,7 +131,7 @@ def anneal(
         Objective of the state at the end, and of the best one.
     """
     durations, core_offer, core_vm, vm_first = cores
-    vm_price, vm_limit, time_weight, penalty = objective
+    vm_price, vm_free, vm_limit, time_weight, penalty = objective
     core_tasks, core_count, load, vm_end, random_state = plan
     n_cores = len(core_offer)
     n_vms = len(vm_end)
@@ -188,10 +191,10 @@ def anneal(
                 if vm not in (va, vb) and vm_end[vm] > others:
                     others = vm_end[vm]
         old_end = max(others, vm_end[va], vm_end[vb])
-        old = vm_price[va] * vm_end[va] + time_weight * old_end
+        old = vm_price[va] * max(vm_end[va], vm_free[va]) + time_weight * old_end
         old += penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
-            old += vm_price[vb] * vm_end[vb] + penalty * max(0, vm_end[vb] - vm_limit[vb])
+            old += vm_price[vb] * max(vm_end[vb], vm_free[vb]) + penalty * max(0, vm_end[vb] - vm_limit[vb])
         # The best partner among the tasks of b, or none (-1); at most so many of them, from a random one on.
         scanned = min(core_count[b], _SCANNED)
         offset = 0
@@ -221,10 +224,10 @@ def anneal(
                 end_b = end_a
             else:
                 end_b = max(rest_b, new_b)
-            change = vm_price[va] * end_a + time_weight * max(others, end_a, end_b)
+            change = vm_price[va] * max(end_a, vm_free[va]) + time_weight * max(others, end_a, end_b)
             change += penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
-                change += vm_price[vb] * end_b + penalty * max(0, end_b - vm_limit[vb])
+                change += vm_price[vb] * max(end_b, vm_free[vb]) + penalty * max(0, end_b - vm_limit[vb])
             rank = change + balance * (float(new_a) * new_a + float(new_b) * new_b)
             if rank < best_rank:
                 best_rank = rank

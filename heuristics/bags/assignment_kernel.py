@@ -61,7 +61,7 @@ def anneal_assignments(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    vm_price, vm_limit, time_weight, penalty = objective
+    vm_price, vm_free, vm_limit, time_weight, penalty = objective
     vm_tasks, vm_count, vm_end, random_state = plan
     n_vms, capacity = vm_tasks.shape
     new_a = np.empty(capacity, dtype=np.int64)
@@ -132,10 +132,10 @@ def anneal_assignments(
             if vm not in (a, b) and vm_end[vm] > others:
                 others = vm_end[vm]
         change = time_weight * (max(others, end_a, end_b) - max(others, vm_end[a], vm_end[b]))
-        change += vm_price[a] * (end_a - vm_end[a])
+        change += vm_price[a] * (max(end_a, vm_free[a]) - max(vm_end[a], vm_free[a]))
         change += penalty * (max(0, end_a - vm_limit[a]) - max(0, vm_end[a] - vm_limit[a]))
         if a != b:
-            change += vm_price[b] * (end_b - vm_end[b])
+            change += vm_price[b] * (max(end_b, vm_free[b]) - max(vm_end[b], vm_free[b]))
             change += penalty * (max(0, end_b - vm_limit[b]) - max(0, vm_end[b] - vm_limit[b]))
         # Accept it, or not, by the temperature.
         if change > 0.0:

@@ -16,6 +16,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
+from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 
@@ -25,18 +26,24 @@ _MOST_PLACES = 30_000_000
 
 @dataclass(slots=True)
 class CoreLoads:
-    """VMs, their cores, and the tasks on each core. Times count from the moment the VMs are ready.
+    """VMs, their cores, and the tasks on each core.
+
+    Times count from the moment the VMs are ready; if there are machines, from second 0.
 
     Attributes
     ----------
     durations : array of int, shape (n_columns, n_tasks)
         Seconds of each task on each column, a column being an offer that is used.
     offers : array of int, shape (n_columns,)
-        Offer of each column.
+        Offer of each column: first those of VMs that may be rented, then those of machines.
     core_column, core_vm, vm_first, vm_column : arrays of int
         Column and VM of each core; first core and column of each VM.
-    vm_price, vm_limit : arrays
-        Price of a second in units of the objective, and latest end.
+    vm_machine : array of int
+        Machine that a VM is; -1 for VMs that are rented.
+    core_start : array of int
+        When each core is free.
+    vm_price, vm_free, vm_limit : arrays
+        Price of a second in units of the objective, until when nothing more is paid, and latest end.
     core_tasks, core_count, load, vm_end : arrays
         Tasks of each core (padded) and their number, seconds on each core, end of each VM.
     """
@@ -48,7 +55,10 @@ class CoreLoads:
     core_vm: IntArray
     vm_first: IntArray
     vm_column: IntArray
+    vm_machine: IntArray
+    core_start: IntArray
     vm_price: FloatArray
+    vm_free: IntArray
     vm_limit: IntArray
     core_tasks: IntArray
     core_count: IntArray
@@ -57,12 +67,18 @@ class CoreLoads:
     time_weight: float
     penalty: float
 
+    @property
+    def zero_s(self) -> int:
+        """The second from which times count."""
+        return 0 if self.instance.machines else self.instance.boot_overhead_s
+
     def value(self) -> float:
         """Objective, and the penalty for whatever ends too late."""
         end = self.vm_end
         late = np.maximum(0, end - self.vm_limit).sum()
-        ready = self.time_weight * self.instance.boot_overhead_s
-        return float((self.vm_price * end).sum() + self.time_weight * end.max() + self.penalty * late) + ready
+        ready = self.time_weight * self.zero_s
+        cost = float((self.vm_price * np.maximum(end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
+        return cost + self.time_weight * float(end.max()) + self.penalty * float(late) + ready
 
     def feasible(self) -> bool:
         """Whether all VMs end in time."""
@@ -71,7 +87,8 @@ class CoreLoads:
     def regroup(self) -> None:
         """Sort the cores of each column by load and deal them out to its VMs: the best grouping for these loads."""
         order = np.arange(len(self.load))
-        for column in range(len(self.offers)):
+        rented = self.vm_machine < 0
+        for column in np.unique(self.vm_column[rented]).tolist():
             cores = np.flatnonzero(self.core_column == column)
             order[cores] = cores[np.argsort(-self.load[cores], kind="stable")]
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
@@ -84,28 +101,41 @@ class CoreLoads:
         self.core_tasks = core_tasks.copy()
         self.core_count = core_count.copy()
         core, tasks = self._placed()
-        self.load[:] = 0
+        self.load[:] = self.core_start
         np.add.at(self.load, core, self.durations[self.core_column[core], tasks])
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
 
     def schedule(self) -> Schedule:
         """Return the plan: on each core longest task first, VMs without tasks left out."""
-        used = np.flatnonzero(self.vm_end > 0)
-        number = np.full(len(self.vm_end), -1)
-        number[used] = np.arange(len(used))
+        instance, running = self.instance, self.instance.running
         core, tasks = self._placed()
+        n_vms, n_machines = len(self.vm_end), len(instance.machines)
+        used = np.bincount(self.core_vm[core], minlength=n_vms) > 0
+        machine_used = np.zeros(n_machines, dtype=bool)
+        machine_used[running.machine] = True
+        machine_used[self.vm_machine[used & (self.vm_machine >= 0)]] = True
+        # Rented VMs that are used, and then the machines with tasks.
+        rented, machines = np.flatnonzero(used & (self.vm_machine < 0)), np.flatnonzero(machine_used)
+        number_of_machine = np.full(n_machines + 1, -1)
+        number_of_machine[machines] = len(rented) + np.arange(len(machines))
+        number = number_of_machine[self.vm_machine]
+        number[rented] = np.arange(len(rented))
         seconds = self.durations[self.core_column[core], tasks]
         order = np.lexsort((tasks, -seconds, core))
         core, tasks, seconds = core[order], tasks[order], seconds[order]
         before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
         first = np.cumsum(self.core_count) - self.core_count
-        task_vm, task_core, start = (np.empty(self.instance.n_tasks, dtype=np.int64) for _ in range(3))
+        task_vm, task_core, start = (np.empty(instance.n_tasks, dtype=np.int64) for _ in range(3))
         task_vm[tasks] = number[self.core_vm[core]]
         task_core[tasks] = core - self.vm_first[self.core_vm[core]]
-        start[tasks] = self.instance.boot_overhead_s + before - before[first[core]]
-        vm_offer = self.offers[self.vm_column[used]]
-        baseline = self.instance.offer_is_burstable[vm_offer][task_vm]
-        return Schedule(self.instance, vm_offer, task_vm, task_core, start, baseline)
+        start[tasks] = self.zero_s + self.core_start[core] + before - before[first[core]]
+        task_vm[running.task] = number_of_machine[running.machine]
+        task_core[running.task], start[running.task] = running.core, running.start_s
+        vm_offer = np.concatenate([self.offers[self.vm_column[rented]], instance.machine_offer[machines]])
+        baseline = instance.offer_is_burstable[vm_offer][task_vm]
+        baseline[running.task] = running.baseline
+        vm_machine = np.concatenate([np.full(len(rented), -1), machines])
+        return Schedule(instance, vm_offer, task_vm, task_core, start, baseline, vm_machine=vm_machine)
 
     def _placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""
@@ -136,18 +166,22 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     """
     offers = [instance.offers[index] for index in bound.offers.tolist()]
     table = instance.sustained_s[:, bound.offers]
-    if (table.min(axis=1) >= NEVER).any():
+    groups = instance.task_group[instance.open_tasks]
+    if (table.min(axis=1)[groups] >= NEVER).any():
         return None
-    limits = _limits_s(instance, bound.offers)
-    vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
+    vms = _rentable(instance, bound.offers)
     vcpus = np.array([offer.vcpus for offer in offers])
+    limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
     level = np.maximum(np.minimum(bound.end_s, limits), 1.0)
-    column = _columns(bound.task_price(instance), table, instance.task_group, vms * vcpus * level)
-    seconds = table[instance.task_group, column]
+    room = vms * vcpus * level + _room_of_machines(instance, bound.offers, instance.boot_overhead_s + level)
+    column = _columns(bound.task_price(instance), table, groups, room)
+    seconds = table[groups, column]
     work = np.bincount(column, weights=seconds, minlength=len(offers))
     opened = np.minimum(vms, np.ceil(work / (vcpus * level) - 1e-9).astype(np.int64))
     _keep_market_limits(instance, bound, opened)
     state = _empty_state(instance, bound.offers, opened, spare_vms)
+    if not len(state.vm_end):
+        return None
     return state if _longest_first(state, column, opened) else None
 
 
@@ -170,38 +204,91 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     CoreLoads or None
         None if too many tasks of one core make the state too large.
     """
-    column_of = {int(index): column for column, index in enumerate(offers)}
-    vm_column = np.array([column_of[int(index)] for index in schedule.vm_offer], dtype=np.int64)
+    n_rented = len(usable_offers(instance))
+    column_of = {int(index): column for column, index in enumerate(offers[:n_rented])}
+    rented = np.flatnonzero(schedule.vm_machine < 0)
+    vm_column = np.array([column_of[int(index)] for index in schedule.vm_offer[rented]], dtype=np.int64)
     opened = np.bincount(vm_column, minlength=len(offers))
     state = _empty_state(instance, offers, opened, spare_vms)
     # VMs of a column are interchangeable: the plan's take the first of the state's.
     first_of_column = [int(np.searchsorted(state.vm_column, column)) for column in range(len(offers))]
-    number = np.zeros(len(vm_column), dtype=np.int64)
-    for vm, column in enumerate(vm_column.tolist()):
+    number = np.zeros(len(schedule.vm_offer), dtype=np.int64)
+    for vm, column in zip(rented.tolist(), vm_column.tolist(), strict=True):
         number[vm] = first_of_column[column]
         first_of_column[column] += 1
-    cores = state.vm_first[number[schedule.task_vm]] + schedule.task_core
-    return state if _fill(state, np.arange(instance.n_tasks), cores) else None
+    tasks = instance.open_tasks
+    if len(rented) < len(number):
+        vm_of_machine = np.full(len(instance.machines), -1)
+        vm_of_machine[state.vm_machine[state.vm_machine >= 0]] = np.flatnonzero(state.vm_machine >= 0)
+        number[schedule.vm_machine >= 0] = vm_of_machine[schedule.vm_machine[schedule.vm_machine >= 0]]
+        if (number[schedule.task_vm[tasks]] < 0).any():
+            return None  # tasks on a machine that takes none
+    cores = state.vm_first[number[schedule.task_vm[tasks]]] + schedule.task_core[tasks]
+    return state if _fill(state, tasks, cores) else None
+
+
+def _rentable(instance: Instance, indices: IntArray) -> IntArray:
+    """How many VMs of each column may be rented; none of the columns of machines, which come last."""
+    limits = [min(instance.offers[index].limit, instance.n_tasks) for index in indices.tolist()]
+    n_rented = len(usable_offers(instance))
+    return np.array(limits[:n_rented] + [0] * (len(limits) - n_rented), dtype=np.int64)
+
+
+def _machines(instance: Instance, indices: IntArray) -> tuple[IntArray, IntArray]:
+    """Machines that take tasks and need not end before, and the column of each."""
+    n_rented = len(usable_offers(instance))
+    column_of = {index: n_rented + k for k, index in enumerate(indices[n_rented:].tolist())}
+    limit_s = {index: instance.time_limit_s(instance.offers[index].market) for index in column_of}
+    running_end_s = np.zeros(len(instance.machines), dtype=np.int64)
+    np.maximum.at(running_end_s, instance.running.machine, instance.running_end_s)
+    rows = [
+        (number, column_of[index])
+        for number, index in enumerate(instance.machine_offer.tolist())
+        if instance.machines[number].open and running_end_s[number] <= limit_s[index]
+    ]
+    machines, columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    by_column = np.argsort(columns, kind="stable")
+    return machines[by_column], columns[by_column]
+
+
+def _room_of_machines(instance: Instance, indices: IntArray, until_s: FloatArray) -> FloatArray:
+    """Core seconds of the machines of each column until some moment of it."""
+    room = np.zeros(len(indices))
+    if instance.machines:
+        machines, columns = _machines(instance, indices)
+        free_s = np.maximum(until_s[columns][:, None] - instance.machine_core_free_s[machines], 0.0).sum(axis=1)
+        np.add.at(room, columns, free_s)
+    return room
 
 
 def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
-    """Latest end on each offer, from ready."""
+    """Latest end on each offer, from where times count."""
     ends = [instance.time_limit_s(instance.offers[index].market) for index in offers.tolist()]
-    return np.array(ends, dtype=np.int64) - instance.boot_overhead_s
+    return np.array(ends, dtype=np.int64) - (0 if instance.machines else instance.boot_overhead_s)
 
 
 def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
     """VMs without tasks: those opened and some to spare, within the limits."""
     offers = [instance.offers[index] for index in indices.tolist()]
-    vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
-    retained = np.minimum(vms, opened + spare_vms)
+    rentable = _rentable(instance, indices)
+    retained = np.minimum(rentable, opened + spare_vms)
     for market in instance.markets:
-        cap = instance.limits.of(market)
+        cap = instance.market_limit(market)
         members = np.array([offer.market == market for offer in offers])
         if cap is not None and retained[members].sum() > cap:
             retained[members] = opened[members]  # a spare VM could exceed the limit of the market
     vm_column = np.repeat(np.arange(len(offers)), retained)
+    vm_machine = np.full(len(vm_column), -1)
+    first_s = instance.boot_overhead_s if instance.machines else 0
+    vm_free = np.full(len(vm_column), first_s)
+    core_start = np.full(int(vcpus[vm_column].sum()), first_s)
+    if instance.machines:
+        machines, columns = _machines(instance, indices)
+        vm_column, vm_machine = np.concatenate([vm_column, columns]), np.concatenate([vm_machine, machines])
+        vm_free = np.concatenate([vm_free, instance.machine_paid_until_s[machines]])
+        free_s = instance.machine_core_free_s[machines]
+        core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[indices] * cost_weight
@@ -213,12 +300,15 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
         core_vm=core_vm,
         vm_first=np.concatenate([[0], np.cumsum(vcpus[vm_column])]).astype(np.int64),
         vm_column=vm_column,
+        vm_machine=vm_machine,
+        core_start=core_start,
         vm_price=prices[vm_column],
+        vm_free=vm_free,
         vm_limit=_limits_s(instance, indices)[vm_column],
         core_tasks=np.zeros((0, 0), dtype=np.int64),
         core_count=np.zeros(len(core_vm), dtype=np.int64),
-        load=np.zeros(len(core_vm), dtype=np.int64),
-        vm_end=np.zeros(len(vm_column), dtype=np.int64),
+        load=core_start.copy(),
+        vm_end=vm_free.copy(),
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max()) * len(vm_column)),
     )
@@ -240,7 +330,7 @@ def _fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
         return False
     state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
-    state.load[:] = 0
+    state.load[:] = state.core_start
     np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
     state.regroup()
     return True
@@ -281,33 +371,37 @@ def _by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
 def _keep_market_limits(instance: Instance, bound: DivisibleBound, opened: IntArray) -> None:
     """Close VMs of the offers with most of them until each market keeps its limit."""
     for market in instance.markets:
-        cap = instance.limits.of(market)
+        cap = instance.market_limit(market)
         members = [k for k, index in enumerate(bound.offers) if instance.offers[index].market == market]
         while cap is not None and members and opened[members].sum() > cap:
             opened[max(members, key=lambda k: opened[k])] -= 1
 
 
 def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool:
-    """Put the tasks of each column on the cores of its first VMs, longest first, on the least loaded core.
+    """Put the tasks of each column on the cores of its first VMs, or of its machines, longest first.
 
-    Returns whether all tasks found one, and the memory of a state suffices.
+    Each goes to the core that is free first. Returns whether all tasks found one, and the memory of a state suffices.
     """
     from .start_kernel import least_loaded_core
 
-    cores = np.full(len(column), -1, dtype=np.int64)
+    open_tasks = state.instance.open_tasks
+    cores = np.full(state.instance.n_tasks, -1, dtype=np.int64)
     sequence: list[IntArray] = []
     orphans: list[IntArray] = []
     for k in range(len(state.offers)):
-        mine = np.flatnonzero(column == k)
-        vms = np.flatnonzero(state.vm_column == k)[: opened[k]]
+        mine = open_tasks[column == k]
+        vms = np.flatnonzero(state.vm_column == k)
+        if len(vms) and state.vm_machine[vms[0]] < 0:
+            vms = vms[: opened[k]]
         if not len(vms):
             orphans.append(mine)
             continue
         seconds = state.durations[k, mine]
         longest_first = np.argsort(-seconds, kind="stable")
         usable = np.arange(state.vm_first[vms[0]], state.vm_first[vms[-1] + 1])
+        usable = usable[np.argsort(state.core_start[usable], kind="stable")]
         chosen = np.zeros(len(mine), dtype=np.int64)
-        _by_size(least_loaded_core, seconds[longest_first], usable, chosen)
+        _by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
         sequence.append(mine[longest_first])
         cores[sequence[-1]] = chosen
         np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it

@@ -62,7 +62,7 @@ def _machines(instance: Instance) -> list[_Machine]:
     """All VMs that may be rented together, those with more cores first where a market is limited."""
     machines: list[_Machine] = []
     for market in instance.markets:
-        cap = instance.limits.of(market)
+        cap = instance.market_limit(market)
         offers = [offer for offer in instance.offers if offer.market == market]
         for offer in sorted(offers, key=lambda offer: -offer.vcpus):
             count = min(offer.limit, instance.n_tasks) if cap is None else min(offer.limit, instance.n_tasks, cap)

@@ -104,7 +104,7 @@ class _Lpt:
         """All VMs that can be rented, the larger offers of a limited market first."""
         counts = [min(offer.limit, -(-self.instance.n_tasks // offer.vcpus)) for offer in self.offers]
         for market in self.instance.markets:
-            cap = self.instance.limits.of(market)
+            cap = self.instance.market_limit(market)
             members = [k for k, offer in enumerate(self.offers) if offer.market == market]
             if cap is not None:
                 for k in sorted(members, key=lambda k: -self.offers[k].vcpus):
@@ -134,7 +134,7 @@ class _Lpt:
 
     def _within_market(self, counts: tuple[int, ...], changed: int) -> bool:
         market = self.offers[changed].market
-        cap = self.instance.limits.of(market)
+        cap = self.instance.market_limit(market)
         rented = sum(count for count, offer in zip(counts, self.offers, strict=True) if offer.market == market)
         return cap is None or rented <= cap
 

@@ -16,7 +16,7 @@ from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.method import MethodOutcome, Run, TracePoint
 from ...schedules.schedule import Schedule
-from .assignments import assignments_of
+from .assignments import assignments_of, listed_plan
 from .core_loads import CoreLoads, priced_start, start_from_schedule
 from .full_speed import full_speed_plan
 from .greedy import greedy
@@ -35,6 +35,8 @@ _FEW_TASKS = 400
 _FEW_THOUSAND_TASKS = 3_000
 _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
+
+_NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
 
 _MOST_ASSIGNED_TASKS = 5_000
 _ASSIGNED_WORK = 100_000_000
@@ -84,10 +86,11 @@ def search(
     """
     found = _Found(run)
     memory_free = memory_is_free(instance)
-    few = instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free
+    from_start = not instance.machines  # the simple heuristics know no others
+    few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
     longest_first = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
-        if of_greedy is None and found.best is None and (few or seconds_left() is not None):
+        if of_greedy is None and found.best is None and from_start and (few or seconds_left() is not None):
             of_greedy = greedy(instance)  # under a limit, a plan comes first
             found.take(of_greedy.schedule)
         bound = divisible_bound(instance)
@@ -98,23 +101,29 @@ def search(
         if bound.objective == np.inf or run.answered(found.objective, bound.objective):
             pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:
-            found.take(identical_tasks_plan(instance))
+            if from_start:
+                found.take(identical_tasks_plan(instance))
             _search_core_loads(instance, bound, options, found)
         else:
+            if not from_start and found.best is None:
+                found.take(listed_plan(instance))
             _search_assignments(instance, options, found)
     with suppress(LimitReached):
-        if found.best is None:  # a large bag, and a deadline that the annealing did not meet
+        if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
             if not longest_first:
                 found.take(lpt(instance, LptOptions(), run).schedule)
             if of_greedy is None:
                 of_greedy = greedy(instance)
                 found.take(of_greedy.schedule)
-        if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
+        burstable = from_start and any(offer.burstable for offer in instance.offers)
+        if found.best is None and found.bound < np.inf and burstable:
             found.take(full_speed_plan(instance))
         if found.best is None:
             proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
-            of_greedy = of_greedy or greedy(instance)
-            return MethodOutcome(None, proved or of_greedy.explanation, bound=found.proven)
+            if from_start:
+                of_greedy = of_greedy or greedy(instance)
+                proved = proved or of_greedy.explanation
+            return MethodOutcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
     return MethodOutcome(found.best, bound=found.proven, trace=tuple(found.trace))
 
 
@@ -183,7 +192,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
     cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
+    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
 
@@ -243,8 +252,16 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
         unit = state.time_weight + float(state.vm_price.mean())
         cooling = (_COLDEST / hottest) ** (1 / rounds)
         random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
-        vms = Vms(state.durations, state.memory_kb, state.vm_offer, state.vm_vcpus, state.vm_size_kb)
-        objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
+        vms = Vms(
+            state.durations,
+            state.memory_kb,
+            state.vm_offer,
+            state.vm_vcpus,
+            state.vm_size_kb,
+            state.core_start,
+            state.held_kb,
+        )
+        objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
         plan = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
         best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
         value = best = state.value()

@@ -60,7 +60,10 @@ def cheapest_with_room(
 
 @compiled
 def least_loaded_core(
-    seconds: IntArray | Sequence[int], cores: IntArray | Sequence[int], chosen: IntArray | list[int]
+    seconds: IntArray | Sequence[int],
+    cores: IntArray | Sequence[int],
+    free: IntArray | Sequence[int],
+    chosen: IntArray | list[int],
 ) -> None:
     """Put each task on the core with the least load, the first of them at a tie.
 
@@ -68,12 +71,12 @@ def least_loaded_core(
     ----------
     seconds : sequence of int, shape (n_tasks,)
         How long the tasks take, in the order in which they are put.
-    cores : sequence of int
-        Cores without load, in ascending order.
+    cores, free : sequences of int
+        Cores, and when each of them is free; first those that are free first.
     chosen : sequence of int, shape (n_tasks,)
         Receives the core of each task.
     """
-    heap = [(0, core) for core in cores]
+    heap = [(free[index], cores[index]) for index in range(len(cores))]
     for position, task_s in enumerate(seconds):
         load, core = heap[0]
         heapq.heapreplace(heap, (load + task_s, core))

@@ -23,6 +23,8 @@ class Vms(NamedTuple):
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
         Offer and cores of each VM, and its memory; negative if that cannot bind.
+    core_start, held_kb : array of int, shape (n_vms, most cores)
+        When each core is free, and the memory that is held there until then.
     """
 
     durations: IntArray
@@ -30,6 +32,8 @@ class Vms(NamedTuple):
     offer: IntArray
     vcpus: IntArray
     size_kb: IntArray
+    core_start: IntArray
+    held_kb: IntArray
 
 
 class Workspace(NamedTuple):
@@ -44,16 +48,17 @@ class Workspace(NamedTuple):
 @compiled
 def workspace(most_tasks: int, most_cores: int) -> Workspace:
     """Make the workspace for VMs of some tasks and cores at most."""
-    of_tasks = np.empty((3, max(most_tasks, 1)), dtype=np.int64)
+    of_tasks = np.empty((3, max(most_tasks + most_cores, 1)), dtype=np.int64)
     return Workspace(np.empty(most_cores, dtype=np.int64), of_tasks[0], of_tasks[1], of_tasks[2])
 
 
 @compiled
 def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Workspace) -> int:
-    """Return when a VM ends if tasks are appended to it in their order, counted from ready.
+    """Return when a VM ends if tasks are appended to it in their order.
 
-    The same rule as `spotbag.schedules.timing.VmTimeline`: a task starts at the earliest time at which a core is free
-    for good and the memory suffices for the whole time it runs.
+    It counts from ready; if there are machines, from second 0. The rule is that of
+    `spotbag.schedules.timing.VmTimeline`: a task starts at the earliest time at which a core is free for good and the
+    memory suffices for the whole time it runs.
 
     Parameters
     ----------
@@ -67,10 +72,15 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
     durations, memory_kb = vms.durations[vms.offer[vm]], vms.memory_kb
     vcpus, size_kb = vms.vcpus[vm], vms.size_kb[vm]
     core_free, ends, starts, needs = work
-    for core in range(vcpus):
-        core_free[core] = 0
     placed = 0
     latest = 0
+    for core in range(vcpus):
+        free = vms.core_start[vm, core]
+        core_free[core] = free
+        latest = max(latest, free)
+        if vms.held_kb[vm, core] > 0:
+            ends[placed], starts[placed], needs[placed] = free, 0, vms.held_kb[vm, core]
+            placed += 1
     for position in range(count):
         task = tasks[position]
         duration = durations[task]

@@ -11,6 +11,12 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
     sum_{k in market} S_k <= n_market T             (VMs of the market)
     T0 <= T <= D                                    (combinatorial bound, deadline)
 
+The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
+on it ends then, or it is paid in advance. Up to that moment its cores are free for F core seconds, and the pool has
+
+    c_k S_k + F_k >= sum_i e_ik x_ik                (and likewise for memory)
+    S_k <= sum_v max(0, min(T, L_k) - h_v)
+
 It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
 into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
 multipliers are found by Kelley's cutting planes. Whatever the cutting planes miss, the bound stays a bound: it is
@@ -22,6 +28,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,11 +60,14 @@ class DivisibleBound:
     makespan_s : int
         Combinatorial lower bound of the makespan.
     offers : array of int, shape (n_used,)
-        Offers that may be used, as indices into ``instance.offers``; the columns of the prices.
+        Offers that may be used, as indices into ``instance.offers``; the columns of the prices. First those that may be
+        rented, then those of which there are machines.
     core_price, memory_price : array of float, shape (n_used,)
         What a second of a core, and a KB of memory for a second, is worth on each offer, in units of the objective.
     end_s : float
-        Makespan of the divisible optimum, from ready.
+        Makespan of the divisible optimum, from when rented VMs are ready.
+    multipliers : array of float
+        Where it was evaluated; a start for the bound of what is left of the instance later on.
     """
 
     objective: float
@@ -66,6 +76,7 @@ class DivisibleBound:
     core_price: FloatArray
     memory_price: FloatArray
     end_s: float
+    multipliers: FloatArray
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
@@ -75,59 +86,141 @@ class DivisibleBound:
         return np.where(able, np.where(able, durations, 0) * price, np.inf)
 
 
-def divisible_bound(instance: Instance) -> DivisibleBound:
-    """Compute the divisible bound of an instance with D_spot set; see the module."""
+class _Pool(NamedTuple):
+    """VMs of an offer: those that may be rented, or the machines that exist.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        The offer.
+    vms : float
+        How many they are.
+    held_s : array of float, shape (n_machines,)
+        Until when each of the machines is paid for anyway; of shape (0,) for VMs that may be rented.
+    free_core_s, free_kb_s : float
+        Core seconds, and KB for seconds, that they have until then.
+    """
+
+    offer: RentalOffer
+    vms: float
+    held_s: FloatArray
+    free_core_s: float = 0.0
+    free_kb_s: float = 0.0
+
+    def most_s(self, moment_s: float, ready_s: float) -> float:
+        """Seconds that all of them together can be paid for until a moment."""
+        if len(self.held_s):
+            return float(np.maximum(moment_s - self.held_s, 0.0).sum())
+        return self.vms * max(moment_s - ready_s, 0.0)
+
+
+def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
+    """Compute the divisible bound of an instance with D_spot set; see the module.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    start : array of float, optional
+        Multipliers near the best ones, such as those of the bound of a similar instance.
+    most_cuts : int
+        Most evaluations: fewer make a weaker bound.
+    """
     least_s = makespan_lower_bound_s(instance)
-    offers = usable_offers(instance)
-    indices = np.array([offer.index for offer in offers], dtype=np.int64)
-    if least_s > instance.deadline_s or not offers:
-        nothing = np.zeros(len(offers))
-        return DivisibleBound(math.inf, least_s, indices, nothing, nothing, 0.0)
-    return _Dual(instance, offers, least_s).solve()
+    pools = _pools(instance)
+    indices = np.array([pool.offer.index for pool in pools], dtype=np.int64)
+    if least_s > instance.deadline_s or not pools:
+        nothing = np.zeros(len(pools))
+        objective = math.inf
+        if least_s <= instance.deadline_s and not len(instance.open_tasks):
+            objective = _held_objective(instance) + objective_weights(instance)[1] * least_s
+        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, np.zeros(0))
+    return _Dual(instance, pools, least_s).solve(start, most_cuts)
 
 
 def worst_objective(instance: Instance) -> float:
     """Objective that no plan of an instance with D_spot set exceeds: all VMs, until they must end."""
     cost_weight, time_weight = objective_weights(instance)
-    worst = time_weight * instance.deadline_s
+    worst = time_weight * instance.deadline_s + _held_objective(instance)
     for offer in usable_offers(instance):
         seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
         worst += cost_weight * offer.price_usd_per_s * min(offer.limit, instance.n_tasks) * seconds
+    for index, held_s in zip(instance.machine_offer.tolist(), instance.machine_held_s.tolist(), strict=True):
+        worst += cost_weight * instance.offers[index].price_usd_per_s * max(instance.deadline_s - held_s, 0)
     return worst * (1 + 1e-6)
+
+
+def _held_objective(instance: Instance) -> float:
+    """What machines cost for the tasks that run on them, in units of the objective."""
+    if not instance.machines:
+        return 0.0
+    price = instance.offer_price_usd_per_s[instance.machine_offer] * objective_weights(instance)[0]
+    return float((price * (instance.machine_held_s - instance.machine_paid_until_s)).sum())
+
+
+def _pools(instance: Instance) -> list[_Pool]:
+    """VMs that may be rented, by offer, and then the machines that take tasks, by offer."""
+    nobody = np.zeros(0)
+    pools = [_Pool(offer, float(min(offer.limit, instance.n_tasks)), nobody) for offer in usable_offers(instance)]
+    open_machines = np.array([machine.open for machine in instance.machines], dtype=bool)
+    for index in np.unique(instance.machine_offer[open_machines]).tolist() if len(open_machines) else ():
+        offer = instance.offers[index]
+        mine = np.flatnonzero(open_machines & (instance.machine_offer == index))
+        held_s = instance.machine_held_s[mine]
+        until_s = np.minimum(held_s, instance.time_limit_s(offer.market))
+        free_s = np.maximum(until_s[:, None] - instance.machine_core_free_s[mine, : offer.vcpus], 0).sum()
+        ready_s = np.minimum(instance.machine_ready_s[mine], until_s)
+        free_kb_s = float((until_s - ready_s).sum()) * offer.memory_kb
+        pools.append(_Pool(offer, float(len(mine)), held_s.astype(float), float(free_s), free_kb_s))
+    return pools
 
 
 class _Dual:
     """The Lagrangian dual.
 
-    Multipliers: one for each offer, then one for each limited market, then one for each memory that may bind.
+    Multipliers: one for each pool, then one for each limited market, then one for each memory that may bind, then one
+    for each pool of machines: what a second of it is worth less than its price, where there is time that costs nothing.
     """
 
-    def __init__(self, instance: Instance, offers: list[RentalOffer], least_s: int) -> None:
+    def __init__(self, instance: Instance, pools: list[_Pool], least_s: int) -> None:
         self.least_s = least_s
+        self.pools = pools
+        self.offers = offers = [pool.offer for pool in pools]
         self.worst = worst_objective(instance)
-        self.offers = offers
+        self.held = _held_objective(instance)
         self.cost_weight, self.time_weight = objective_weights(instance)
         self.ready = instance.boot_overhead_s
         self.deadline = instance.deadline_s
-        self.counts = instance.group_size.astype(float)
+        self.counts = instance.open_size.astype(float)
         indices = [offer.index for offer in offers]
         durations = instance.duration_s[:, indices, FULL_SPEED]
-        self.able = durations < NEVER
+        self.able = (durations < NEVER) | (self.counts == 0)[:, None]
         self.durations = np.stack([least_work_s(instance, offer) for offer in offers], axis=1)
         self.memory_kb = instance.memory_kb.astype(float)
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
-        self.cores = np.array([effective_cores(offer) for offer in offers])
+        self.cores = np.array(
+            [float(pool.offer.vcpus) if len(pool.held_s) else effective_cores(pool.offer) for pool in pools]
+        )
         self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
-        self.vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
+        self.free_core_s = np.array([pool.free_core_s for pool in pools])
+        self.free_kb_s = np.array([pool.free_kb_s for pool in pools])
+        rented = [pool.offer for pool in pools if not len(pool.held_s)]
+        n_rented = len(rented)
         self.markets = [
-            (np.array([offer.market == market for offer in offers], dtype=float), float(cap))
-            for market, cap in binding_market_limits(instance, offers)
+            (
+                np.array([k < n_rented and offer.market == market for k, offer in enumerate(offers)], dtype=float),
+                float(cap),
+            )
+            for market, cap in binding_market_limits(instance, rented)
         ]
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
-        self.size = len(offers) + len(self.markets) + len(self.memory_bound)
-        moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
+        self.machines = list(range(n_rented, len(pools)))
+        self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
+        moments = {float(least_s), float(self.deadline), float(self.ready), *self.limits_s.tolist()}
+        for pool in pools:
+            moments.update(pool.held_s.tolist())
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -136,8 +229,12 @@ class _Dual:
         total = self.price + theta[:n_offers]
         for (members, _), value in zip(self.markets, theta[n_offers:], strict=False):
             total = total + members * value
+        if self.machines:
+            total[self.machines] -= theta[self.size - len(self.machines) :]
+            total = np.maximum(total, 0.0)
         memory = np.zeros(n_offers)
-        memory[self.memory_bound] = theta[n_offers + len(self.markets) :]
+        first = n_offers + len(self.markets)
+        memory[self.memory_bound] = theta[first : first + len(self.memory_bound)]
         memory = np.minimum(memory, total)
         return total - memory, memory
 
@@ -153,13 +250,20 @@ class _Dual:
         work = self.counts * self.durations[rows, choice]
         n_offers = len(self.offers)
         core_seconds = np.bincount(choice, weights=work, minlength=n_offers) / self.cores
+        if self.machines:
+            value -= float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
+            core_seconds = core_seconds - self.free_core_s / self.cores
         gradient = np.empty(self.size)
         gradient[:n_offers] = core_seconds
         for index, (members, _) in enumerate(self.markets):
             gradient[n_offers + index] = members @ core_seconds
         if self.memory_bound:
             memory_seconds = np.bincount(choice, weights=work * self.memory_kb, minlength=n_offers) / self.sizes_kb
-            gradient[n_offers + len(self.markets) :] = (memory_seconds - core_seconds)[self.memory_bound]
+            memory_seconds -= self.free_kb_s / self.sizes_kb
+            first = n_offers + len(self.markets)
+            gradient[first : first + len(self.memory_bound)] = (memory_seconds - core_seconds)[self.memory_bound]
+        if self.machines:
+            gradient[self.size - len(self.machines) :] = -core_seconds[self.machines]
         return value, gradient
 
     def time_rows(self) -> LinearRows:
@@ -168,31 +272,24 @@ class _Dual:
         constants = np.array([self.time_weight * moment for moment in self.moments])
         rows = np.zeros((len(self.moments), self.size))
         for index, moment in enumerate(self.moments):
-            rows[index, :n_offers] = -self.vms * (np.minimum(moment, self.limits_s) - self.ready)
+            for k, pool in enumerate(self.pools):
+                rows[index, k] = -pool.most_s(min(moment, self.limits_s[k]), self.ready)
             for position, (_, cap) in enumerate(self.markets):
-                rows[index, n_offers + position] = -cap * (moment - self.ready)
+                rows[index, n_offers + position] = -cap * max(moment - self.ready, 0.0)
         return LinearRows(constants, rows)
 
-    def solve(self) -> DivisibleBound:
+    def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
         """Maximise, and say what that proves."""
-        best = self.maximum()
+        best = self.maximum(start if start is not None and len(start) == self.size else None, most_cuts)
         return self._bound(best, best.value > self.worst)
 
-    def maximum(self) -> Maximum:
+    def maximum(self, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
-        n_offers = len(self.offers)
-        # The price for memory is part of the price of the VM second: total - memory >= 0.
-        parts = np.zeros((len(self.memory_bound), self.size))
-        totals = np.zeros(len(self.memory_bound))
-        for row, k in enumerate(self.memory_bound):
-            parts[row, k] = 1.0
-            for position, (members, _) in enumerate(self.markets):
-                parts[row, n_offers + position] = members[k]
-            parts[row, n_offers + len(self.markets) + row] = -1.0
-            totals[row] = self.price[k]
-        second, limits = self.time_rows(), LinearRows(totals, parts)
+        second, limits = self.time_rows(), self._limits()
         box = 10.0 * float(self.price.max() + self.time_weight)
         best: Maximum | None = None
+        if start is not None:
+            return maximise_concave(self.tasks, second, limits, 1e6 * box, most_cuts, _RELATIVE_TOLERANCE, start)
         if len(self.counts) > _MANY_GROUPS:
             # The prices of a sample are nearly those of the bag; what is left to be done is little.
             near = self._prices_of_sample()
@@ -200,13 +297,29 @@ class _Dual:
             if best.value <= self.worst:
                 return best
         while True:
-            found = maximise_concave(self.tasks, second, limits, box, _MAX_CUTS, _RELATIVE_TOLERANCE)
+            found = maximise_concave(self.tasks, second, limits, box, most_cuts, _RELATIVE_TOLERANCE)
             best = found if best is None or found.value > best.value else best
             infeasible = best.value > self.worst
             if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + self.worst):
                 break
             box *= 100.0
         return best
+
+    def _limits(self) -> LinearRows:
+        """What the price for memory may be at most, and what the price of a machine may be less: total - that >= 0."""
+        n_offers, n_machines = len(self.offers), len(self.machines)
+        priced = [*self.memory_bound, *(k for k in self.machines if k not in self.memory_bound)]
+        parts, totals = np.zeros((len(priced), self.size)), np.zeros(len(priced))
+        for row, k in enumerate(priced):
+            parts[row, k] = 1.0
+            for position, (members, _) in enumerate(self.markets):
+                parts[row, n_offers + position] = members[k]
+            if row < len(self.memory_bound):
+                parts[row, n_offers + len(self.markets) + row] = -1.0
+            if k in self.machines:
+                parts[row, self.size - n_machines + self.machines.index(k)] = -1.0
+            totals[row] = self.price[k]
+        return LinearRows(totals, parts)
 
     def _prices_of_sample(self) -> FloatArray:
         """Multipliers of a sample of the groups, by size, each standing for those around it."""
@@ -223,12 +336,13 @@ class _Dual:
         """The bound that multipliers prove."""
         for_cores, for_memory = self._split(best.theta)
         return DivisibleBound(
-            math.inf if infeasible else max(best.value, self.time_weight * self.least_s),
+            math.inf if infeasible else self.held + max(best.value, self.time_weight * self.least_s),
             self.least_s,
             np.array([offer.index for offer in self.offers], dtype=np.int64),
             for_cores / self.cores,
             for_memory / self.sizes_kb,
             self._end_s(best),
+            best.theta,
         )
 
     def _end_s(self, best: Maximum) -> float:

@@ -16,6 +16,8 @@ _LET_PASS_CREDITS = 2e-6
 
 def makespan_lower_bound_s(instance: Instance) -> int:
     """Least possible end of the last task: the largest of the bounds of this module, counted from the start."""
+    if instance.machines:
+        return _least_with_machines_s(instance)
     shortest = _shortest_s(instance)
     able = shortest < NEVER
     if not able.all():
@@ -28,13 +30,27 @@ def makespan_lower_bound_s(instance: Instance) -> int:
     return instance.boot_overhead_s + max(bounds)
 
 
+def _least_with_machines_s(instance: Instance) -> int:
+    """What runs already must end, and so must each task that is to be placed, alone where it can end first."""
+    ends = np.where((durations := _earliest_ends_s(instance)) < NEVER, durations + instance.boot_overhead_s, NEVER)
+    first_free_s = instance.machine_core_free_s.min(axis=1)
+    for number, machine in enumerate(instance.machines):
+        if machine.open:
+            full = instance.duration_s[:, instance.machine_offer[number], FULL_SPEED]
+            np.minimum(ends, np.where(full < NEVER, full + first_free_s[number], NEVER), out=ends)
+    open_ends = ends[instance.open_size > 0]
+    if len(open_ends) and open_ends.max() >= NEVER:
+        return instance.deadline_s + 1  # a task has no place at all
+    return int(max(open_ends.max(initial=0), instance.running_end_s.max(initial=0)))
+
+
 def usable_cores(instance: Instance) -> int:
     """Most cores that can be rented at once."""
     return sum(_cores_of_market(instance, market) for market in instance.markets)
 
 
 def _cores_of_market(instance: Instance, market: Market) -> int:
-    cap = instance.limits.of(market)
+    cap = instance.market_limit(market)
     left = instance.n_tasks if cap is None else min(cap, instance.n_tasks)
     cores = 0
     for offer in sorted(instance.offers, key=lambda entry: -entry.vcpus):

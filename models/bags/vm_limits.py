@@ -46,7 +46,7 @@ def binding_market_limits(instance: Instance, offers: Iterable[RentalOffer]) -> 
     counted = list(offers)
     result: list[tuple[Market, int]] = []
     for market in instance.markets:
-        limit = instance.limits.of(market)
+        limit = instance.market_limit(market)
         vms = sum(min(offer.limit, instance.n_tasks) for offer in counted if offer.market == market)
         if limit is not None and limit < vms:
             result.append((market, limit))

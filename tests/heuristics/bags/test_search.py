@@ -81,7 +81,7 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
 def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[..., tuple[float, float]]) -> float:
     """Change a state by the moves of the kernel; return what the kernel says it costs."""
     cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(state.vm_price, state.vm_limit, state.time_weight, state.penalty)
+    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
     plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, np.array([seed]))
     unwanted = Snapshot(False, state.core_tasks.copy(), state.core_count.copy())
     return kernel(cores, objective, 1e-9, plan, cooling, unwanted, state.value(), 1e9)[0]
@@ -270,7 +270,8 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
         assert start is not None
         timeline.append(start, need, takes)
     durations, needs = (np.array(column) for column in zip(*tasks, strict=True))
-    vms = Vms(durations[None, :], needs, np.array([0]), np.array([vcpus]), np.array([size]))
+    idle = np.zeros((1, vcpus), dtype=np.int64)
+    vms = Vms(durations[None, :], needs, np.array([0]), np.array([vcpus]), np.array([size]), idle, idle)
     end = list_schedule_end(vms, 0, np.arange(len(tasks)), len(tasks), workspace(len(tasks), vcpus))
     assert end == timeline.end_s
 
