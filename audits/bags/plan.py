@@ -176,7 +176,25 @@ class _Checker:
         for name, machine in self.machines.items():
             if name in self.numbers:
                 self.ready_s[self.numbers[name]] = machine.ready_s
+        # Rows of tasks that run already, and those of them that are where they run.
+        self.runs = np.zeros(len(plan.task_ids), dtype=bool)
+        self.stays = np.zeros(len(plan.task_ids), dtype=bool)
+        if self.running:
+            self._find_running()
         self.durations: dict[tuple[str, str, str, str | None], int | None] = {}
+
+    def _find_running(self) -> None:
+        plan, running = self.plan, self.running
+        rows = np.array([row for row, name in enumerate(plan.task_ids) if name in running], dtype=np.int64)
+        entries = [running[plan.task_ids[row]] for row in rows.tolist()]
+        where = np.array([self.numbers.get(name, -1) for name, _ in entries], dtype=np.int64)
+        core = np.array([entry.core for _, entry in entries], dtype=np.int64)
+        start = np.array([entry.start_s for _, entry in entries], dtype=np.int64)
+        slow = np.array([entry.mode == "baseline" for _, entry in entries], dtype=bool)
+        same = (plan.task_vm[rows] == where) & (plan.task_core[rows] == core) & (plan.task_start_s[rows] == start)
+        same &= (plan.task_mode[rows] == MODES.index("baseline")) == slow
+        self.runs[rows] = True
+        self.stays[rows[same]] = True
 
     def report(self) -> CheckReport:
         """Run all checks."""
@@ -233,11 +251,12 @@ class _Checker:
         plan, bag, vms = self.plan, self.bag, self.vms
         start, end, vm, mode = plan.task_start_s, plan.task_end_s, plan.task_vm, plan.task_mode
         spot = vms.spot[vm]
-        doubtful = ~vms.known[vm] | (start < self.ready_s[vm]) | (end > self.instance.deadline_s)
-        doubtful |= spot & (end > self.d_spot_s)
+        stays = self.stays
+        doubtful = ~vms.known[vm] | ((start < self.ready_s[vm]) & ~stays) | (end > self.instance.deadline_s)
+        doubtful |= spot & (end > self.d_spot_s) & ~stays
         closed = [self.numbers[name] for name in self.machines if not self.machines[name].open and name in self.numbers]
         if closed:
-            doubtful |= np.isin(vm, closed)
+            doubtful |= np.isin(vm, closed) & ~stays
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
         wrong = plan.task_core >= vms.vcpus[vm]
@@ -287,16 +306,16 @@ class _Checker:
         """Tasks that run are where they run."""
         if not self.running:
             return
-        rows = [row for row, name in enumerate(self.plan.task_ids) if name in self.running]
-        for placed in self.plan.records(np.array(rows, dtype=np.int64)):
+        moved = self.runs.copy()
+        moved[self.stays] = False
+        for placed in self.plan.records(np.flatnonzero(moved)):
             name, entry = self.running[placed.id]
-            baseline = (placed.mode == "baseline") == (entry.mode == "baseline")
-            if (placed.vm, placed.core, placed.start_s) == (name, entry.core, entry.start_s) and baseline:
-                continue
             message = (
                 f"task {placed.id!r} runs on core {entry.core} of {name} since {entry.start_s} s; the plan has it on "
                 f"core {placed.core} of {placed.vm} from {placed.start_s} s on"
             )
+            if (placed.vm, placed.core, placed.start_s) == (name, entry.core, entry.start_s):
+                message = f"task {placed.id!r} runs in {entry.mode} mode; the plan has it in another"
             yield Violation("machine", placed.id, 1, "tasks", message)
 
     def _vms(self) -> Iterator[Violation]:

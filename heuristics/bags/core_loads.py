@@ -85,16 +85,44 @@ class CoreLoads:
         return bool((self.vm_end <= self.vm_limit).all())
 
     def regroup(self) -> None:
-        """Sort the cores of each column by load and deal them out to its VMs: the best grouping for these loads."""
+        """Deal the contents of the cores of each column out to its VMs anew, by load: no grouping is better.
+
+        Of machines, whose cores are free at different moments, it is a good one, and kept if it is better.
+        """
         order = np.arange(len(self.load))
-        rented = self.vm_machine < 0
-        for column in np.unique(self.vm_column[rented]).tolist():
+        for column in np.unique(self.vm_column).tolist():
             cores = np.flatnonzero(self.core_column == column)
-            order[cores] = cores[np.argsort(-self.load[cores], kind="stable")]
+            if self.vm_machine[self.core_vm[cores[0]]] < 0:
+                order[cores] = cores[np.argsort(-self.load[cores], kind="stable")]
+            else:
+                order[cores] = self._regrouped(cores)
+        load = self.core_start + (self.load - self.core_start)[order]
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
         self.core_count = self.core_count[order]
-        self.load = self.load[order]
+        self.load = load
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+
+    def _regrouped(self, cores: IntArray) -> IntArray:
+        """Cores of machines of a column in the order of the cores that are to get what they have.
+
+        The machines that are free first get the largest contents, and of a machine the core that is free first.
+        """
+        start, vms = self.core_start[cores], self.core_vm[cores]
+        content = self.load[cores] - start
+        first, vcpus = int(vms[0]), len(cores) // (int(vms[-1]) - int(vms[0]) + 1)
+        mean = np.bincount(vms - first, weights=start)
+        receivers = np.lexsort((start, vms, mean[vms - first]))
+        givers = np.argsort(-content, kind="stable")
+        ends = np.empty(len(cores), dtype=np.int64)
+        ends[receivers] = start[receivers] + content[givers]
+        free = self.vm_free[first : first + len(mean)]
+        new, old = (np.maximum(loads.reshape(-1, vcpus).max(axis=1), free) for loads in (ends, self.load[cores]))
+        price = float(self.vm_price[first])
+        if price * float(new.sum() - old.sum()) + self.time_weight * float(new.max() - old.max()) >= 0:
+            return cores
+        order = np.empty_like(cores)
+        order[receivers] = cores[givers]
+        return order
 
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""
@@ -179,7 +207,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     work = np.bincount(column, weights=seconds, minlength=len(offers))
     opened = np.minimum(vms, np.ceil(work / (vcpus * level) - 1e-9).astype(np.int64))
     _keep_market_limits(instance, bound, opened)
-    state = _empty_state(instance, bound.offers, opened, spare_vms)
+    state = empty_state(instance, bound.offers, opened, spare_vms)
     if not len(state.vm_end):
         return None
     return state if _longest_first(state, column, opened) else None
@@ -209,7 +237,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     rented = np.flatnonzero(schedule.vm_machine < 0)
     vm_column = np.array([column_of[int(index)] for index in schedule.vm_offer[rented]], dtype=np.int64)
     opened = np.bincount(vm_column, minlength=len(offers))
-    state = _empty_state(instance, offers, opened, spare_vms)
+    state = empty_state(instance, offers, opened, spare_vms)
     # VMs of a column are interchangeable: the plan's take the first of the state's.
     first_of_column = [int(np.searchsorted(state.vm_column, column)) for column in range(len(offers))]
     number = np.zeros(len(schedule.vm_offer), dtype=np.int64)
@@ -224,7 +252,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
         if (number[schedule.task_vm[tasks]] < 0).any():
             return None  # tasks on a machine that takes none
     cores = state.vm_first[number[schedule.task_vm[tasks]]] + schedule.task_core[tasks]
-    return state if _fill(state, tasks, cores) else None
+    return state if fill(state, tasks, cores) else None
 
 
 def _rentable(instance: Instance, indices: IntArray) -> IntArray:
@@ -267,7 +295,7 @@ def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
     return np.array(ends, dtype=np.int64) - (0 if instance.machines else instance.boot_overhead_s)
 
 
-def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
+def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
     """VMs without tasks: those opened and some to spare, within the limits."""
     offers = [instance.offers[index] for index in indices.tolist()]
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
@@ -314,7 +342,7 @@ def _empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_
     )
 
 
-def _fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
+def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     """Put tasks on cores, in this order, with room for more; returns whether the memory of a state suffices for that.
 
     Each core has as many places: a core with a million short tasks beside thousands with a long one takes too many.
@@ -414,4 +442,4 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         cores[task] = core
         state.load[core] = ends[core]
     tasks = np.concatenate([*sequence, *orphans])
-    return _fill(state, tasks, cores[tasks])
+    return fill(state, tasks, cores[tasks])

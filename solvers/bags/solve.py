@@ -195,9 +195,7 @@ def solve(
 def start_of(instance: Instance, initial: Schedule) -> Schedule:
     """Return the plan to start from as one of the instance with D_spot; refuse one that breaks a rule."""
     try:
-        start = Schedule(
-            instance, initial.vm_offer, initial.task_vm, initial.task_core, initial.task_start_s, initial.task_baseline
-        )
+        start = replace(initial, instance=instance)
     except ValueError as error:
         raise InputError("initial plan", [Issue("", f"does not fit the instance: {error}")]) from None
     violations = check(instance, start).violations

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .schedules.schedule_files import read_schedule, write_schedule
     from .schedules.state import State, TaskOnVm, VmState
     from .solvers.bags.pareto import ParetoFront, pareto_front
+    from .solvers.bags.replan import replan
     from .solvers.bags.result import Result
     from .solvers.bags.solve import solve
     from .solvers.bags.warm_up import warm_up
@@ -138,6 +139,7 @@ _MODULES = {
         "ParetoFront",
         "pareto_front",
     ),
+    "solvers.bags.replan": ("replan",),
     "solvers.bags.result": ("Result",),
     "solvers.bags.solve": ("solve",),
     "solvers.bags.warm_up": ("warm_up",),
@@ -194,6 +196,7 @@ __all__ = [
     "read_schedule",
     "read_stream",
     "read_tasks",
+    "replan",
     "replay_day",
     "replay_days",
     "replay_platform",

@@ -1,0 +1,280 @@
+"""Search within milliseconds: from the plan that is being carried out, cooled by the clock.
+
+`search` counts moves, so that a plan does not depend on the machine; here the time is given, and the temperature falls
+with it. What a plan has where stays there at first, as far as the VMs still exist; what has lost its place is put where
+it ends first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.limits import stopped
+from ...core.quantities import FloatArray, IntArray
+from ...instances.durations import NEVER
+from ...instances.instance import Instance
+from ...models.bags.divisible_bound import DivisibleBound
+from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
+from ...schedules.schedule import Schedule
+from .assignments import assignments_of, listed_plan
+from .core_loads import CoreLoads, empty_state, fill, priced_start
+
+if TYPE_CHECKING:
+    from .annealing_kernel import Cooling
+
+_SPARE_VMS = 1
+_STEPS = 24
+_FIRST_MOVES = 400
+_MOST_MOVES = 200_000
+_SNAPSHOT_TASKS = 200
+_SHORT_S = 1e-4
+_SAFE = 0.85
+_GONE, _NEW = -2, -1
+_FEW_TASKS, _VERY_FEW_TASKS = 400, 100
+_HOT_FEW, _HOT_MANY, _COLD = 2.0, 0.3, 0.003
+_RUNS, _LONG_S = (2.0, 20.0, 2.0), 0.02
+"""First temperatures of several runs, for very few tasks and at least so much time."""
+_TIE = 1e-4
+"""What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
+
+
+def quick_plan(
+    instance: Instance, bound: DivisibleBound, start: Schedule | None, seed: int, until: float
+) -> Schedule | None:
+    """Plan until a moment of `time.perf_counter`.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    bound : DivisibleBound
+        Of the instance: its prices are the start where there is no plan.
+    start : Schedule, optional
+        The plan that is being carried out: of the instance, or of an earlier state of the same bag.
+    seed : int
+        Of the random numbers.
+    until : float
+        When to end.
+
+    Returns
+    -------
+    Schedule or None
+        The best plan; None if none ends in time.
+    """
+    if memory_is_free(instance):
+        state = None if start is None else _carried_over(instance, bound.offers, start)
+        if state is None:
+            state = priced_start(instance, bound, _SPARE_VMS)
+        return None if state is None else _cool_loads(state, seed, until)
+    plan = None if start is None else _carried_queues(instance, start)
+    plan = plan or listed_plan(instance)
+    return None if plan is None else _cool_assignments(plan, seed, until)
+
+
+def _places(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
+    """Row in the start of each open task, -1 without; and machine that each VM of the start is now.
+
+    That is `_GONE` for those that take no tasks, and `_NEW` for those that do not exist: another may be rented.
+    """
+    tasks = instance.open_tasks
+    if start.instance is instance:
+        rows = tasks.copy()
+    else:
+        index, names = start.instance.task_index, instance.task_ids
+        rows = np.array([index.get(names[task], -1) for task in tasks.tolist()], dtype=np.int64)
+    number = {machine.id: (k if machine.open else _GONE) for k, machine in enumerate(instance.machines)}
+    vms = [number.get(name, _NEW) for name in start.vm_ids]
+    return rows, np.array(vms, dtype=np.int64)
+
+
+def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> CoreLoads | None:
+    """State of a plan that is carried on."""
+    rows, machine_of_vm = _places(instance, start)
+    tasks = instance.open_tasks
+    known = rows >= 0
+    n_rented = len(usable_offers(instance))
+    column_of = np.full(len(instance.offers), -1)
+    column_of[columns[:n_rented]] = np.arange(n_rented)
+    wanted = np.unique(start.task_vm[rows[known]])
+    new = wanted[(machine_of_vm[wanted] == _NEW) & (column_of[_offers_of(instance, start)[wanted]] >= 0)]
+    new_columns = column_of[_offers_of(instance, start)[new]]
+    opened = np.bincount(new_columns, minlength=len(columns))
+    state = empty_state(instance, columns, opened, _SPARE_VMS)
+    if not len(state.vm_end):
+        return None
+    place = np.full(len(start.vm_offer), -1)
+    vm_of_machine = np.full(len(instance.machines), -1)
+    exists = np.flatnonzero(state.vm_machine >= 0)
+    vm_of_machine[state.vm_machine[exists]] = exists
+    on_machine = np.flatnonzero(machine_of_vm >= 0)
+    place[on_machine] = vm_of_machine[machine_of_vm[on_machine]]
+    for column in np.unique(new_columns).tolist():
+        slots = np.flatnonzero((state.vm_column == column) & (state.vm_machine < 0))
+        mine = new[new_columns == column][: len(slots)]
+        place[mine] = slots[: len(mine)]
+    cores = np.full(len(tasks), -1)
+    cores[known] = np.where(
+        place[start.task_vm[rows[known]]] >= 0,
+        state.vm_first[place[start.task_vm[rows[known]]]] + start.task_core[rows[known]],
+        -1,
+    )
+    load = state.load.copy()
+    placed = cores >= 0
+    np.add.at(load, cores[placed], state.durations[state.core_column[cores[placed]], tasks[placed]])
+    lost = np.flatnonzero(~placed)
+    shortest = state.durations[:, tasks[lost]].min(axis=0)
+    for at in lost[np.argsort(-shortest, kind="stable")].tolist():
+        ends = load + state.durations[state.core_column, tasks[at]]
+        core = int(ends.argmin())
+        if ends[core] >= NEVER:
+            return None
+        cores[at] = core
+        load[core] = ends[core]
+    return state if fill(state, tasks, cores) else None
+
+
+def _offers_of(instance: Instance, start: Schedule) -> IntArray:
+    """Offer of each VM of a plan of an earlier state, whose offers are the same."""
+    return start.vm_offer if len(instance.offers) == len(start.instance.offers) else np.zeros_like(start.vm_offer)
+
+
+def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
+    """Anneal core loads until a moment."""
+    from .annealing_kernel import Cores, CoreState, Objective, Snapshot, anneal
+
+    vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.offers[state.vm_column], state.time_weight)
+    unit = time_weight + float(vm_price.mean())
+    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
+    objective = Objective(vm_price, state.vm_free, state.vm_limit, time_weight, state.penalty)
+    random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
+    best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
+    few = state.instance.n_tasks <= _SNAPSHOT_TASKS
+
+    def value_now() -> float:
+        late = float(np.maximum(0, state.vm_end - state.vm_limit).sum())
+        cost = float((vm_price * np.maximum(state.vm_end, state.vm_free)).sum())
+        return cost + time_weight * float(state.vm_end.max()) + state.penalty * late
+
+    value = value_now()
+    best = value if state.feasible() else np.inf
+    for hottest, end in _runs(state.instance.n_tasks, until):
+        if best < np.inf:
+            state.restore(best_tasks, best_count)
+            value = value_now()
+        for cooling in _coolings(unit * hottest, unit * _COLD, end):
+            balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
+            plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
+            snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
+            _, best = anneal(cores, objective, balance, plan, cooling, snapshot, value, best)
+            state.regroup()
+            value = value_now()
+            if value < best - 1e-12 and state.feasible():
+                best_tasks[:], best_count[:] = state.core_tasks, state.core_count
+                best = value
+    if best == np.inf:
+        return None
+    state.restore(best_tasks, best_count)
+    return state.schedule() if state.feasible() else None
+
+
+def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
+    """Anneal the tasks of each VM and their order until a moment."""
+    from .annealing_kernel import Objective, Snapshot
+    from .assignment_kernel import AssignmentState, anneal_assignments
+    from .timeline_kernel import Vms
+
+    state = assignments_of(plan, _SPARE_VMS)
+    vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.vm_offer, state.time_weight)
+    unit = time_weight + float(vm_price.mean())
+    vms = Vms(
+        state.durations,
+        state.memory_kb,
+        state.vm_offer,
+        state.vm_vcpus,
+        state.vm_size_kb,
+        state.core_start,
+        state.held_kb,
+    )
+    objective = Objective(vm_price, state.vm_free, state.vm_limit, time_weight, state.penalty)
+    random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
+    now = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
+    best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
+    value = best = state.value()
+    for cooling in _coolings(unit * _RUNS[1], unit * _COLD, until):
+        value, best = anneal_assignments(
+            vms, objective, now, cooling, Snapshot(True, best_tasks, best_count), value, best
+        )
+    found = state.schedule(best_tasks, best_count)
+    return plan if found is None or found.objective > plan.objective else found
+
+
+def _runs(n_tasks: int, until: float) -> Iterator[tuple[float, float]]:
+    """First temperature and end of each run."""
+    begin = time.perf_counter()
+    if n_tasks > _VERY_FEW_TASKS or until - begin < _LONG_S:
+        yield _HOT_FEW if n_tasks <= _FEW_TASKS else _HOT_MANY, until
+        return
+    for number, hottest in enumerate(_RUNS):
+        yield hottest, begin + (until - begin) * (number + 1) / len(_RUNS)
+
+
+def _coolings(hot: float, cold: float, until: float) -> Iterator[Cooling]:
+    """Moves and temperatures of the steps until a moment; each takes as long as those before it let expect."""
+    from .annealing_kernel import Cooling
+
+    begin = before = time.perf_counter()
+    moves, moves_a_s = _FIRST_MOVES, 0.0
+    while not stopped():
+        now = time.perf_counter()
+        if now > before:
+            moves_a_s = max(moves / (now - before), 1.0)
+        left = until - now
+        moves = int(moves_a_s * min((until - begin) / _STEPS, _SAFE * left)) if moves_a_s else _FIRST_MOVES
+        if left < _SHORT_S or moves < 1:
+            return
+        moves = min(moves, _MOST_MOVES)
+        share = min((now - begin) / (until - begin), 1.0)
+        after = min(share + moves / max(moves_a_s, 1.0) / (until - begin), 1.0) if moves_a_s else share
+        before = time.perf_counter()
+        yield Cooling(moves, *(hot * (cold / hot) ** part for part in (share, after)))
+
+
+def _with_ties(
+    instance: Instance, vm_price: FloatArray, vm_offer: IntArray, time_weight: float
+) -> tuple[FloatArray, float]:
+    """Price of each VM and weight of the time; of what does not count, a little, which decides ties."""
+    if time_weight == 0.0:
+        return vm_price, _TIE * float(vm_price.mean())
+    if not vm_price.any():
+        usd = instance.offer_price_usd_per_s[vm_offer]
+        return _TIE * time_weight * usd / max(float(usd.mean()), 1e-300), time_weight
+    return vm_price, time_weight
+
+
+def _carried_queues(instance: Instance, start: Schedule) -> Schedule | None:
+    """Plan that is carried on, task by task in the order of starts, where memory may bind; None if it ends too late."""
+    rows, machine_of_vm = _places(instance, start)
+    if (rows < 0).any():
+        return None
+    vms = start.task_vm[rows]
+    offers = _offers_of(instance, start)
+    left = {offer.index: offer.limit for offer in instance.offers}
+    queues: dict[int, Queue] = {}
+    for row in np.lexsort((start.task_core[rows], start.task_start_s[rows])).tolist():
+        vm, task = int(vms[row]), int(instance.open_tasks[row])
+        if vm not in queues:
+            machine = int(machine_of_vm[vm])
+            offer = instance.offers[instance.machine_offer[machine] if machine >= 0 else offers[vm]]
+            left[offer.index] -= machine < 0
+            if machine == _GONE or left[offer.index] < 0:
+                return None
+            queues[vm] = Queue(offer, [], machine)
+        queues[vm].tasks.append(task)
+    if not all(ends_in_time(instance, queue) for queue in queues.values()):
+        return None
+    return schedule_of_queues(instance, [*queues.values()])
