@@ -442,7 +442,9 @@ class _Remaining:
                 if seconds < NEVER
             }
             kept[position] = with_fields(kept[position], runtime_s=by_type, base_runtime_s=None)
-        fields: dict[str, Any] = {name: getattr(given, name) for name in given.model_fields_set | {"format"}}
+        # Algorithm 1 of HADS knows whole bags only.
+        kept_fields = (given.model_fields_set | {"format"}) - {"d_spot_rule", "machines"}
+        fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}
         fields["deadline_s"] = self.left_s
         if given.d_spot_s is not None:
             fields["d_spot_s"] = max(math.floor(given.d_spot_s - self.state.time_s + _NOISE_S), 0)

@@ -33,11 +33,13 @@ def makespan_lower_bound_s(instance: Instance) -> int:
 def _least_with_machines_s(instance: Instance) -> int:
     """What runs already must end, and so must each task that is to be placed, alone where it can end first."""
     ends = np.where((durations := _earliest_ends_s(instance)) < NEVER, durations + instance.boot_overhead_s, NEVER)
-    first_free_s = instance.machine_core_free_s.min(axis=1)
-    for number, machine in enumerate(instance.machines):
-        if machine.open:
-            full = instance.duration_s[:, instance.machine_offer[number], FULL_SPEED]
-            np.minimum(ends, np.where(full < NEVER, full + first_free_s[number], NEVER), out=ends)
+    first_free_s = np.full(len(instance.offers), NEVER)
+    open_machines = [machine.open for machine in instance.machines]
+    free_s = instance.machine_core_free_s.min(axis=1)[open_machines]
+    np.minimum.at(first_free_s, instance.machine_offer[open_machines], free_s)
+    for index in np.flatnonzero(first_free_s < NEVER).tolist():
+        full = instance.duration_s[:, index, FULL_SPEED]
+        np.minimum(ends, np.where(full < NEVER, full + first_free_s[index], NEVER), out=ends)
     open_ends = ends[instance.open_size > 0]
     if len(open_ends) and open_ends.max() >= NEVER:
         return instance.deadline_s + 1  # a task has no place at all

@@ -26,9 +26,9 @@ from .solve import solve
 _LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
 _QUICK_S = 0.05
-_RESERVE_S, _RESERVE_S_A_TASK = 0.0008, 2.2e-6
+_RESERVE_S, _RESERVE_S_A_TASK = 0.001, 2.2e-6
 """What making and checking the plan takes."""
-_CUTS, _MORE_CUTS = 6, 40
+_CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
 _SHARE_OF_BOUND = 0.25
 _PRICES = "_prices_of_replans"
