@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 from weakref import WeakKeyDictionary
@@ -14,14 +14,15 @@ import numpy as np
 from ...core.limits import checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
-from ...core.wording import listed
-from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalLevel as Level
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.schedule import Schedule
+from .rescue_arrays import arrays_of, ints
+from .rescue_obstacles import loss_of, obstacle
+from .rescue_twins import Twins
 
 _BUDGET = 60_000_000
 """Places that are looked at for the types that go down together: some seconds."""
@@ -30,8 +31,6 @@ _REFINING = 10_000_000
 _MOST_MOMENTS = 4_000
 _MOST_FAILURES = 8
 _LARGE_TASKS = 20_000
-_MOST_STEPS = 29
-_UNLIMITED = 2**60
 _MOST_WRITTEN = 20_000
 """Tasks of a rescue that is written into a record."""
 
@@ -228,7 +227,7 @@ def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
 
 def _certificate_of_each(schedule: Schedule, cost: bool) -> Certificate:
     """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
-    twins = _Twins(schedule)
+    twins = Twins(schedule)
     missing = twins.missing()
     if not missing:
         worst = twins.worst_cost_usd() if cost else None
@@ -309,91 +308,14 @@ class _Rescuer:
     """The rescues of one plan. What is known of it is kept in arrays, and not the plan itself."""
 
     def __init__(self, schedule: Schedule) -> None:
-        instance = schedule.instance
-        self.instance = instance
+        self.instance = schedule.instance
         self.cost_usd = schedule.cost_usd
         self.vm_ids = schedule.vm_ids
         self.types = spot_types(schedule)
-        self.regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
-        self.bag, self.spot_task, self.own_vm = self._arrays(schedule)
+        self.arrays = arrays_of(schedule)
+        self.bag = self.arrays.bag
         self._moments: dict[tuple[str, ...], list[_Moment]] = {}
         self._halt = np.zeros(1, dtype=np.int64)
-
-    def _arrays(self, schedule: Schedule) -> tuple[Any, IntArray, IntArray]:
-        """Return the arrays of the kernel; which tasks are its spot tasks; which VMs the regular on-demand ones."""
-        from .rescue_kernel import Bag, OwnVms, Rentals, SpotTasks, SpotVms, Terms
-
-        instance = schedule.instance
-        seconds = instance.runtime_s[:, [offer.type_index for offer in self.regular]]
-        least = seconds.min(axis=1, initial=NEVER)
-        able = seconds < NEVER
-        # What a core of each costs for the work that it can do, relative to the least time that this takes.
-        work = np.where(able, seconds, 0).sum(axis=0) / np.maximum(np.where(able, least[:, None], 0).sum(axis=0), 1)
-        per_core = [offer.price_usd_per_s / offer.vcpus for offer in self.regular]
-        cheapest = np.argsort(per_core * work, kind="stable").tolist()
-        self.regular = [self.regular[k] for k in cheapest]
-        never_binds = [instance.memory_never_binds[offer.type_index] for offer in self.regular]
-        rentals = Rentals(
-            seconds=np.ascontiguousarray(seconds[:, cheapest].T),
-            vcpus=_ints(offer.vcpus for offer in self.regular),
-            limit=_ints(offer.vm_type.offers["on-demand"].limit for offer in self.regular),
-            size_kb=_ints(
-                -1 if free else offer.memory_kb for free, offer in zip(never_binds, self.regular, strict=True)
-            ),
-            price=np.array([offer.price_usd_per_s for offer in self.regular]),
-            strongest=np.argsort([-offer.vcpus for offer in self.regular], kind="stable").astype(np.int64),
-            need_kb=np.array(instance.memory_kb),
-        )
-        type_of = _ints(offer.type_index for offer in instance.offers)
-        is_spot = instance.offer_is_spot[schedule.vm_offer]
-        task = np.flatnonzero(is_spot[schedule.task_vm])
-        group, offer_of = instance.task_group[task], schedule.vm_offer[schedule.task_vm[task]]
-        speeds = np.array(
-            [1.0 if vm_type.burstable is None else vm_type.burstable.baseline_fraction for vm_type in instance.vm_types]
-        )
-        interval = schedule.checkpoint_interval_s[task]
-        taken = np.isfinite(interval)
-        tasks = SpotTasks(
-            start=schedule.task_start_s[task],
-            end=schedule.task_end_s[task],
-            group=group,
-            type_index=type_of[offer_of],
-            runtime=instance.runtime_s[group, type_of[offer_of]].astype(float),
-            interval=np.where(taken, interval, 1.0),
-            period=np.where(taken, interval + instance.dump_s[group], 1.0),
-            checkpoints=np.where(taken, instance.checkpoint_count[group, type_of[offer_of]], 0.0).astype(np.int64),
-            speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
-        )
-        spot = np.flatnonzero(is_spot)
-        spot_vms = SpotVms(
-            type_index=type_of[schedule.vm_offer[spot]],
-            end=schedule.vm_end_s[spot],
-            price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
-        )
-        rental_of = {offer.index: number for number, offer in enumerate(self.regular)}
-        own_vm = _ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
-        cores = schedule.vm_vcpus
-        first_core = np.concatenate([[0], np.cumsum(cores)])
-        core_end = np.full(int(first_core[-1]), instance.boot_overhead_s, dtype=np.int64)
-        np.maximum.at(core_end, first_core[schedule.task_vm] + schedule.task_core, schedule.task_end_s)
-        own_cores = [core_end[first_core[vm] : first_core[vm + 1]] for vm in own_vm.tolist()]
-        own = OwnVms(
-            rental=_ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
-            end=schedule.vm_end_s[own_vm],
-            first_core=np.concatenate([[0], np.cumsum(cores[own_vm])]).astype(np.int64),
-            core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
-            counted_end=schedule.vm_end_s[~is_spot],
-        )
-        burstable = instance.offer_is_burstable[schedule.vm_offer]
-        self.burstable_end_s = schedule.vm_end_s[burstable & ~is_spot]
-        most = instance.limits.max_on_demand
-        terms = Terms(
-            deadline=instance.deadline_s,
-            boot=instance.boot_overhead_s,
-            overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
-            most_on_demand=_UNLIMITED if most is None else most,
-        )
-        return Bag(rentals, tasks, spot_vms, own, terms), task, own_vm
 
     # ------------------------------------------------------------- certificates
 
@@ -426,6 +348,8 @@ class _Rescuer:
 
     def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         """Seconds without a rescue, some of them at most; if none, all have one."""
+        from .rescue_kernel import lost_at
+
         gaps: list[_Gap] = []
         since, work = 0, 0
         while len(gaps) < _MOST_FAILURES and not (gaps and gaps[-1].proved):
@@ -433,10 +357,11 @@ class _Rescuer:
             if failed_at is None:
                 break
             if failed_at < 0:
-                reason = f"{_down(types)}: too much to be looked at for so many tasks"
+                reason = f"{loss_of(types)}: too much to be looked at for so many tasks"
                 gaps.append(_Gap(-1 - failed_at, reason, False))
                 break
-            reason, proved = self._obstacle(types, failed_at)
+            lost = lost_at(self.bag, self._marked(types), failed_at)
+            reason, proved = obstacle(self.arrays, types, failed_at, lost)
             gaps.append(_Gap(failed_at, reason, proved))
             since = failed_at + 1
         return gaps
@@ -503,7 +428,7 @@ class _Rescuer:
 
     def _run(self, work: Any) -> Any:
         """Run a compiled loop; of a large bag so that it can be ended."""
-        if len(self.spot_task) < _LARGE_TASKS:
+        if len(self.arrays.spot_task) < _LARGE_TASKS:
             return work()
         self._halt[0] = 0
         return run_compiled(work, self._halt)
@@ -560,7 +485,7 @@ class _Rescuer:
             return self._rescue(types, at_s, moment.at_s, lost, packing)
         later = lost_at(self.bag, down, at_s)
         place_of = {task: place for place, task in enumerate(lost.task.tolist())}
-        still = _ints(place_of[task] for task in later.task.tolist())
+        still = ints(place_of[task] for task in later.task.tolist())
         start = packing.start[still] + (at_s - moment.at_s)
         left = later.left[packing.vm_rental[packing.vm[still]], np.arange(len(still))]
         moved = packing._replace(
@@ -580,7 +505,7 @@ class _Rescuer:
         names = set(self.vm_ids)
         vms = []
         for number, end_s in zip(numbers.tolist(), end.tolist(), strict=True):
-            offer = self.regular[packing.vm_rental[number]]
+            offer = self.arrays.regular[packing.vm_rental[number]]
             own = int(packing.vm_own[number])
             planned_s = 0 if own < 0 else int(self.bag.own.end[own])
             new = planned_s <= begin_s
@@ -592,7 +517,7 @@ class _Rescuer:
                 names.add(name)
                 ready_s = begin_s + self.bag.terms.boot
             else:
-                name, ready_s = self.vm_ids[self.own_vm[own]], planned_s
+                name, ready_s = self.vm_ids[self.arrays.own_vm[own]], planned_s
             end_s = max(end_s, ready_s)
             vms.append(RescueVm(name, offer, new, ready_s, end_s, offer.price_usd_per_s * (end_s - ready_s)))
         return Rescue(
@@ -600,7 +525,7 @@ class _Rescuer:
             types,
             begin_s,
             tuple(vms),
-            self.spot_task[lost.task[order]],
+            self.arrays.spot_task[lost.task[order]],
             vm_of.astype(np.int64),
             packing.core[order],
             packing.start[order],
@@ -612,164 +537,6 @@ class _Rescuer:
         vms = self.bag.spot_vms
         saved = vms.price * np.maximum(vms.end - max(at_s, self.bag.terms.boot), 0)
         return self.cost_usd - float(saved[self._marked(types)[vms.type_index]].sum())
-
-    # ---------------------------------------------------------------- obstacles
-
-    def _obstacle(self, types: tuple[str, ...], at_s: int) -> tuple[str, bool]:
-        """Say why nothing can rescue what is lost at a second, and whether that is proved."""
-        from .rescue_kernel import lost_at, may_open
-
-        lost = lost_at(self.bag, self._marked(types), at_s)
-        room = may_open(self.bag, at_s)
-        begin_s = at_s + self.bag.terms.overhead
-        window_s = self.instance.deadline_s - begin_s
-        own = self.bag.own
-        when = f"{_down(types)} at {at_s:,} s"
-        alive = np.flatnonzero(own.end > at_s)
-        usable = np.zeros(len(self.regular), dtype=bool)
-        usable[own.rental[alive]] = True
-        cores = [own.core_end[own.first_core[vm] : own.first_core[vm + 1]] for vm in alive.tolist()]
-        rooms = [self.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
-        left = int(room[-1])
-        for rental in self.bag.rentals.strongest.tolist():
-            vms = min(int(room[rental]), left, len(lost.task))
-            if vms > 0:
-                usable[rental] = True
-                left -= vms
-                rooms.append(np.full(min(vms * self.regular[rental].vcpus, len(lost.task)), window_s))
-        # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
-        usable |= (self.bag.rentals.limit > 0) & (self.bag.terms.most_on_demand > 0)
-        if self.bag.terms.most_on_demand < _UNLIMITED:
-            rooms += self._freed_rooms(at_s)
-        room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
-        if not usable.any():
-            return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
-        seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
-        longest = int(seconds.argmax())
-        task = self.instance.task_ids[self.spot_task[lost.task[longest]]]
-        if seconds[longest] >= NEVER:
-            return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
-        if seconds[longest] > window_s:
-            least_s = begin_s + int(seconds[longest])
-            text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {least_s:,} s; "
-            return f"{when}: {text}end spot earlier (d_spot_s), allow checkpoints, or a later deadline", True
-        remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
-        work = int(seconds.sum())
-        if work > room_s.sum():
-            text = f"{work:,} core seconds are left to do on demand, and {int(room_s.sum()):,} can be had"
-            return f"{when}: {text}; {remedy}", True
-        lost_tasks = f"the {len(lost.task):,} tasks that are lost"
-        if any(_transformed(seconds, window_s, k).sum() > _transformed(room_s, window_s, k).sum() for k in _STEPS):
-            return f"{when}: {lost_tasks} do not fit the on-demand VMs that can be had; {remedy}", True
-        return f"{when}: no way was found to do {lost_tasks} on demand by the deadline; {remedy}", False
-
-    def _freed_rooms(self, at_s: int) -> Iterator[IntArray]:
-        """Time of the cores that a VM of another type has more, if it is rented when one of the plan ends."""
-        own, most = self.bag.own, max((offer.vcpus for offer in self.regular), default=0)
-        cores = np.concatenate([np.diff(own.first_core), np.zeros_like(self.burstable_end_s)])
-        for end_s, kept in zip(np.concatenate([own.end, self.burstable_end_s]).tolist(), cores.tolist(), strict=True):
-            if end_s > at_s and most > kept:
-                yield np.full(most - kept, self.instance.deadline_s - end_s - self.bag.terms.overhead)
-
-
-_STEPS = range(1, _MOST_STEPS + 1)
-
-
-def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
-    """Apply the k-th dual-feasible function of Fekete and Schepers to fractions of a window, times k * window.
-
-    A size x becomes x itself if (k + 1) x is whole, and the whole part of (k + 1) x over k else. It is superadditive:
-    what fits together into some room does so after it is applied to both.
-    """
-    parts = (k + 1) * seconds
-    return np.where(parts % window_s == 0, k * seconds, parts // window_s * window_s)
-
-
-class _Twins:
-    """The rule of twins: see `certify`."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        instance = schedule.instance
-        self._instance = instance
-        self._vm_ids = schedule.vm_ids
-        overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
-        self.spot = np.flatnonzero(instance.offer_is_spot[schedule.vm_offer])
-        self._offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
-        loss = _longest_loss_s(schedule)
-        core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])[schedule.task_vm] + schedule.task_core
-        binds = ~instance.memory_never_binds[[offer.type_index for offer in self._offers]][schedule.task_vm]
-        # Tasks move together: those of a core, or of a VM where memory may bind.
-        unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
-        on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
-        units, place = np.unique(unit[on_spot], return_inverse=True)
-        end, longest = np.zeros((2, len(units)), dtype=np.int64)
-        np.maximum.at(end, place, schedule.task_end_s[on_spot])
-        np.maximum.at(longest, place, loss[on_spot])
-        self.end_s = np.zeros(len(self._offers), dtype=np.int64)
-        np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
-        self._planned_end_s = schedule.vm_end_s
-        self._planned_usd = schedule.cost_usd
-
-    def missing(self) -> str:
-        """Say what keeps the rule from being fulfilled; empty if nothing does."""
-        instance = self._instance
-        if not len(self.spot):
-            return ""
-        for vm in self.spot.tolist():
-            if self._offers[vm].burstable or "on-demand" not in self._offers[vm].vm_type.offers:
-                return f"no twin of {self._vm_ids[vm]!r} can be rented: its type is not a regular one on demand"
-            if self.end_s[vm] > instance.deadline_s:
-                return (
-                    f"a twin of {self._vm_ids[vm]!r} could end at {self.end_s[vm]:,} s, after the deadline; end spot "
-                    "earlier (d_spot_s), or allow a later deadline"
-                )
-        for vm_type in instance.vm_types:
-            vms = [offer for offer in self._offers if offer.vm_type.name == vm_type.name]
-            if any(offer.market == "spot" for offer in vms) and len(vms) > vm_type.offers["on-demand"].limit:
-                limit = vm_type.offers["on-demand"].limit
-                return f"the {len(vms)} VMs of {vm_type.name} are more than its limit of {limit} on demand"
-        most = instance.limits.max_on_demand
-        if most is not None and len(self._offers) > most:
-            return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
-        return ""
-
-    def worst_cost_usd(self) -> float:
-        """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
-        boot = self._instance.boot_overhead_s
-        more = 0.0
-        for vm in self.spot.tolist():
-            offer, end_s = self._offers[vm], int(self.end_s[vm])
-            planned_s = int(self._planned_end_s[vm])
-            price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
-            # The later it goes down, the longer it is paid for, and the shorter its twin.
-            bills = [offer.price_usd_per_s * (at - boot) + price * (end_s - at - boot) for at in (boot, planned_s - 1)]
-            more += max(*bills, offer.price_usd_per_s * (planned_s - boot)) - offer.price_usd_per_s * (planned_s - boot)
-        return self._planned_usd + more
-
-    @property
-    def least_slack_s(self) -> int | None:
-        """Seconds by which the twins end before the deadline, at least; None without spot VMs."""
-        return int(self._instance.deadline_s - self.end_s[self.spot].max()) if len(self.spot) else None
-
-
-def _longest_loss_s(schedule: Schedule) -> IntArray:
-    """Most seconds by which each task ends later if it goes on from its last checkpoint, without an overhead."""
-    instance = schedule.instance
-    interval = schedule.checkpoint_interval_s
-    period = np.where(np.isfinite(interval), interval + instance.dump_s[instance.task_group], np.inf)
-    burstable = instance.offer_is_burstable[schedule.vm_offer[schedule.task_vm]]
-    # With k of n checkpoints written, less than (k + 1)(interval + dump) has passed, and what is left is rounded up:
-    # ceil(r - k interval) + passed - ceil(r + n dump) < 1 + interval + dump.
-    most = np.where(np.isfinite(period) & ~burstable, np.ceil(period), float(_UNLIMITED))
-    return np.minimum(schedule.task_duration_s - 1, most.astype(np.int64))
-
-
-def _down(types: Sequence[str]) -> str:
-    return f"with spot VMs of {listed(types, 'type')} down for good"
-
-
-def _ints(values: Iterable[int]) -> IntArray:
-    return np.array(list(values), dtype=np.int64)
 
 
 def _nothing() -> Any:
