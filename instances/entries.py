@@ -31,8 +31,11 @@ Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)
 Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
-SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each", "none"]
+SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
+"""What goes down for good: all spot VMs of any one type, all of spot, or any spot VMs, each at a moment of its own."""
 SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
+SurvivalOption: TypeAlias = Literal[SurvivalLevel, "none"]
+SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
 
 Architecture: TypeAlias = Literal["x86_64", "arm64"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
@@ -199,6 +202,10 @@ class Objective(Record):
         return objective_issues(self)
 
 
+WEIGHTS_AND_SCALES = ("cost_weight", "cost_scale_usd", "makespan_scale_s")
+"""Fields of an objective for the goal ``balanced`` only."""
+
+
 def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
     """Fields of an objective that have no meaning for its goal."""
     goal = objective.goal
@@ -206,7 +213,7 @@ def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
     if objective.budget_usd is not None and goal != "fastest":
         issues.append(Issue(path, "is for the goal 'fastest' only", "budget_usd", objective.budget_usd))
     if goal in ("cheapest", "fastest"):
-        for name in ("cost_weight", "cost_scale_usd", "makespan_scale_s"):
+        for name in WEIGHTS_AND_SCALES:
             value = getattr(objective, name)
             if value is not None:
                 issues.append(Issue(path, f"is for the goal 'balanced' only; the goal is {goal!r}", name, value))

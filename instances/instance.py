@@ -29,6 +29,7 @@ from .durations import (
 from .entries import (
     MARKETS,
     MAX_TASKS,
+    WEIGHTS_AND_SCALES,
     Checkpoints,
     Goal,
     Limits,
@@ -37,7 +38,7 @@ from .entries import (
     Objective,
     Provenance,
     RentalOffer,
-    SurvivalLevel,
+    SurvivalOption,
     Task,
     VmType,
     expanded_ids,
@@ -128,7 +129,7 @@ class Instance(WholeDocument):
     deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
     d_spot_s: Seconds | None = None
     d_spot_rule: Literal["paper"] | None = None
-    survive: SurvivalLevel | None = None
+    survive: SurvivalOption | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
     allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900
@@ -429,8 +430,8 @@ class Instance(WholeDocument):
         objective = self.objective
         if objective.goal is not None:
             return objective.goal
-        named = (objective.cost_weight, objective.cost_scale_usd, objective.makespan_scale_s)
-        return "cheapest" if all(value is None for value in named) else "balanced"
+        weighted = any(getattr(objective, name) is not None for name in WEIGHTS_AND_SCALES)
+        return "balanced" if weighted else "cheapest"
 
     def with_goal(self, goal: Goal | None = None, budget_usd: float | None = None) -> Instance:
         """Return the instance with another goal, or another budget; weights stay where they have a meaning.
@@ -440,14 +441,18 @@ class Instance(WholeDocument):
         InputError
             If the goal is unknown, or has no use for a budget.
         """
-        goal = goal or self.goal
-        kept = {"cost_weight", "cost_scale_usd", "makespan_scale_s"} if goal == "balanced" else set()
-        if goal == "fastest" and budget_usd is None:
-            kept = {"budget_usd"}
-        asked: dict[str, Any] = self.objective.model_dump(include=kept, exclude_none=True) | {"goal": goal}
-        if budget_usd is not None:
-            asked["budget_usd"] = budget_usd
-        return self.replace(objective=asked)
+        return self.replace(objective=self.objective_with(goal, budget_usd=budget_usd))
+
+    def objective_with(self, goal: str | None = None, **values: float | None) -> dict[str, Any]:
+        """Return the fields of the objective with another goal, or other values of its other fields.
+
+        Of its own values, those stay that have a meaning for the goal. If none is given, a weight or a scale makes it
+        ``balanced``.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        goal = goal or ("balanced" if given.keys() & WEIGHTS_AND_SCALES else self.goal)
+        kept = {"fastest": {"budget_usd"}, "balanced": {*WEIGHTS_AND_SCALES}}.get(goal, set())
+        return self.objective.model_dump(include=kept, exclude_none=True) | given | {"goal": goal}
 
     @property
     def cost_weight(self) -> float:

@@ -13,7 +13,7 @@ from pydantic import Field
 from ..core.quantities import FloatArray, IntArray, Name
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Record, Text
-from ..instances.entries import Goal, Market
+from ..instances.entries import Goal, Market, SurvivalLevel
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53
@@ -64,7 +64,6 @@ class PlacedTask(Record):
     command: Text | None = None
 
 
-SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
 SurvivalVerdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..core.wording import shortened
-from .documents import Survival, SurvivalLevel
+from ..instances.entries import SurvivalLevel
+from .documents import Survival
 
-_LOSSES: dict[SurvivalLevel, str] = {
+LOSSES: dict[SurvivalLevel, str] = {
     "one-type": "any one spot type down for good",
     "blackout": "all of spot down for good",
     "each": "any spot VMs down for good, each at a moment of its own",
 }
+"""What is survived at each level."""
 _NOTHING_TO_LOSE = "has no spot VM to lose"
 _LONGEST_REASON = 200
 
@@ -22,7 +24,7 @@ def survival_lines(survival: Survival) -> list[tuple[str, str]]:
     survival : Survival
         The certificate.
     """
-    loss, place = _LOSSES[survival.level], _place(survival)
+    loss, place = LOSSES[survival.level], _place(survival)
     if survival.verdict != "survives":
         verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
         reason = f": {shortened(survival.reason, _LONGEST_REASON)}" if survival.reason else ""

@@ -17,7 +17,7 @@ import numpy as np
 from ...core.errors import SpotbagError
 from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray
-from ...instances.entries import Burstable, Market, Task, VmType
+from ...instances.entries import Burstable, Market, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
     MODES,
@@ -26,7 +26,6 @@ from ...schedules.documents import (
     ScheduleColumns,
     ScheduleDocument,
     Survival,
-    SurvivalLevel,
 )
 from ...schedules.schedule import Schedule
 from ..findings import SURVIVAL_RULES, Violation

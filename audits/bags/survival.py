@@ -35,8 +35,9 @@ import numpy as np
 
 from ...core.limits import sign_of_life
 from ...core.quantities import IntArray
+from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
-from ...schedules.documents import ScheduleColumns, Survival, SurvivalLevel
+from ...schedules.documents import ScheduleColumns, Survival
 from .survival_losses import NEVER_S, Fleet, Losses, Lost
 from .survival_rescues import Place, earliest_ends, filled
 from .survival_twins import Twins

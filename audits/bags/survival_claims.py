@@ -9,17 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
+from ...schedules.survival_text import LOSSES
 from ..findings import Violation
 from .survival import Judge, beyond_rescue
 from .survival_losses import NEVER_S, Losses
 
 _TOLERANCE = Fraction(1, 10**6)
 _MOST_MOMENTS = 100
-_SAYS = {
-    "one-type": "the loss of any one spot type",
-    "blackout": "the loss of all spot VMs at once",
-    "each": "the loss of any spot VMs at any moments",
-}
 
 
 def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[Violation]:
@@ -35,10 +31,10 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         What the plan comes to.
     """
     losses, found = judge.losses, judge.judge(claimed.level)
-    said = _SAYS[claimed.level]
+    said = LOSSES[claimed.level]
     if claimed.verdict == "survives" and found.verdict == "does-not-survive":
         where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
-        message = f"the plan says that it survives {said}; it does not survive that of {where}: {found.reason}"
+        message = f"the plan says that it survives {said}; it does not survive the loss of {where}: {found.reason}"
         yield Violation("survival-claim", claimed.level, 1, "plans", message)
     if claimed.verdict == "does-not-survive" and found.verdict == "survives" and _rescued(judge, claimed):
         message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
@@ -52,7 +48,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, blackout, "blackout_cost_usd")
         lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
         if lasting and claimed.level == "one-type":
-            message = f"the plan states a bill of {_SAYS['blackout']}, which it does not survive"
+            message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
     without = claimed.cost_without_usd
     if without is not None and without > cost_usd * (1 + float(_TOLERANCE)):
@@ -78,10 +74,10 @@ def doubts(judge: Judge, claimed: Survival) -> Iterator[str]:
     if claimed.verdict != "survives" or found.verdict == "does-not-survive":
         return
     if found.verdict == "not-shown":
-        yield f"the plan says that it survives {_SAYS[claimed.level]}; the checker could not show that: {found.reason}"
+        yield f"the plan says that it survives {LOSSES[claimed.level]}; the checker could not show that: {found.reason}"
     elif _exceeds(found.worst_cost_usd, claimed.worst_cost_usd):
         yield (
-            f"the plan says that it survives {_SAYS[claimed.level]} for $ {claimed.worst_cost_usd:.4f}; "
+            f"the plan says that it survives {LOSSES[claimed.level]} for $ {claimed.worst_cost_usd:.4f}; "
             f"the checker could only show $ {found.worst_cost_usd:.4f}"
         )
 

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,10 +14,9 @@ import numpy as np
 from ...core.limits import checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
-from ...instances.entries import RentalOffer
+from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
-from ...schedules.documents import SurvivalLevel as Level
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.schedule import Schedule
 from .rescue_arrays import arrays_of, ints
@@ -122,7 +121,7 @@ class Certificate:
         Why it does not survive, or what was not found: when, which types, what does not fit, and what would help.
     """
 
-    level: Level
+    level: SurvivalLevel
     verdict: Verdict
     worst_cost_usd: float | None = None
     worst_at_s: int | None = None
@@ -137,7 +136,7 @@ class Certificate:
         return self.verdict == "survives"
 
 
-def survival_of(schedule: Schedule, level: Level, without_usd: float | None = None) -> Survival:
+def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | None = None) -> Survival:
     """Return what a plan survives as the record of a file; see `certify`.
 
     Parameters
@@ -189,7 +188,7 @@ def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
     )
 
 
-def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
+def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Certificate:
     """Say whether a plan survives if spot VMs go down for good, at any second.
 
     Parameters
@@ -218,8 +217,8 @@ def certify(schedule: Schedule, level: Level, cost: bool = True) -> Certificate:
     others, and every core would be done in time after the longest loss of any of its tasks, then whatever is lost goes
     to the twins in the same order.
     """
-    if level not in get_args(Level):
-        raise ValueError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level not in SURVIVAL_LEVELS:
+        raise ValueError(f"level must be one of {', '.join(SURVIVAL_LEVELS)}, not {level!r}")
     if level == "each":
         return _certificate_of_each(schedule, cost)
     return _rescuer(schedule).certificate(level, cost)
@@ -319,7 +318,7 @@ class _Rescuer:
 
     # ------------------------------------------------------------- certificates
 
-    def certificate(self, level: Level, cost: bool) -> Certificate:
+    def certificate(self, level: SurvivalLevel, cost: bool) -> Certificate:
         """Return the certificate of a level, other than ``each``."""
         sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
         if level == "blackout" and self.types:

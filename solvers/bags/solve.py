@@ -16,13 +16,13 @@ from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, seconds_left, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-from ...instances.entries import Goal, SurvivalLevel
+from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.documents import Survival
-from ...schedules.documents import SurvivalLevel as Level
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
+from ...schedules.survival_text import LOSSES
 from .attempts import Attempts
 from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import find_method, make_options
@@ -43,7 +43,7 @@ def solve(
     stop: Stop | None = None,
     goal: Goal | None = None,
     budget_usd: float | None = None,
-    survive: SurvivalLevel | None = None,
+    survive: SurvivalOption | None = None,
 ) -> Result:
     """Plan an instance.
 
@@ -204,7 +204,7 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     return start
 
 
-def _level(instance: Instance) -> Level | None:
+def _level(instance: Instance) -> SurvivalLevel | None:
     """What a plan is to survive; None if that is of no interest."""
     asked = instance.survive or "one-type"
     return None if asked == "none" else asked
@@ -216,26 +216,21 @@ def _chooses_d_spot(given: Instance, resolved: Instance, published: bool) -> boo
     return open_to_choice and resolved.d_spot_s is not None
 
 
-_WORDS: dict[Level, str] = {
-    "one-type": "the loss of any one spot type",
-    "blackout": "the loss of all spot VMs at once",
-    "each": "the loss of any spot VMs, each at a moment of its own",
-}
 _LOOK_S = 0.25
 _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 
-def _beyond_rescue(schedule: Schedule, level: Level) -> str:
+def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
     """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
     from ...heuristics.bags.rescue import certify
 
     with overtime(_LOOK_S), suppress(LimitReached):
         reason = certify(schedule, level, cost=False).reason
-        return f"no plan was found that survives {_WORDS[level]}; the best that does not: {reason}"
-    return f"no plan was found in time that is shown to survive {_WORDS[level]}"
+        return f"no plan was found that survives {LOSSES[level]}; the best that does not: {reason}"
+    return f"no plan was found in time that is shown to survive {LOSSES[level]}"
 
 
-def _survival(schedule: Schedule, level: Level, without_usd: float | None, left_s: float | None) -> Survival:
+def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | None, left_s: float | None) -> Survival:
     """Say what a plan survives, within what is left of a limit; if that does not suffice, without the worst case."""
     from ...heuristics.bags.rescue import (
         certify,
@@ -263,7 +258,7 @@ def _warnings(given: Instance, instance: Instance, chooses: bool, survival: Surv
             yield _NO_TIME_TO_LOOK
             return
         subject = "no plan was found that survives" if chooses else "it is not shown that the plan survives"
-        yield f"{subject} {_WORDS[survival.level]}: {survival.reason}"
+        yield f"{subject} {LOSSES[survival.level]}: {survival.reason}"
 
 
 _CHECK_S_A_TASK = 20e-6

@@ -19,9 +19,8 @@ from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, wi
 from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import longest_first_order, repaired
 from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import Limits
+from ...instances.entries import Limits, SurvivalLevel
 from ...instances.instance import Instance
-from ...schedules.documents import SurvivalLevel
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 from .goals import first_stage, plan_of, within_budget

@@ -113,9 +113,9 @@ _OPTION_AT = {
 def _with_near(option: str, issue: Issue) -> str:
     """Return the rule of an issue without the quotes around names, with those that are close to the value."""
     from ..core.wording import close_names
-    from ..instances.entries import GOALS, MARKETS, SURVIVAL_LEVELS
+    from ..instances.entries import GOALS, MARKETS, SURVIVAL_OPTIONS
 
-    known: dict[str, Sequence[str]] = {"--goal": GOALS, "--markets": MARKETS, "--survive": SURVIVAL_LEVELS}
+    known: dict[str, Sequence[str]] = {"--goal": GOALS, "--markets": MARKETS, "--survive": SURVIVAL_OPTIONS}
     if option not in known:
         return issue.rule
     near = close_names(f"{issue.value}", known[option])
@@ -154,7 +154,7 @@ class InstanceOptions(TaskFileOptions):
         typer.Option(
             "--survive",
             metavar="LEVEL",
-            autocompletion=names_of("instances.entries", "SURVIVAL_LEVELS"),
+            autocompletion=names_of("instances.entries", "SURVIVAL_OPTIONS"),
             help="What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
         ),
     ] = None
@@ -264,24 +264,16 @@ class InstanceOptions(TaskFileOptions):
     def _objective(self, instance: Instance) -> dict[str, Any]:
         """Return the objective that an instance gets, if it gets another one.
 
-        A weight or a scale makes it balanced; what has no meaning for the goal that is given is warned of.
+        What has no meaning for the goal that is given is warned of.
         """
         weights = dict(zip(_OPTION_OF, (self.cost_weight, self.cost_scale, self.makespan_scale), strict=True))
         given = {name: value for name, value in weights.items() if value is not None}
         if not given and self.goal is None and self.budget is None:
             return {}
-        goal = self.goal or ("balanced" if given else instance.goal)
-        own = instance.objective.model_dump(exclude_none=True)
-        kept = {name: own[name] for name in weights if name in own} if goal == "balanced" else {}
-        if goal == "fastest" and "budget_usd" in own:
-            kept = {"budget_usd": own["budget_usd"]}
-        if goal in ("cheapest", "fastest"):
-            for name in given:
-                warn([f"{_OPTION_OF[name]} changes nothing: the goal is {goal}"])
+        if self.goal in ("cheapest", "fastest"):
+            warn(f"{_OPTION_OF[name]} changes nothing: the goal is {self.goal}" for name in given)
             given = {}
-        if self.budget is not None:
-            given["budget_usd"] = self.budget
-        return {"objective": {"goal": goal} | kept | given}
+        return {"objective": instance.objective_with(self.goal, budget_usd=self.budget, **given)}
 
 
 @dataclass(frozen=True, kw_only=True)

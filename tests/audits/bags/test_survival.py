@@ -14,8 +14,9 @@ from soaks import soak_of
 from spotbag.audits.bags.plan import check
 from spotbag.audits.bags.survival import Judge, judge_survival
 from spotbag.audits.bags.survival_claims import least_bill_usd
+from spotbag.instances.entries import SurvivalLevel
 from spotbag.instances.instance import Instance
-from spotbag.schedules.documents import ScheduleDocument, Survival, SurvivalLevel
+from spotbag.schedules.documents import ScheduleDocument, Survival
 
 SPOT, ON_DEMAND = 0.0005, 0.001
 """Dollars a second."""

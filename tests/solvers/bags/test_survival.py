@@ -14,6 +14,7 @@ from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.survival_text import LOSSES
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
@@ -80,7 +81,7 @@ def test_where_nothing_survives_the_plan_is_one_with_a_warning() -> None:
     assert result.survival.verdict == "does-not-survive"
     (warning,) = result.warnings
     assert warning.startswith(
-        "no plan was found that survives the loss of any one spot type: with spot VMs of one down"
+        "no plan was found that survives any one spot type down for good: with spot VMs of one down"
     )
     assert "limits.max_on_demand" in warning
 
@@ -89,7 +90,7 @@ def test_where_nothing_survives_the_plan_is_one_with_a_warning() -> None:
 def test_where_nothing_survives_though_it_was_asked_for_there_is_no_plan(level: Any) -> None:
     result = quickly(bag(deadline_s=150, limits={"max_on_demand": 0}), survive=level)
     assert (result.status, result.schedule, result.survival) == ("no-plan", None, None)
-    assert result.message.startswith("no plan was found that survives the loss of")
+    assert result.message.startswith(f"no plan was found that survives {LOSSES[level]}")
 
 
 def test_a_d_spot_that_is_given_stays_and_is_reported_on() -> None:
@@ -98,7 +99,7 @@ def test_a_d_spot_that_is_given_stays_and_is_reported_on() -> None:
     assert result.instance.d_spot_s == 250
     assert result.survival is not None
     assert result.survival.verdict == "does-not-survive"
-    assert result.warnings[0].startswith("it is not shown that the plan survives the loss of any one spot type")
+    assert result.warnings[0].startswith("it is not shown that the plan survives any one spot type down for good")
     assert quickly(instance).warnings == ()
 
 
