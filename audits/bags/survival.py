@@ -6,7 +6,7 @@ each of their tasks that ends after t; of one that runs, what its checkpoints ha
 
 - on new VMs on demand, not burstable, within the limits, less the plan's own that end after t;
 - on the plan's own VMs on demand that end after t and are not burstable: on each core from its last end in the plan
-  on, or from the VM's where memory may bind;
+  on, or from the VM's where memory may bind. A machine that takes no more tasks is none of them, but counts;
 
 from an overhead after t on, the longer of boot and migration, in seconds rounded up. A plan survives a level if that
 ends by the deadline for each t and each set of types that the level names.
@@ -221,7 +221,7 @@ def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int) -> Fraction:
     """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan."""
     ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
     for place in places:
-        from_s = ready_s if place.own is None else int(losses.vm_end_s[place.own.number])
+        from_s = ready_s if place.own is None else losses.planned_until_s(place.own.number)
         seconds[place.type] += max(place.end_s - from_s, 0)
     paid = (found.usd_per_s * paid_s for found, paid_s in zip(losses.types, seconds, strict=True))
     return sum(paid, start=Fraction(0))

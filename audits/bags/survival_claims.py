@@ -135,7 +135,7 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
             (rate * seconds for rate, seconds in zip(rates, left_s, strict=True) if seconds < NEVER_S), default=0
         )
     for own in losses.fleet(at_s).own:
-        end_s = int(losses.vm_end_s[own.number])
+        end_s = losses.planned_until_s(own.number)
         cores = losses.free_from_s(own.number)
         least -= rates[own.type] * sum(max(end_s - max(from_s, at_s), 0) for from_s in cores)
     return paid + max(least, Fraction(0))
@@ -189,6 +189,8 @@ class _Stored:
                     wrong = f"is {losses.plan.vms[number].type} {losses.plan.vms[number].market} in the plan"
                 elif losses.vm_end_s[number] <= at_s:
                     wrong = f"has ended at {losses.vm_end_s[number]:,} s in the plan"
+                elif number in losses.closed:
+                    wrong = "takes no more tasks"
             if wrong:
                 yield Violation("rescue-vm", vm.id, 1, "VMs", f"{vm.id} of the rescue at {at_s:,} s {wrong}")
 
@@ -337,7 +339,7 @@ class _Stored:
                 from_s, early_s = vm.ready_s, rescue.at_s + self.boot_s - vm.ready_s
                 end_s = ends_s.get(vm.id, from_s)
             else:
-                from_s = int(losses.vm_end_s[self.numbers[vm.id]])
+                from_s = losses.planned_until_s(self.numbers[vm.id])
                 early_s, end_s = abs(from_s - vm.ready_s), max(from_s, ends_s.get(vm.id, 0))
             if early_s > 0:
                 message = f"{vm.id} of the rescue is paid from {vm.ready_s:,} s on, {early_s:,} s off"

@@ -111,8 +111,10 @@ class Losses:
         Types of the spot VMs that have tasks, by the catalogue.
     overhead_s : int
         From a loss until the first lost task may start elsewhere.
-    vm_end_s : array of int, shape (n_vms,)
-        End of the last task of each VM; 0 without tasks.
+    vm_end_s, paid_until_s : array of int, shape (n_vms,)
+        End of the last task of each VM, 0 without tasks; and from when on it costs its price.
+    closed : frozenset of int
+        VMs that take no more tasks than those of the plan.
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
@@ -123,6 +125,14 @@ class Losses:
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
+        machines = {machine.id: machine for machine in instance.machines}
+        exist = [(number, machines[vm.id]) for number, vm in enumerate(plan.vms) if vm.id in machines]
+        self.closed = frozenset(number for number, machine in exist if not machine.open)
+        self.paid_until_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
+        self.ready_s = self.paid_until_s.copy()
+        for number, machine in exist:
+            self.ready_s[number] = machine.ready_s
+            self.paid_until_s[number] = max(machine.ready_s, machine.paid_until_s)
         used = {plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
         self.run_s: dict[str, IntArray] = {}
         types = []
@@ -187,7 +197,8 @@ class Losses:
                 marks = self.marks_s(row)
                 if marks:
                     found.append(int(self.plan.task_start_s[row]) - 1 + np.array(marks, dtype=np.int64))
-        return np.unique(np.concatenate(found))
+        moments_s: IntArray = np.unique(np.concatenate(found))
+        return moments_s[moments_s >= 0]
 
     def marks_s(self, row: int) -> list[int]:
         """Seconds after its start from which on each checkpoint of a task on a spot VM is there."""
@@ -262,7 +273,7 @@ class Losses:
         own = tuple(
             OwnVm(number, self.type_number[name], tuple(max(end_s, ready_s) for end_s in self.core_end_s[number]))
             for number in alive
-            if (name := self.market_type[number][0]) in self.type_number
+            if (name := self.market_type[number][0]) in self.type_number and number not in self.closed
         )
         return Fleet(at_s, ready_s, own, new, most_new)
 
@@ -272,7 +283,7 @@ class Losses:
         for number in self.on_demand:
             kind = self.type_number.get(self.market_type[number][0])
             if kind is not None:
-                bound = int(self.vm_end_s[number]) if self.types[kind].memory_may_bind else 0
+                bound = int((self.vm_end_s if self.types[kind].memory_may_bind else self.ready_s)[number])
                 ends[number] = [bound] * self.types[kind].vcpus
         for row in np.flatnonzero(np.isin(plan.task_vm, list(ends))).tolist():
             of_vm, core, end_s = ends[int(plan.task_vm[row])], int(plan.task_core[row]), int(plan.task_end_s[row])
@@ -290,11 +301,15 @@ class Losses:
 
     # ----------------------------------------------------------------------------------------------------------- bills
 
+    def planned_until_s(self, vm: int) -> int:
+        """From when on one of the plan's VMs costs more than planned: its end there, or until when it is paid."""
+        return max(int(self.vm_end_s[vm]), int(self.paid_until_s[vm]))
+
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:
         """Bill of the plan's VMs as planned, where the spot VMs of some types are paid until a moment only."""
-        boot_s, seconds = self.instance.boot_overhead_s, self.vm_end_s - self.instance.boot_overhead_s
+        seconds = self.vm_end_s - self.paid_until_s
         doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
-        seconds[doomed] = np.minimum(seconds[doomed], max(until_s - boot_s, 0))
+        seconds[doomed] = np.minimum(seconds[doomed], np.maximum(until_s - self.paid_until_s[doomed], 0))
         total: Counter[tuple[str, str]] = Counter()
         for key, paid_s in zip(self.market_type, seconds.tolist(), strict=True):
             total[key] += max(paid_s, 0)

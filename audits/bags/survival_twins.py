@@ -31,7 +31,8 @@ class Twins:
     def _moments_s(self, row: int) -> list[int]:
         """Seconds before a task or one of its checkpoints ends: the loss is largest at one of them."""
         start_s, end_s = int(self.losses.plan.task_start_s[row]), int(self.losses.plan.task_end_s[row])
-        return [*(start_s + mark_s - 1 for mark_s in self.losses.marks_s(row) if start_s + mark_s < end_s), end_s - 1]
+        marks_s = [start_s + mark_s for mark_s in self.losses.marks_s(row) if 0 < start_s + mark_s < end_s]
+        return [*(mark_s - 1 for mark_s in marks_s), end_s - 1]
 
     def _last_ends_s(self, rows: IntArray) -> IntArray:
         """End of what a loss makes late, for rows that are all tasks of some VMs."""
@@ -85,13 +86,14 @@ class Twins:
         total = Fraction(0)
         for vm, (first, last, loss_s) in worst_s.items():
             name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])
+            paid_s = int(losses.paid_until_s[vm])
             spot, twin = losses.usd_per_s[name, "spot"], losses.usd_per_s[name, "on-demand"]
             # Between the first moment and the last one, the bill is at most a linear function of the moment.
             bills = [
-                spot * max(at_s - boot_s, 0) + twin * (losses.overhead_s + end_s + loss_s - at_s - boot_s)
-                for at_s in (first, min(max(boot_s, first), last), last)
+                spot * max(at_s - paid_s, 0) + twin * (losses.overhead_s + end_s + loss_s - at_s - boot_s)
+                for at_s in (first, min(max(paid_s, first), last), last)
             ]
-            total += max(*bills, spot * (end_s - boot_s))
+            total += max(*bills, spot * max(end_s - paid_s, 0))
         return total
 
     def usd_at(self, types: Collection[str], fleet: Fleet) -> Fraction | None:

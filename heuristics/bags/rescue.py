@@ -47,7 +47,8 @@ class RescueVm:
     new : bool
         Whether it is requested for the rescue.
     ready_s, end_s : int
-        From when to when the rescue pays for it: of a VM of the plan, from its planned end.
+        From when to when the rescue pays for it: of a VM of the plan, from its planned end, or from when on it is not
+        paid for already.
     cost_usd : float
         What the rescue pays for it.
     """
@@ -210,7 +211,8 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     What is lost at second t is done on new regular on-demand VMs, as many as the limits of their types and
     ``limits.max_on_demand`` allow beside those of the plan that are still there; and on regular on-demand VMs of the
     plan, after what they have to do. ``markets`` restricts the plan, not what may rescue it. Nothing is asked of
-    burstable and spot VMs. A moved task starts after the longer of boot and migration overhead; a task that was running
+    burstable and spot VMs, nor of machines that take no more tasks. Machines that the plan does not use are ended at
+    second 0. A moved task starts after the longer of boot and migration overhead; a task that was running
     goes on from its last checkpoint. VMs are billed by the second.
 
     Level ``each`` is shown by twins: if for every spot VM a VM of the same type can be rented on demand, beside all
@@ -404,8 +406,9 @@ class _Rescuer:
 
         down = self._marked(types)
         lost_vms = down[self.bag.spot_vms.type_index]
-        running = self.bag.spot_vms.price[lost_vms] * (self.bag.spot_vms.end[lost_vms] - self.bag.terms.boot)
-        kept_usd = self.cost_usd - float(running.sum())
+        vms = self.bag.spot_vms
+        running = vms.price * np.maximum(vms.end - vms.paid_until, 0)
+        kept_usd = self.cost_usd - float(running[lost_vms].sum())
         moments = np.empty((256, 3), dtype=np.int64)
         costs = np.empty(256)
         found: list[_Moment] = []
@@ -501,7 +504,7 @@ class _Rescuer:
         numbers, vm_of = np.unique(packing.vm[order], return_inverse=True)
         end = np.zeros(len(numbers), dtype=np.int64)
         np.maximum.at(end, vm_of, packing.end[order])
-        names = set(self.vm_ids)
+        names = {*self.vm_ids, *(machine.id for machine in self.instance.machines)}
         vms = []
         for number, end_s in zip(numbers.tolist(), end.tolist(), strict=True):
             offer = self.arrays.regular[packing.vm_rental[number]]
@@ -516,7 +519,7 @@ class _Rescuer:
                 names.add(name)
                 ready_s = begin_s + self.bag.terms.boot
             else:
-                name, ready_s = self.vm_ids[self.arrays.own_vm[own]], planned_s
+                name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own.paid_until[own])
             end_s = max(end_s, ready_s)
             vms.append(RescueVm(name, offer, new, ready_s, end_s, offer.price_usd_per_s * (end_s - ready_s)))
         return Rescue(
@@ -534,7 +537,7 @@ class _Rescuer:
     def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
         """Return what the plan costs if some types are paid for until a second."""
         vms = self.bag.spot_vms
-        saved = vms.price * np.maximum(vms.end - max(at_s, self.bag.terms.boot), 0)
+        saved = vms.price * np.maximum(vms.end - np.maximum(at_s, vms.paid_until), 0)
         return self.cost_usd - float(saved[self._marked(types)[vms.type_index]].sum())
 
 

@@ -94,19 +94,24 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     spot_vms = SpotVms(
         type_index=type_of[schedule.vm_offer[spot]],
         end=schedule.vm_end_s[spot],
+        paid_until=schedule.vm_paid_until_s[spot],
         price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
     )
     rental_of = {offer.index: number for number, offer in enumerate(regular)}
     own_vm = ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
-    cores = schedule.vm_vcpus
-    first_core = np.concatenate([[0], np.cumsum(cores)])
-    core_end = np.full(int(first_core[-1]), instance.boot_overhead_s, dtype=np.int64)
+    first_core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])
+    core_end = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
     np.maximum.at(core_end, first_core[schedule.task_vm] + schedule.task_core, schedule.task_end_s)
-    own_cores = [core_end[first_core[vm] : first_core[vm + 1]] for vm in own_vm.tolist()]
+    closed = [machine >= 0 and not instance.machines[machine].open for machine in schedule.vm_machine.tolist()]
+    cores = np.where(np.array(closed, dtype=bool), 0, schedule.vm_vcpus)[own_vm]
+    own_cores = [
+        core_end[first_core[vm] : first_core[vm] + n] for vm, n in zip(own_vm.tolist(), cores.tolist(), strict=True)
+    ]
     own = OwnVms(
         rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
         end=schedule.vm_end_s[own_vm],
-        first_core=np.concatenate([[0], np.cumsum(cores[own_vm])]).astype(np.int64),
+        paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
+        first_core=np.concatenate([[0], np.cumsum(cores)]).astype(np.int64),
         core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
         counted_end=schedule.vm_end_s[~is_spot],
     )

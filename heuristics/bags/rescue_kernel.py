@@ -65,10 +65,11 @@ class SpotTasks(NamedTuple):
 
 
 class SpotVms(NamedTuple):
-    """The spot VMs: type, planned end, price of a second."""
+    """The spot VMs: type, planned end, from when on they cost their price, price of a second."""
 
     type_index: IntArray
     end: IntArray
+    paid_until: IntArray
     price: FloatArray
 
 
@@ -77,10 +78,10 @@ class OwnVms(NamedTuple):
 
     Attributes
     ----------
-    rental, end : array of int, shape (n_own,)
-        What each is, and its planned end.
+    rental, end, paid_until : array of int, shape (n_own,)
+        What each is, its planned end, and from when on it costs more than planned.
     first_core : array of int, shape (n_own + 1,)
-        Its first core in ``core_end``.
+        Its first core in ``core_end``. A VM that takes no more tasks has none.
     core_end : array of int
         Planned end of each core.
     counted_end : array of int
@@ -89,6 +90,7 @@ class OwnVms(NamedTuple):
 
     rental: IntArray
     end: IntArray
+    paid_until: IntArray
     first_core: IntArray
     core_end: IntArray
     counted_end: IntArray
@@ -546,7 +548,7 @@ def first_fit(
                     break
             else:
                 for vm in range(0 if own else own_vms, own_vms if own else packing.used[0]):
-                    if packing.vm_rental[vm] != rental:
+                    if packing.vm_rental[vm] != rental or packing.vm_cores[vm] == 0:
                         continue
                     first = packing.vm_first[vm]
                     if packing.core_free[first : first + packing.vm_cores[vm]].min() + left > latest:
@@ -595,7 +597,7 @@ def rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
             cost += price * (end - now - bag.terms.boot)
             continue
         planned = bag.own.end[own]
-        seconds = max(end + min(until, planned - 1) - now - planned, 0)
+        seconds = max(end + min(until, planned - 1) - now - bag.own.paid_until[own], 0)
         if planned <= until:
             seconds = max(seconds, end - now - bag.terms.boot)
         cost += price * seconds
@@ -711,7 +713,8 @@ def survey(
         last = now + delay
         for vm in range(len(bag.spot_vms.end)):
             if down[bag.spot_vms.type_index[vm]]:
-                cost += bag.spot_vms.price[vm] * max(min(bag.spot_vms.end[vm], last) - bag.terms.boot, 0)
+                seconds = min(bag.spot_vms.end[vm], last) - bag.spot_vms.paid_until[vm]
+                cost += bag.spot_vms.price[vm] * max(seconds, 0)
         moments[count, 0], moments[count, 1], moments[count, 2] = now, last, slack
         costs[count] = cost
         count += 1

@@ -33,6 +33,7 @@ class Twins:
         self.end_s = np.zeros(len(self._offers), dtype=np.int64)
         np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
         self._planned_end_s = schedule.vm_end_s
+        self._ready_s, self._paid_until_s = schedule.vm_ready_s, schedule.vm_paid_until_s
         self._planned_usd = schedule.cost_usd
 
     def missing(self) -> str:
@@ -64,11 +65,15 @@ class Twins:
         more = 0.0
         for vm in self.spot.tolist():
             offer, end_s = self._offers[vm], int(self.end_s[vm])
-            planned_s = int(self._planned_end_s[vm])
+            planned_s, paid_s = int(self._planned_end_s[vm]), int(self._paid_until_s[vm])
             price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
             # The later it goes down, the longer it is paid for, and the shorter its twin.
-            bills = [offer.price_usd_per_s * (at - boot) + price * (end_s - at - boot) for at in (boot, planned_s - 1)]
-            more += max(*bills, offer.price_usd_per_s * (planned_s - boot)) - offer.price_usd_per_s * (planned_s - boot)
+            bills = [
+                offer.price_usd_per_s * max(at_s - paid_s, 0) + price * (end_s - at_s - boot)
+                for at_s in (int(self._ready_s[vm]), planned_s - 1)
+            ]
+            planned_usd = offer.price_usd_per_s * max(planned_s - paid_s, 0)
+            more += max(*bills, planned_usd) - planned_usd
         return self._planned_usd + more
 
     @property

@@ -7,13 +7,15 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.rescue import Rescue
-from spotbag.instances.entries import RentalOffer
+from spotbag.instances.entries import Machine, RentalOffer
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
 
 from .tiny_instances import tiny_instance
 
@@ -49,6 +51,54 @@ def random_plan(seed: int) -> Schedule:
             continue
         deadline_s = schedule.makespan_s + rng.choice([0, 1, 2, 3, 4, 5, 6, 8, 10, 15])
         return _with_deadline(schedule, deadline_s)
+
+
+def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) -> Schedule:
+    """Return the rest of a plan as a plan for what a state has left."""
+    rest = state.remaining(plan.instance) if remaining is None else remaining
+    left = [plan.instance.task_index[name] for name in rest.task_ids]
+    numbers = {machine.id: number for number, machine in enumerate(rest.machines)}
+    used = sorted({int(vm) for vm in plan.task_vm[left]}, key=lambda vm: numbers[plan.vm_ids[vm]])
+    start_s = plan.task_start_s[left] - math.floor(state.time_s)
+    index = {rest.task_ids[task]: task for task in range(rest.n_tasks)}
+    for machine in rest.machines:
+        for entry in machine.running:
+            start_s[index[entry.task]] = entry.start_s
+    return Schedule(
+        rest,
+        plan.vm_offer[used],
+        [used.index(vm) for vm in plan.task_vm[left].tolist()],
+        plan.task_core[left],
+        start_s,
+        plan.task_baseline[left],
+        tuple(plan.vm_ids[vm] for vm in used),
+    )
+
+
+def random_rest(seed: int) -> Schedule:
+    """Return the rest of a random plan from some second on, with machines of every kind.
+
+    Some are paid already, or take no more tasks; some are not used by the plan; of some tasks a part is saved.
+    """
+    plan, rng = random_plan(seed), random.Random(f"rest {seed}")
+    plan = replace(plan, vm_ids=tuple(f"vm {number}" for number in range(len(plan.vm_offer))))
+    boot_s = plan.instance.boot_overhead_s
+    state = State.planned(plan, rng.choice([0, boot_s, *(rng.randrange(plan.makespan_s) for _ in range(6))]))
+    waiting = state.waiting_ids(plan.instance)
+    saved = {name: rng.choice([0.1, 0.5, 0.8]) for name in waiting if rng.random() < 0.3}
+    state = state.replace(saved=saved)
+    rest = state.remaining(plan.instance)
+    later = {plan.vm_ids[plan.task_vm[plan.instance.task_index[name]]] for name in waiting}
+    machines = []
+    for machine in rest.machines:
+        changes = {"paid_until_s": rng.choice([0, 0, 1, 3, 8, 20])}
+        if machine.id not in later and rng.random() < 0.5:
+            changes["open"] = False
+        machines.append(machine.model_copy(update=changes))
+    if rng.random() < 0.3:
+        offer = rng.choice(rest.offers)
+        machines.append(Machine(id="idle", type=offer.vm_type.name, market=offer.market))
+    return carried_on(plan, state, rest.replace(machines=machines))
 
 
 def _with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
@@ -144,8 +194,12 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
             yield f"{vm.id} is new and in the plan"
         if not vm.new and plan_vms.get(vm.id) not in alive:
             yield f"{vm.id} is not there any more"
+        if not vm.new and any(machine.id == vm.id and not machine.open for machine in instance.machines):
+            yield f"{vm.id} takes no more tasks"
         last_s = max(int(rescue.task_end_s[k]) for k in mine)
-        ready_s = rescue.begin_s + instance.boot_overhead_s if vm.new else int(schedule.vm_end_s[plan_vms[vm.id]])
+        ready_s = rescue.begin_s + instance.boot_overhead_s
+        if not vm.new:
+            ready_s = max(int(schedule.vm_end_s[plan_vms[vm.id]]), _paid_until_s(schedule, plan_vms[vm.id]))
         cost_usd = vm.offer.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
         if (vm.ready_s, vm.end_s) != (ready_s, max(last_s, ready_s)) or not math.isclose(
             vm.cost_usd, cost_usd, abs_tol=1e-12
@@ -164,7 +218,7 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
             task, start_s, end_s = int(rescue.task[k]), int(rescue.task_start_s[k]), int(rescue.task_end_s[k])
             if end_s - start_s != left_s(instance, task, lost[task], vm.offer):
                 yield f"task {task} takes {end_s - start_s} s"
-            if start_s < rescue.begin_s + overhead_s:
+            if start_s < rescue.begin_s + overhead_s or start_s < _ready_s(schedule, vm.id):
                 yield f"task {task} starts at {start_s} s"
             if end_s > instance.deadline_s:
                 yield f"task {task} ends at {end_s} s"
@@ -184,14 +238,24 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
                 yield f"{vm.id} has too little memory at {moment} s"
 
 
+def _ready_s(schedule: Schedule, name: str) -> int:
+    return next((machine.ready_s for machine in schedule.instance.machines if machine.id == name), 0)
+
+
+def _paid_until_s(schedule: Schedule, vm: int) -> int:
+    for machine in schedule.instance.machines:
+        if machine.id == schedule.vm_ids[vm]:
+            return max(machine.paid_until_s, machine.ready_s)
+    return schedule.instance.boot_overhead_s
+
+
 def cost_of_loss_usd(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue_usd: float) -> float:
     """Return what plan and rescue cost together."""
-    boot_s = schedule.instance.boot_overhead_s
     total = rescue_usd
-    for offer, end_s in zip(_offers(schedule), schedule.vm_end_s.tolist(), strict=True):
+    for vm, (offer, end_s) in enumerate(zip(_offers(schedule), schedule.vm_end_s.tolist(), strict=True)):
         lost = offer.market == "spot" and offer.vm_type.name in types
-        until_s = max(min(end_s, at_s), boot_s) if lost else end_s
-        total += offer.price_usd_per_hour / 3600 * (until_s - boot_s)
+        until_s = min(end_s, at_s) if lost else end_s
+        total += offer.price_usd_per_hour / 3600 * max(until_s - _paid_until_s(schedule, vm), 0)
     return total
 
 
@@ -210,7 +274,8 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
             continue
         total -= 1
         room[offer] -= 1
-        if offer.burstable:
+        closed = [machine.id for machine in instance.machines if not machine.open]
+        if offer.burstable or schedule.vm_ids[vm] in closed:
             continue
         here = [task for task in range(instance.n_tasks) if schedule.task_vm[task] == vm]
         cores = []
@@ -219,7 +284,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
             # The kernel waits for all of a VM whose memory may bind.
             if not instance.memory_never_binds[offer.type_index]:
                 ends = [int(schedule.vm_end_s[vm])]
-            cores.append(max([ready_s, *ends]))
+            cores.append(max([ready_s, _ready_s(schedule, schedule.vm_ids[vm]), *ends]))
         vms.append((offer, tuple(cores), ()))
 
     def search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,11 +12,21 @@ from spotbag.heuristics.bags import rescue as rescue_module
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.rescue import certify, rescue_at, survival_of
 from spotbag.heuristics.bags.survival_repair import longest_first_order, repaired
+from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
 
-from ...helpers.rescues import can_be_rescued, cost_of_loss_usd, faults, level_sets, random_plan
+from ...helpers.rescues import (
+    can_be_rescued,
+    carried_on,
+    cost_of_loss_usd,
+    faults,
+    level_sets,
+    random_plan,
+    random_rest,
+)
 from ...helpers.soaks import soak
 
 HOURLY = 3600.0
@@ -179,15 +190,14 @@ def test_a_repair_moves_what_ends_too_late_to_be_done_again() -> None:
     assert better.cost_usd == plan.cost_usd
 
 
-def judge_plan(seed: int) -> None:
-    """Compare a random plan's certificates with brute force over all moments."""
-    plan = random_plan(seed)
+def judge_plan(plan: Schedule, seed: int) -> None:
+    """Compare a plan's certificates with brute force over all moments."""
     for level in ("one-type", "blackout"):
         certificate = certify(plan, level)  # type: ignore[arg-type]
         stated = plan.to_document("by chance", survival_of(plan, level))  # type: ignore[arg-type]
         assert check(plan.instance, stated).violations == (), seed
         sets = level_sets(plan, level)
-        moments = range(plan.instance.boot_overhead_s, plan.makespan_s + 1)
+        moments = range(0 if plan.instance.machines else plan.instance.boot_overhead_s, plan.makespan_s + 1)
         if certificate.verdict == "survives":
             assert certificate.worst_cost_usd is not None
             worst_usd = plan.cost_usd
@@ -211,13 +221,75 @@ def judge_plan(seed: int) -> None:
 
 def test_certificates_agree_with_brute_force() -> None:
     for seed in range(25):
-        judge_plan(seed)
+        judge_plan(random_plan(seed), seed)
+
+
+def test_certificates_of_plans_from_a_state_agree_with_brute_force() -> None:
+    for seed in range(40):
+        judge_plan(random_rest(seed), seed)
+
+
+@soak(sample=400, whole=10_000)
+def test_certificates_of_plans_from_a_state_agree_with_brute_force_on_thousands(how_many: int) -> None:
+    for seed in range(40, 40 + how_many):
+        judge_plan(random_rest(seed), seed)
+
+
+def test_what_is_left_of_a_plan_that_survives_survives_too() -> None:
+    """Carried on as planned, no loss is worse than it was; nor is the bill, with what has been spent."""
+    survived = 0
+    for seed in range(40):
+        plan = random_plan(seed)
+        for level in ("one-type", "blackout"):
+            whole = certify(plan, level)  # type: ignore[arg-type]
+            if not whole.survives or whole.worst_cost_usd is None:
+                continue
+            for time_s in range(plan.makespan_s):
+                state = State.planned(plan, time_s)
+                rest = certify(carried_on(plan, state), level)  # type: ignore[arg-type]
+                assert rest.survives, (seed, level, time_s)
+                assert rest.worst_cost_usd is not None
+                survived += 1
+    assert survived > 300
+
+
+def test_a_machine_that_takes_no_more_tasks_counts_and_rescues_nothing() -> None:
+    # Lost at 99 s, the task ends at 250 s on the machine, which is busy to 150 s; on a VM rented then, at 260 s.
+    instance = bag(255, [100, 150], migration_overhead_s=10, limits={"max_on_demand": 1})
+    running = [{"task": "t1", "core": 0, "start_s": 0}]
+    machine = {"id": "m", "type": "one", "market": "on-demand", "running": running}
+    for is_open, verdict in ((True, "survives"), (False, "does-not-survive")):
+        rest = instance.replace(machines=[Machine.model_validate_json(json.dumps(machine | {"open": is_open}))])
+        plan = Schedule(rest, [SPOT, ON_DEMAND], [0, 1], [0, 0], [0, 0], [False, False], ("new", "m"))
+        assert certify(plan, "one-type").verdict == verdict
+        judged = check(rest, plan, survive="one-type").survival
+        assert judged is not None
+        assert judged.verdict == verdict
+
+
+def test_what_is_paid_for_already_is_not_paid_again_by_a_rescue() -> None:
+    # Lost at 49 s, the rest of 100 s is done on the machine from 50 s to 150 s, and that is paid until 120 s.
+    instance = bag(260, [100, 100], limits={"max_on_demand": 1})
+    machines = [
+        {"id": "s", "type": "one", "market": "spot", "paid_until_s": 30, "running": [("t0", -50)]},
+        {"id": "m", "type": "one", "market": "on-demand", "paid_until_s": 120, "running": [("t1", -50)]},
+    ]
+    for machine in machines:
+        machine["running"] = [{"task": task, "core": 0, "start_s": start_s} for task, start_s in machine["running"]]  # type: ignore[attr-defined]
+    rest = instance.replace(machines=[Machine.model_validate_json(json.dumps(machine)) for machine in machines])
+    plan = Schedule(rest, [SPOT, ON_DEMAND], [0, 1], [0, 0], [-50, -50], [False, False], ("s", "m"))
+    certificate = certify(plan, "one-type")
+    assert certificate.worst_at_s == 49
+    assert certificate.worst_cost_usd == pytest.approx(19 + 2 * 30)
+    judged = check(rest, plan, survive="one-type").survival
+    assert judged is not None
+    assert judged.worst_cost_usd == pytest.approx(19 + 2 * 30)
 
 
 @soak(sample=300, whole=6000)
 def test_certificates_agree_with_brute_force_on_thousands(how_many: int) -> None:
     for seed in range(25, 25 + how_many):
-        judge_plan(seed)
+        judge_plan(random_plan(seed), seed)
 
 
 def test_hardly_any_verdict_of_a_tiny_plan_stays_open() -> None:
