@@ -35,6 +35,7 @@ class RescueSearch:
         self.vms = {vm.id: vm for vm in plan.vms}
         self.end_s = {vm.id: max(task.end_s for task in plan.tasks if task.vm == vm.id) for vm in plan.vms}
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.machines = {machine.id: machine for machine in instance.machines}
 
     def lost(self, types: Collection[str], at_s: int) -> tuple[tuple[str, Fraction], ...]:
         """Tasks that are lost, and the fraction of each that is left."""
@@ -64,21 +65,31 @@ class RescueSearch:
         ready_s = at_s + self.overhead_s
         own = []
         for vm in alive:
+            machine = self.machines.get(vm.id)
+            if machine is not None and not machine.open:
+                continue
             for number, kind in enumerate(self.kinds):
                 if kind.name == vm.type:
-                    ends = [0] * kind.vcpus
+                    ends = [0 if machine is None else machine.ready_s] * kind.vcpus
                     for task in self.plan.tasks:
                         if task.vm == vm.id:
                             ends[task.core] = max(ends[task.core], task.end_s)
                     if self._memory_may_bind(number):
                         ends = [self.end_s[vm.id]] * kind.vcpus
-                    own.append(Vm(number, [max(end, ready_s) for end in ends], self.end_s[vm.id]))
+                    paid_s = max(self.end_s[vm.id], self._paid_until_s(vm.id))
+                    own.append(Vm(number, [max(end, ready_s) for end in ends], paid_s))
         new = [kind.offers["on-demand"].limit - sum(vm.type == kind.name for vm in alive) for kind in self.kinds]
         cap = instance.limits.max_on_demand
         most = 99 if cap is None else cap - len(alive)
         best = [math.inf]
         self._search(list(lost), own, new, most, ready_s, at_s + instance.boot_overhead_s, best)
         return best[0]
+
+    def _paid_until_s(self, name: str) -> int:
+        machine = self.machines.get(name)
+        if machine is None:
+            return self.instance.boot_overhead_s
+        return max(machine.ready_s, machine.paid_until_s)
 
     def _memory_may_bind(self, number: int) -> bool:
         kind = self.kinds[number]
@@ -139,7 +150,7 @@ class RescueSearch:
         for vm in self.plan.vms:
             down = vm.market == "spot" and vm.type in types
             end_s = min(self.end_s[vm.id], at_s) if down else self.end_s[vm.id]
-            usd += prices[vm.type, vm.market] * max(end_s - self.instance.boot_overhead_s, 0)
+            usd += prices[vm.type, vm.market] * max(end_s - self._paid_until_s(vm.id), 0)
         return usd
 
     def seconds(self, types: Collection[str]) -> Iterator[tuple[int, float]]:
@@ -221,6 +232,38 @@ def tiny_plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
     used = {task.vm for task in placed}
     plan = ScheduleDocument(instance="tiny", vms=tuple(vm for vm in vms if vm.id in used), tasks=tuple(placed))
     return Instance.from_document(document, "tiny"), plan
+
+
+@st.composite
+def tiny_rests(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
+    """What is left of such plans, and of their instances, at some second; paid to some later one or not."""
+    instance, plan = draw(tiny_plans())
+    now_s = draw(st.integers(0, max(task.end_s for task in plan.tasks) - 1))
+    left = [task for task in plan.tasks if task.end_s > now_s]
+    machines = []
+    for vm in plan.vms:
+        here = [task for task in left if task.vm == vm.id]
+        running = [
+            {"task": task.id, "core": task.core, "start_s": task.start_s - now_s}
+            for task in here
+            if task.start_s <= now_s and now_s >= instance.boot_overhead_s
+        ]
+        machine: dict[str, Any] = {"id": vm.id, "type": vm.type, "market": vm.market, "running": running}
+        machine["ready_s"] = max(instance.boot_overhead_s - now_s, 0)
+        machine["paid_until_s"] = draw(st.sampled_from([0, 0, 1, 4, 9]))
+        machine["open"] = len(running) < len(here) or draw(st.booleans())
+        if here and (now_s > 0 or draw(st.booleans())):
+            machines.append(machine)
+        elif here and draw(st.booleans()):
+            machines.append({"id": f"idle {vm.id}", "type": vm.type, "market": "on-demand"})
+    document = instance.to_document() | {"machines": machines, "deadline_s": instance.deadline_s - now_s}
+    document["tasks"] = [task for task in document["tasks"] if task["id"] in {task.id for task in left}]
+    rest = tuple(
+        task.model_copy(update={"start_s": task.start_s - now_s, "end_s": task.end_s - now_s}) for task in left
+    )
+    used = {task.vm for task in left}
+    document_of_plan = ScheduleDocument(instance="tiny", vms=tuple(vm for vm in plan.vms if vm.id in used), tasks=rest)
+    return Instance.from_document(document, "tiny"), document_of_plan
 
 
 def spot_types(plan: ScheduleDocument) -> Sequence[str]:

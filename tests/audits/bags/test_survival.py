@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
-from rescue_search import RescueSearch, spot_types, tiny_plans
+from rescue_search import RescueSearch, spot_types, tiny_plans, tiny_rests
 from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
@@ -178,6 +178,17 @@ def compare_with_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(tiny_plans())
 def test_verdicts_and_bills_hold_against_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
+    compare_with_every_rescue(case)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tiny_rests())
+def test_verdicts_and_bills_hold_against_every_rescue_from_a_state(case: tuple[Instance, ScheduleDocument]) -> None:
+    compare_with_every_rescue(case)
+
+
+@soak_of(tiny_rests(), sample=300, whole=20_000)
+def test_verdicts_and_bills_hold_against_every_rescue_from_many_states(case: tuple[Instance, ScheduleDocument]) -> None:
     compare_with_every_rescue(case)
 
 
