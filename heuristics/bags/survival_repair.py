@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,10 +25,11 @@ def longest_first_order(schedule: Schedule) -> Schedule:
 
     What would take longest on demand comes first: by the argument of the earliest due date, if any order lets every
     task be done again after it is lost just before its end, this one does. Cores end when they did, so that the plan
-    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed.
+    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed; nor
+    are tasks that run already.
     """
-    instance = schedule.instance
-    rows, core = _movable(schedule)
+    base_s = _core_base_s(schedule)
+    rows, core = _movable(schedule, base_s)
     if not len(rows):
         return schedule
     left = left_at_end_s(schedule)[rows]
@@ -37,31 +38,39 @@ def longest_first_order(schedule: Schedule) -> Schedule:
     before = np.cumsum(schedule.task_duration_s[rows]) - schedule.task_duration_s[rows]
     first = np.searchsorted(core, core)
     start = schedule.task_start_s.copy()
-    start[rows] = instance.boot_overhead_s + before - before[first]
-    return Schedule(
-        instance,
-        schedule.vm_offer,
-        schedule.task_vm,
-        schedule.task_core,
-        start,
-        schedule.task_baseline,
-        schedule.vm_ids,
-    )
+    start[rows] = base_s[core] + before - before[first]
+    return replace(schedule, task_start_s=start)
 
 
-def _movable(schedule: Schedule) -> tuple[IntArray, IntArray]:
+def _first_core(schedule: Schedule) -> IntArray:
+    """Number of the first core of each VM, among all cores."""
+    first: IntArray = np.cumsum(schedule.vm_vcpus) - schedule.vm_vcpus
+    return first
+
+
+def _core_base_s(schedule: Schedule) -> IntArray:
+    """From when on each core can run what does not run there already."""
+    base_s = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
+    runs = schedule.instance.running.task
+    core = _first_core(schedule)[schedule.task_vm[runs]] + schedule.task_core[runs]
+    np.maximum.at(base_s, core, schedule.task_end_s[runs])
+    return base_s
+
+
+def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
     """Tasks of spot VMs whose order is free, and their cores."""
     instance = schedule.instance
     types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer]
     free = instance.memory_never_binds[types] & instance.offer_is_spot[schedule.vm_offer]
     free &= ~instance.offer_is_burstable[schedule.vm_offer]
-    rows = np.flatnonzero(free[schedule.task_vm])
-    first_core = np.cumsum(schedule.vm_vcpus) - schedule.vm_vcpus
-    core = first_core[schedule.task_vm[rows]] + schedule.task_core[rows]
-    busy = np.bincount(core, weights=schedule.task_duration_s[rows])
+    movable = free[schedule.task_vm]
+    movable[instance.running.task] = False
+    rows = np.flatnonzero(movable)
+    core = _first_core(schedule)[schedule.task_vm[rows]] + schedule.task_core[rows]
+    busy = np.bincount(core, weights=schedule.task_duration_s[rows], minlength=len(base_s))
     end = np.zeros(len(busy), dtype=np.int64)
     np.maximum.at(end, core, schedule.task_end_s[rows])
-    whole: BoolArray = busy == end - instance.boot_overhead_s
+    whole: BoolArray = busy == end - base_s
     return rows[whole[core]], core[whole[core]]
 
 
@@ -87,19 +96,29 @@ def left_at_end_s(schedule: Schedule) -> IntArray:
 
 @dataclass(slots=True)
 class _Core:
-    """A core: its VM, and its tasks with their durations and what is left of each just before its end."""
+    """A core: its VM, and its tasks with their durations and what is left of each just before its end.
+
+    Tasks follow one another from ``base_s`` on; before that, a machine may run one (``runs``, with its start).
+    """
 
     vm: int
     offer: RentalOffer
+    base_s: int
+    paid_until_s: int
+    machine: int = -1
+    runs: tuple[int, int] | None = None
     tasks: list[tuple[int, int, int]] = field(default_factory=list)
     end_s: int = 0
+
+    def __post_init__(self) -> None:
+        self.end_s = self.base_s
 
 
 def repaired(schedule: Schedule) -> Schedule | None:
     """Return the plan with tasks elsewhere that end too late to be done again, each on its own; None if it has no way.
 
     They are taken off their spot VMs and put back, longest first, where they cost least: on a spot core on which all
-    tasks still end early enough, on an on-demand core, or on a new VM.
+    tasks still end early enough, on an on-demand core, or on a new VM. Tasks that run already stay.
     """
     instance = schedule.instance
     offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
@@ -108,10 +127,16 @@ def repaired(schedule: Schedule) -> Schedule | None:
     if (instance.offer_is_burstable[schedule.vm_offer][schedule.task_vm] & ~schedule.task_baseline).any():
         return None
     left = left_at_end_s(schedule)
+    base_s, first = _core_base_s(schedule).tolist(), _first_core(schedule).tolist()
     cores: dict[tuple[int, int], _Core] = {}
     for vm, offer in enumerate(offers):
         for number in range(offer.vcpus):
-            cores[vm, number] = _Core(vm, offer, end_s=instance.boot_overhead_s)
+            paid_s, machine = int(schedule.vm_paid_until_s[vm]), int(schedule.vm_machine[vm])
+            cores[vm, number] = _Core(vm, offer, base_s[first[vm] + number], paid_s, machine)
+    running = instance.running.task.tolist()
+    for task in running:
+        place = int(schedule.task_vm[task]), int(schedule.task_core[task])
+        cores[place].runs = task, int(schedule.task_start_s[task])
     ordered = longest_first_order(schedule)
     rows = zip(
         *(
@@ -122,8 +147,11 @@ def repaired(schedule: Schedule) -> Schedule | None:
     )
     latest = instance.deadline_s + 1 - max(instance.boot_overhead_s, instance.migration_overhead_s)
     taken_out: list[int] = []
+    fixed = set(running)
     for task, (vm, number, seconds, left_s, _) in sorted(enumerate(rows), key=lambda row: row[1][4]):
         core = cores[vm, number]
+        if task in fixed:
+            continue
         if core.offer.market == "spot" and core.end_s + seconds + left_s > latest:
             taken_out.append(task)
         else:
@@ -147,9 +175,10 @@ class _Replacement:
         self._makespan_s = max((core.end_s for core in cores), default=0)
         self._rented = [0] * len(instance.offers)
         for vm in self._vms:
-            self._rented[vm[0].offer.index] += any(core.tasks for core in vm)
-        self._vms = [vm for vm in self._vms if any(core.tasks for core in vm)]
-        self._targets = sorted(self._vms, key=lambda vm: max(core.end_s for core in vm))[:_MOST_TARGETS]
+            self._rented[vm[0].offer.index] += vm[0].machine < 0 and any(core.tasks for core in vm)
+        self._vms = [vm for vm in self._vms if any(core.tasks or core.runs for core in vm)]
+        may_grow = [vm for vm in self._vms if vm[0].machine < 0 or instance.machines[vm[0].machine].open]
+        self._targets = sorted(may_grow, key=lambda vm: max(core.end_s for core in vm))[:_MOST_TARGETS]
         self._least_s = least_on_demand_s(instance)
 
     def plan(self, tasks: list[int]) -> Schedule | None:
@@ -179,7 +208,7 @@ class _Replacement:
                 written = instance.checkpoint_count[group, offer.type_index]
                 saved = written * instance.checkpoint_interval_s[group] / instance.runtime_s[group, offer.type_index]
                 left = int(np.ceil(least * (1.0 - saved) - 1e-9)) if written else least
-            vm_end = max(core.end_s for core in vm)
+            vm_end = max(vm[0].paid_until_s, *(core.end_s for core in vm))
             for core in vm:
                 end_s = core.end_s + seconds
                 if end_s > instance.time_limit_s(offer.market):
@@ -210,19 +239,20 @@ class _Replacement:
         instance = self._instance
         found = []
         for offer in instance.offers:
-            cap = instance.limits.of(offer.market)
+            cap = instance.market_limit(offer.market)
             in_market = sum(
                 number
                 for other, number in zip(instance.offers, self._rented, strict=True)
                 if other.market == offer.market
             )
             if self._rented[offer.index] < offer.limit and (cap is None or in_market < cap):
-                found.append([_Core(-1, offer, end_s=instance.boot_overhead_s) for _ in range(offer.vcpus)])
+                boot_s = instance.boot_overhead_s
+                found.append([_Core(-1, offer, boot_s, boot_s) for _ in range(offer.vcpus)])
         return found
 
     def _in_time(self, core: _Core, seconds: int, left: int) -> bool:
         """Whether every task of a core could be done again if one more ran there, longest first."""
-        end_s = self._instance.boot_overhead_s
+        end_s = core.base_s
         for _, duration, rest in sorted([*core.tasks, (-1, seconds, left)], key=lambda entry: -entry[2]):
             end_s += duration
             if end_s + rest > self._latest_s:
@@ -234,9 +264,14 @@ class _Replacement:
         task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
         for number, vm in enumerate(self._vms):
             for place, core in enumerate(vm):
-                now_s = instance.boot_overhead_s
+                now_s = core.base_s
+                if core.runs is not None:
+                    task, start = core.runs
+                    task_vm[task], task_core[task], start_s[task] = number, place, start
                 for task, seconds, _ in core.tasks:
                     task_vm[task], task_core[task], start_s[task] = number, place, now_s
                     now_s += seconds
         vm_offer = np.array([vm[0].offer.index for vm in self._vms], dtype=np.int64)
-        return Schedule(instance, vm_offer, task_vm, task_core, start_s, instance.offer_is_burstable[vm_offer][task_vm])
+        baseline = instance.offer_is_burstable[vm_offer][task_vm]
+        machine = np.array([vm[0].machine for vm in self._vms], dtype=np.int64)
+        return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline, vm_machine=machine)

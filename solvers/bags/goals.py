@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
@@ -153,15 +154,7 @@ def cheapest_by(instance: Instance, moment_s: int) -> Instance:
 
 def plan_of(instance: Instance, plan: Schedule) -> Schedule:
     """Return a plan for another deadline, or another objective, as one of the instance."""
-    return Schedule(
-        instance,
-        plan.vm_offer,
-        plan.task_vm,
-        plan.task_core,
-        plan.task_start_s,
-        plan.task_baseline,
-        plan.vm_ids,
-    )
+    return replace(plan, instance=instance)
 
 
 def _at_most(usd: float) -> float:

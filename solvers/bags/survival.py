@@ -202,13 +202,14 @@ class _Search:
         """Make plans for a D_spot and several limits of the number of spot VMs."""
         instance = self._instance
         most = sum(offer.limit for offer in instance.offers if offer.market == "spot")
-        cap = instance.limits.max_spot
+        cap = instance.market_limit("spot")
+        exist = sum(machine.market == "spot" for machine in instance.machines)
         low, high = 0, min(most, instance.n_tasks) if cap is None else min(most, instance.n_tasks, cap)
         for step in range(steps):
             if self._settled() or high - low <= 1:
                 break
             middle = (low + high) // 2
-            limits = instance.limits.model_copy(update={"max_spot": middle})
+            limits = instance.limits.model_copy(update={"max_spot": exist + middle})
             if self._try(d_spot_s, 2 * steps - step + 1, limits) is False:
                 high = middle
             else:
@@ -220,7 +221,10 @@ class _Search:
     def _d_spot_of_single_tasks(self) -> int:
         """D_spot up to which every task can be done again, if it is the only one."""
         instance = self._instance
-        spot = [offer.index for offer in instance.offers if offer.market == "spot" and offer.limit]
+        exist = set(instance.machine_offer.tolist())
+        spot = [
+            offer.index for offer in instance.offers if offer.market == "spot" and (offer.limit or offer.index in exist)
+        ]
         seconds = instance.duration_s[:, spot, FULL_SPEED]
         period = np.minimum(instance.checkpoint_interval_s + instance.dump_s, float(NEVER))
         lost = np.minimum(np.where(seconds < NEVER, seconds, 0).max(axis=1, initial=0), period).max(initial=0)
@@ -260,7 +264,8 @@ class _Search:
         best = self._best
         if best is None:
             return None
-        spot = instance.offer_is_spot[best.vm_offer[best.task_vm]]
+        spot = instance.offer_is_spot[best.vm_offer[best.task_vm]].copy()
+        spot[instance.running.task] = False
         latest = int(best.task_end_s[spot].max(initial=0))
         return plan_of(instance, best) if latest <= instance.time_limit_s("spot") else None
 

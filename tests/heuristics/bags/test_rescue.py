@@ -190,6 +190,30 @@ def test_a_repair_moves_what_ends_too_late_to_be_done_again() -> None:
     assert better.cost_usd == plan.cost_usd
 
 
+def keep_what_runs(seeds: range) -> None:
+    """Order and repair rests of random plans."""
+    moved = mended = 0
+    for seed in seeds:
+        plan = random_rest(seed)
+        ordered, better = longest_first_order(plan), repaired(plan)
+        assert (ordered.cost_usd, ordered.makespan_s) == (plan.cost_usd, plan.makespan_s)
+        moved += (ordered.task_start_s != plan.task_start_s).any()
+        mended += better is not None
+        for changed in (ordered, better):
+            assert changed is None or check(plan.instance, changed).violations == (), seed
+    assert moved > len(seeds) / 100
+    assert mended > len(seeds) / 50
+
+
+def test_orders_and_repairs_of_plans_from_a_state_keep_what_runs() -> None:
+    keep_what_runs(range(200))
+
+
+@soak(sample=1000, whole=20_000)
+def test_orders_and_repairs_of_thousands_of_plans_from_a_state_keep_what_runs(how_many: int) -> None:
+    keep_what_runs(range(200, 200 + how_many))
+
+
 def judge_plan(plan: Schedule, seed: int) -> None:
     """Compare a plan's certificates with brute force over all moments."""
     for level in ("one-type", "blackout"):
