@@ -28,6 +28,7 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
+from ...schedules.state import State
 from ..findings import SURVIVAL_RULES, Violation
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, round_up, size_kb
 
@@ -99,6 +100,7 @@ def check(
     plan: Schedule | ScheduleDocument,
     d_spot_s: int | None = None,
     survive: SurvivalLevel | None = None,
+    state: State | None = None,
 ) -> CheckReport:
     """Check a plan against an instance.
 
@@ -113,6 +115,9 @@ def check(
         instance asks for the estimate of Algorithm 1 of HADS.
     survive : {"one-type", "blackout", "each"}, optional
         Level at which survival is judged; that of the plan's own certificate, if it has one, is judged in any case.
+    state : State, optional
+        What has happened so far, if the plan is for what that leaves of the instance. Times of the plan, ``d_spot_s``
+        and the cost that is found count from its moment on.
 
     Raises
     ------
@@ -120,6 +125,8 @@ def check(
         If the plan has spot VMs, and the instance asks for the estimate.
     """
     columns = plan.columns()
+    if state is not None:
+        instance = state.remaining(instance)
     if d_spot_s is None:
         d_spot_s = instance.d_spot_s
     if d_spot_s is None:

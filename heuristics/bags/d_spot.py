@@ -33,13 +33,20 @@ def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None, made_f
     InputError
         If it must be estimated and cannot be; see `estimate_d_spot`.
     """
-    spot = any(offer.market == "spot" and offer.limit for offer in instance.offers)
-    if instance.d_spot_s is not None or not spot:
+    if instance.d_spot_s is not None or not spot_offers(instance):
         return instance
     if (rule or instance.d_spot_rule) == "paper":
         return instance.replace(d_spot_s=estimate_d_spot(instance))
     latest_s = instance.deadline_s if made_for_s is None or made_for_s < 0 else made_for_s
     return instance.replace(d_spot_s=min(latest_s, instance.deadline_s))
+
+
+def spot_offers(instance: Instance) -> list[int]:
+    """Spot offers, as indices into ``instance.offers``, that a plan can have VMs of: new ones, or machines."""
+    exist = set(instance.machine_offer.tolist())
+    return [
+        offer.index for offer in instance.offers if offer.market == "spot" and (offer.limit or offer.index in exist)
+    ]
 
 
 def d_spot_warning(given: Instance, resolved: Instance) -> str:
@@ -52,7 +59,7 @@ def d_spot_warning(given: Instance, resolved: Instance) -> str:
     """
     if given.d_spot_s is not None or resolved.d_spot_s is None:
         return ""
-    spot = [offer.index for offer in resolved.offers if offer.market == "spot" and offer.limit]
+    spot = spot_offers(resolved)
     shortest = int(resolved.duration_s[:, spot].min()) + resolved.boot_overhead_s
     if shortest <= resolved.d_spot_s:
         return ""

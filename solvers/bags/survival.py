@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, within
+from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import longest_first_order, repaired
 from ...instances.durations import FULL_SPEED, NEVER
@@ -221,10 +222,7 @@ class _Search:
     def _d_spot_of_single_tasks(self) -> int:
         """D_spot up to which every task can be done again, if it is the only one."""
         instance = self._instance
-        exist = set(instance.machine_offer.tolist())
-        spot = [
-            offer.index for offer in instance.offers if offer.market == "spot" and (offer.limit or offer.index in exist)
-        ]
+        spot = spot_offers(instance)
         seconds = instance.duration_s[:, spot, FULL_SPEED]
         period = np.minimum(instance.checkpoint_interval_s + instance.dump_s, float(NEVER))
         lost = np.minimum(np.where(seconds < NEVER, seconds, 0).max(axis=1, initial=0), period).max(initial=0)

@@ -15,6 +15,11 @@ from command_shell import Shell, type_in
 from spotbag.core.quantities import amount_usd, duration_s
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance, platform_names
+from spotbag.schedules.schedule_files import write_schedule
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.solve import solve
+
+from ..helpers.rescues import carried_on
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:
@@ -193,6 +198,32 @@ def test_check_says_what_the_plan_was_made_for(shell: Shell) -> None:
     shell.run("check", "hads/J60", "plan.json", code=1)
     assert "made for a D_spot of 1900 s; it is judged by 1274 s" in shell.err
     shell.run("check", "hads/J60", "plan.json", "--d-spot", "1900")
+
+
+def test_check_judges_what_is_left_of_a_plan_from_a_state(shell: Shell) -> None:
+    plan = solve(library_instance("burst-hads/J60"), "greedy").schedule
+    assert plan is not None
+    state = State.planned(plan, 200)
+    state.write(shell.folder / "state.json")
+    rest = carried_on(plan, state)
+    write_schedule(rest, shell.folder / "rest.json")
+    out = shell.run("check", "burst-hads/J60", "rest.json", "--state", "state.json", "--survive", "one-type")
+    assert f"spent      $ {state.spent_usd:.6f} before" in out
+    assert f"cost       $ {plan.cost_usd - state.spent_usd:.6f}" in out
+    assert "survives   any one spot type" in out
+    found = shell.json("check", "burst-hads/J60", "rest.json", "--state", "state.json")
+    assert (found["makespan_s"], found["deadline_s"]) == (plan.makespan_s - 200, 2500)
+    moved = json.loads((shell.folder / "rest.json").read_text())
+    first = min(moved["tasks"], key=lambda task: task["start_s"])
+    first["start_s"] += 1
+    first["end_s"] += 1
+    (shell.folder / "moved.json").write_text(json.dumps(moved))
+    out = shell.run("check", "burst-hads/J60", "moved.json", "--state", "state.json", code=1)
+    assert f"task '{first['id']}' runs on core {first['core']} of {first['vm']} since" in out
+    shell.run("check", "burst-hads/J60", "rest.json", code=1)
+    shell.run("check", "hads/J60", "rest.json", "--state", "state.json", code=2)
+    assert "is of the instance 'burst-hads/J60', not of 'hads/J60'" in shell.err
+    shell.run("check", "-", "rest.json", "--state", "-", code=2)
 
 
 def test_a_plan_is_judged_by_its_own_d_spot_where_nothing_else_gives_one(shell: Shell) -> None:

@@ -46,12 +46,21 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
     vms = {vm.id: vm for vm in plan.vms}
     if len(vms) != len(plan.vms):
         return False
+    machines = {machine.id: machine for machine in instance.machines}
+    running = {entry.task: (machine.id, entry) for machine in instance.machines for entry in machine.running}
+    there = [*instance.machines, *(vm for vm in plan.vms if vm.id not in machines)]
     for vm in plan.vms:
-        if vm.type not in types or vm.market not in types[vm.type].offers or vm.market not in instance.markets:
+        if vm.type not in types or vm.market not in types[vm.type].offers:
             return False
-        same = sum(other.type == vm.type and other.market == vm.market for other in plan.vms)
+        if vm.id in machines:
+            if (machines[vm.id].type, machines[vm.id].market) != (vm.type, vm.market):
+                return False
+            continue
+        if vm.market not in instance.markets:
+            return False
+        same = sum(other.type == vm.type and other.market == vm.market for other in there)
         cap = instance.limits.max_spot if vm.market == "spot" else instance.limits.max_on_demand
-        in_market = sum(other.market == vm.market for other in plan.vms)
+        in_market = sum(other.market == vm.market for other in there)
         if same > types[vm.type].offers[vm.market].limit or (cap is not None and in_market > cap):
             return False
     for placed in plan.tasks:
@@ -65,16 +74,25 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
         limit = min(d_spot_s, instance.deadline_s) if vm.market == "spot" else instance.deadline_s
         if takes is None or placed.end_s - placed.start_s != takes:
             return False
-        if placed.start_s < instance.boot_overhead_s or placed.end_s > limit:
-            return False
-    for second in range(max(placed.end_s for placed in plan.tasks)):
-        for vm in plan.vms:
-            running = [
-                placed for placed in plan.tasks if placed.vm == vm.id and placed.start_s <= second < placed.end_s
-            ]
-            if len({placed.core for placed in running}) != len(running):
+        if placed.id in running:
+            name, entry = running[placed.id]
+            modes = entry.mode == "baseline", placed.mode == "baseline"
+            if (placed.vm, placed.core, placed.start_s) != (name, entry.core, entry.start_s) or modes[0] != modes[1]:
                 return False
-            used_kb = sum(math.ceil(tasks[placed.id].memory_mb * 1024) for placed in running)
+            if placed.end_s > instance.deadline_s:
+                return False
+            continue
+        if placed.vm in machines and not machines[placed.vm].open:
+            return False
+        ready_s = machines[placed.vm].ready_s if placed.vm in machines else instance.boot_overhead_s
+        if placed.start_s < ready_s or placed.end_s > limit:
+            return False
+    for second in range(min(placed.start_s for placed in plan.tasks), max(placed.end_s for placed in plan.tasks)):
+        for vm in plan.vms:
+            now = [placed for placed in plan.tasks if placed.vm == vm.id and placed.start_s <= second < placed.end_s]
+            if len({placed.core for placed in now}) != len(now):
+                return False
+            used_kb = sum(math.ceil(tasks[placed.id].memory_mb * 1024) for placed in now)
             if used_kb > math.floor(types[vm.type].memory_mb * 1024):
                 return False
     return True

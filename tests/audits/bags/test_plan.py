@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import random_instances
 from second_by_second import broken_rules, feasible, one_vm_plan
@@ -16,10 +16,14 @@ from soaks import soak_of
 
 from spotbag.audits.bags.plan import _Checker, check
 from spotbag.core.errors import SpotbagError
+from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
+from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
+
+from ...helpers.rescues import carried_on
 
 
 def two_core_instance(**fields: Any) -> Instance:
@@ -236,6 +240,44 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
         plan = result.schedule.to_document().model_copy(
             update={"cost_usd": None, "makespan_s": None, "objective": None}
         )
+    d_spot = result.instance.d_spot_s
+    return instance, draw(changed(plan)), instance.deadline_s if d_spot is None else d_spot
+
+
+@st.composite
+def rests(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
+    """What is left of such a plan at some second, for what is left of its instance; with such changes."""
+    result = solve(draw(random_instances(5)), "greedy")
+    assume(result.schedule is not None)
+    plan = result.schedule
+    assert plan is not None
+    state = State.planned(plan, draw(st.integers(0, plan.makespan_s - 1)))
+    waiting = state.waiting_ids(plan.instance)
+    state = state.replace(saved={name: draw(st.sampled_from([0, 0, 0.3, 0.9])) for name in waiting})
+    rest = state.remaining(plan.instance)
+    burstable = [vm_type.name for vm_type in rest.vm_types if vm_type.burstable is not None]
+    machines = [
+        machine.model_copy(
+            update={
+                "open": draw(st.sampled_from([True, True, False])),
+                "paid_until_s": draw(st.sampled_from([0, 0, 10, 100])),
+                "credits": None if machine.type not in burstable or draw(st.booleans()) else 1.0,
+            }
+        )
+        for machine in rest.machines
+    ]
+    if draw(st.booleans()):
+        offer = draw(st.sampled_from(rest.offers))
+        machines.append(Machine(id="idle", type=offer.vm_type.name, market=offer.market))
+    rest = rest.replace(machines=machines)
+    document = carried_on(plan, state, rest).to_document()
+    document = document.model_copy(update={"cost_usd": None, "makespan_s": None, "objective": None})
+    return rest, draw(changed(document)), rest.deadline_s if rest.d_spot_s is None else rest.d_spot_s
+
+
+@st.composite
+def changed(draw: st.DrawFn, plan: ScheduleDocument) -> ScheduleDocument:
+    """A plan with up to three random changes, mostly small."""
     tasks, vms = list(plan.tasks), list(plan.vms)
     for _ in range(draw(st.integers(0, 3))):
         index = draw(st.integers(0, len(tasks) - 1))
@@ -244,7 +286,7 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
             st.sampled_from(
                 [
                     *("shift", "stretch", "core", "vm", "drop", "double", "mode", "market"),
-                    *("name", "order", "interval", "type", "vm-double"),
+                    *("name", "order", "interval", "type", "vm-double", "vm-name"),
                 ]
             )
         )
@@ -278,9 +320,11 @@ def plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument, int]:
             vms[-1] = vms[-1].model_copy(update={"type": draw(st.sampled_from(["type0", "type1", "none"]))})
         elif change == "vm-double":
             vms.append(vms[0].model_copy(update={"type": draw(st.sampled_from([vm.type for vm in vms]))}))
-    d_spot = result.instance.d_spot_s
-    changed = plan.model_copy(update={"tasks": tuple(tasks), "vms": tuple(vms)})
-    return instance, changed, instance.deadline_s if d_spot is None else d_spot
+        elif change == "vm-name":
+            before, name = draw(st.sampled_from(vms)).id, draw(st.sampled_from(["other", "idle"]))
+            vms = [vm.model_copy(update={"id": name}) if vm.id == before else vm for vm in vms]
+            tasks = [task.model_copy(update={"vm": name}) if task.vm == before else task for task in tasks]
+    return plan.model_copy(update={"tasks": tuple(tasks), "vms": tuple(vms)})
 
 
 @given(plans())
@@ -294,6 +338,23 @@ def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:
     _look_at_every_second(case)
+
+
+@given(rests())
+@settings(max_examples=40, deadline=None)
+def test_the_checker_agrees_with_a_look_at_every_second_from_a_state(
+    case: tuple[Instance, ScheduleDocument, int],
+) -> None:
+    _look_at_every_second(case)
+    _look_at_each(case)
+
+
+@soak_of(rests(), sample=300, whole=5000)
+def test_the_checker_agrees_with_a_look_at_every_second_from_thousands_of_states(
+    case: tuple[Instance, ScheduleDocument, int],
+) -> None:
+    _look_at_every_second(case)
+    _look_at_each(case)
 
 
 def _look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
@@ -333,12 +394,14 @@ def _look_at_each(case: tuple[Instance, ScheduleDocument, int]) -> None:
     for vm in plan.vms:
         ends = [placed.end_s for placed in plan.tasks if placed.vm == vm.id and placed.id in instance.task_index]
         if ends and (vm.type, vm.market) in prices:
-            seconds = max(ends) - instance.boot_overhead_s
+            since_s = [max(other.ready_s, other.paid_until_s) for other in instance.machines if other.id == vm.id]
+            seconds = max(max(ends) - since_s[0], 0) if since_s else max(ends) - instance.boot_overhead_s
             cost_usd += prices[vm.type, vm.market].price_usd_per_hour / 3600 * seconds
     assert report.cost_usd == pytest.approx(cost_usd, rel=1e-12, abs=1e-12)
     if instance.goal == "balanced":
         weight = instance.cost_weight
-        objective = weight * cost_usd / instance.cost_scale_usd + (1 - weight) * report.makespan_s / instance.deadline_s
+        scale_s = instance.objective.makespan_scale_s or instance.deadline_s
+        objective = weight * cost_usd / instance.cost_scale_usd + (1 - weight) * report.makespan_s / scale_s
     else:
         assert instance.goal == "cheapest"
         objective = cost_usd
@@ -453,3 +516,134 @@ def test_a_plan_above_the_budget_is_found() -> None:
     cost = check(two_core_instance(), one_vm_plan(two_core_instance(), GOOD)).cost_usd
     assert broken(cost) == broken(1.01 * cost) == {}
     assert broken(0.9 * cost) == {"budget": pytest.approx(0.1 * cost)}
+
+
+def with_machines(*machines: dict[str, Any], **fields: Any) -> Instance:
+    """Three tasks of 10 s; types of a core: ``a``, of which two may be rented, and burstable ``b``."""
+    offers = {"on-demand": {"price_usd_per_hour": 3600.0, "limit": 2}}
+    burstable = {"baseline_fraction": 0.5, "credits_per_hour": 0, "initial_credits": 60, "max_credits": 60}
+    document: dict[str, Any] = {
+        "format": "spotbag.instance/1",
+        "name": "checked",
+        "deadline_s": 100,
+        "boot_overhead_s": 5,
+        "vm_types": [
+            {"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers},
+            {"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": burstable},
+        ],
+        "tasks": [{"id": name, "memory_mb": 400, "base_runtime_s": 10} for name in "xyz"],
+        "machines": machines,
+        "objective": {"cost_weight": 1.0, "cost_scale_usd": 1.0},
+    }
+    return Instance.from_document(document | fields, "checked")
+
+
+RUNNING = {"id": "m", "type": "a", "market": "on-demand", "running": [{"task": "x", "core": 1, "start_s": -4}]}
+
+
+def rows(*rows: str) -> ScheduleDocument:
+    """A plan of rows such as ``"x m 1 -4 6"``; VMs are named by their types, or are those of the plan ``m``."""
+    words = [row.split() for row in rows]
+    names = dict.fromkeys(row[1] for row in words)
+    return ScheduleDocument(
+        instance="checked",
+        vms=tuple(RentedVm(id=name, type="b" if "b" in name else "a", market="on-demand") for name in names),
+        tasks=tuple(
+            PlacedTask(
+                id=row[0],
+                vm=row[1],
+                core=int(row[2]),
+                start_s=int(row[3]),
+                end_s=int(row[4]),
+                mode="burst" if "b" in row[1] else None,
+            )
+            for row in words
+        ),
+    )
+
+
+WAITING = ("y m 0 0 10", "z m 1 6 16")
+FROM_A_STATE: dict[str, tuple[Instance, ScheduleDocument, dict[str, float]]] = {
+    "as it runs": (with_machines(RUNNING), rows("x m 1 -4 6", *WAITING), {}),
+    "on another core": (with_machines(RUNNING), rows("x m 0 -4 6", "y m 0 6 16", "z m 1 6 16"), {"machine": 1}),
+    "since another second": (with_machines(RUNNING), rows("x m 1 -3 7", "y m 0 0 10", "z m 1 7 17"), {"machine": 1}),
+    "on another machine": (
+        with_machines(RUNNING, RUNNING | {"id": "m2", "running": []}),
+        rows("x m2 1 0 10", *WAITING),
+        {"machine": 1},
+    ),
+    "on a new VM": (with_machines(RUNNING), rows("x a1 1 5 15", *WAITING), {"machine": 1}),
+    "before now": (with_machines(RUNNING), rows("x m 1 -4 6", "y m 0 -1 9", "z m 1 6 16"), {"ready": 1}),
+    "before the machine is ready": (
+        with_machines({"id": "m", "type": "a", "market": "on-demand", "ready_s": 3}),
+        rows("x m 0 3 13", "y m 1 1 11", "z m 1 11 21"),
+        {"ready": 2},
+    ),
+    "before a new VM is ready": (with_machines(RUNNING), rows("x m 1 -4 6", "y a1 0 4 14", "z m 1 6 16"), {"ready": 1}),
+    "while another runs": (
+        with_machines(RUNNING),
+        rows("x m 1 -4 6", "y m 0 0 10", "z m 1 5 15"),
+        {"core": 1, "memory": 200},
+    ),
+    "in memory that is held": (
+        with_machines(RUNNING, tasks=[{"id": name, "memory_mb": 600, "base_runtime_s": 10} for name in "xyz"]),
+        rows("x m 1 -4 6", "y m 0 0 10", "z m 0 10 20"),
+        {"memory": 200},
+    ),
+    "where no more tasks are taken": (
+        with_machines(RUNNING | {"open": False}),
+        rows("x m 1 -4 6", "y m 0 0 10", "z a1 1 5 15"),
+        {"machine": 1},
+    ),
+    "one VM too many, with the machine": (
+        with_machines(RUNNING),
+        rows("x m 1 -4 6", "y a1 0 5 15", "z a2 0 5 15"),
+        {"limit": 1},
+    ),
+    "one VM too many, with a machine that is not used": (
+        with_machines(RUNNING, RUNNING | {"id": "m2", "running": []}),
+        rows("x m 1 -4 6", "y a1 0 5 15", "z m 1 6 16"),
+        {"limit": 1},
+    ),
+    "over the limit of the market": (
+        with_machines(RUNNING, limits={"max_on_demand": 1}),
+        rows("x m 1 -4 6", "y b1 0 5 15", "z m 1 6 16"),
+        {"limit": 1},
+    ),
+    "two machines where one may be": (
+        with_machines(RUNNING, RUNNING | {"id": "m2", "running": []}, limits={"max_on_demand": 1}),
+        rows("x m 1 -4 6", "y m2 0 0 10", "z m 1 6 16"),
+        {},
+    ),
+    "as another type": (
+        with_machines(RUNNING, {"id": "b", "type": "a", "market": "on-demand"}),
+        rows("x m 1 -4 6", "y b 0 0 10", "z m 1 6 16"),
+        {"vm": 1},
+    ),
+    # Full speed spends a credit a minute: 20 s need a third of one.
+    "with credits": (
+        with_machines(RUNNING, {"id": "b", "type": "b", "market": "on-demand", "credits": 0.3334}),
+        rows("x m 1 -4 6", "y b 0 0 10", "z b 0 10 20"),
+        {},
+    ),
+    "without credits": (
+        with_machines(RUNNING, {"id": "b", "type": "b", "market": "on-demand", "credits": 0.25}),
+        rows("x m 1 -4 6", "y b 0 0 10", "z b 0 10 20"),
+        {"credits": 1 / 12},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FROM_A_STATE)
+def test_each_broken_rule_of_a_plan_from_a_state_is_found_with_its_amount(name: str) -> None:
+    instance, document, broken = FROM_A_STATE[name]
+    assert broken_rules(instance, document) == pytest.approx(broken)
+
+
+@pytest.mark.parametrize(("paid_until_s", "cost_usd"), [(0, 16), (6, 10), (16, 0), (90, 0)])
+def test_a_machine_costs_what_is_not_paid_yet(paid_until_s: int, cost_usd: float) -> None:
+    instance = with_machines(RUNNING | {"paid_until_s": paid_until_s})
+    plan = rows("x m 1 -4 6", *WAITING)
+    assert check(instance, plan).cost_usd == pytest.approx(cost_usd)
+    false = plan.model_copy(update={"cost_usd": cost_usd + 1})
+    assert broken_rules(instance, false) == pytest.approx({"claim": 1})

@@ -35,11 +35,20 @@ def check_command(
         str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
     ],
     changes: InstanceOptions,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="What has happened so far (JSON): the plan is for what that leaves of the instance.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
 
     Broken rules are listed with their amounts; what the plan survives is judged with --survive, or if the plan says it.
+    With --state, the times and the cost of the plan count from its moment on.
     Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input.
     """
     from ...audits.bags.plan import CLAIMS, check
@@ -48,8 +57,14 @@ def check_command(
     from ...schedules.schedule_files import another_instance, read_schedule_document
     from ...schedules.survival_text import checked_lines
 
-    refuse_two_from_standard_input(instance, plan)
+    refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance)
+    spent_usd = None
+    if state is not None:
+        from ...schedules.state import State
+
+        so_far = State.read(state)
+        problem, spent_usd = so_far.remaining(problem), so_far.spent_usd
     document = read_schedule_document(plan)
     problem = with_d_spot(problem, made_for_s=document.d_spot_s)
     asked = None if problem.survive == "none" else problem.survive
@@ -86,6 +101,8 @@ def check_command(
         verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
         verdict = "feasible" if report.feasible else verdict
         print(f"{problem.name}: {verdict}")
+        if spent_usd is not None:
+            print(f"  spent      $ {spent_usd:.6f} before")
         print(f"  cost       $ {report.cost_usd:.6f}")
         print(f"  makespan   {seconds(report.makespan_s)} s")
         if problem.goal == "balanced":
