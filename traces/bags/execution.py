@@ -1,0 +1,239 @@
+"""What really happened when the commands of a plan were run, whatever ran them, and how far it was from the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """What the plan says of a task.
+
+    Attributes
+    ----------
+    task, vm : str
+        Ids of the task and of its VM.
+    core : int
+        Core of the VM.
+    start_s, end_s : int
+        When it runs, in seconds from the start of the plan.
+    """
+
+    task: str
+    vm: str
+    core: int
+    start_s: int
+    end_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """One attempt to run the command of a task; a task that fails, or is cut off, may have several.
+
+    Attributes
+    ----------
+    task, vm : str
+        Ids of the task and of the VM that ran it.
+    core : int
+        Core of the VM: of the tasks of a core, one runs at a time.
+    start_s : float
+        When it started, in seconds from the start of the plan.
+    end_s : float, optional
+        When it ended or was cut off; None if it runs still.
+    exit_code : int, optional
+        What the command ended with: 0 if all went well. None if it runs still or was cut off.
+    message : str
+        Why it failed, where that is known.
+    """
+
+    task: str
+    vm: str
+    core: int
+    start_s: float
+    end_s: float | None = None
+    exit_code: int | None = None
+    message: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether the command ended with exit code 0."""
+        return self.exit_code == 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the command ended with another exit code."""
+        return self.exit_code not in (0, None)
+
+    @property
+    def runs_still(self) -> bool:
+        """Whether the command had not ended when this was recorded."""
+        return self.end_s is None
+
+
+@dataclass(frozen=True, slots=True)
+class VmRun:
+    """A stretch of time in which a VM took tasks of the plan; there are several if it was started again.
+
+    Attributes
+    ----------
+    vm : str
+        Id of the VM.
+    start_s : float
+        From when it took tasks, in seconds from the start of the plan.
+    end_s : float, optional
+        When it was done, stopped or lost; None if it takes tasks still, as far as is known.
+    lost : bool
+        Whether it was stopped or lost before it was done.
+    """
+
+    vm: str
+    start_s: float
+    end_s: float | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDeviation:
+    """A task as planned and as it was run.
+
+    Attributes
+    ----------
+    planned : PlannedTask
+        The plan.
+    run : TaskRun, optional
+        The attempt that counts: the first with exit code 0, or else the last; None if there is none.
+    attempts : int
+        How many there were.
+    """
+
+    planned: PlannedTask
+    run: TaskRun | None
+    attempts: int
+
+    @property
+    def status(self) -> str:
+        """One of ``done``, ``failed``, ``cut off``, ``running`` and ``waiting``."""
+        if self.run is None:
+            return "waiting"
+        if self.run.runs_still:
+            return "running"
+        return "done" if self.run.done else "failed" if self.run.failed else "cut off"
+
+    @property
+    def start_error_s(self) -> float | None:
+        """How much later than planned it started; None if it did not."""
+        return None if self.run is None else self.run.start_s - self.planned.start_s
+
+    @property
+    def end_error_s(self) -> float | None:
+        """How much later than planned it ended; None if it is not done."""
+        if self.run is None or self.run.end_s is None or not self.run.done:
+            return None
+        return self.run.end_s - self.planned.end_s
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What really happened when the commands of a plan were run.
+
+    Attributes
+    ----------
+    planned : tuple of PlannedTask
+        The plan that was carried out: each task once. Of a task that was planned anew on the way, where and when the
+        last plan had it.
+    runs : tuple of TaskRun
+        All attempts, in the order of their starts.
+    vms : tuple of VmRun
+        When VMs took tasks, in the order of their starts.
+    until_s : float
+        When this was recorded, in seconds from the start of the plan.
+    began_at : float
+        The start of the plan on the clock, in seconds since 1970-01-01 UTC.
+    """
+
+    planned: tuple[PlannedTask, ...]
+    runs: tuple[TaskRun, ...]
+    vms: tuple[VmRun, ...]
+    until_s: float
+    began_at: float = 0.0
+
+    @cached_property
+    def deviations(self) -> tuple[TaskDeviation, ...]:
+        """Each task of the plan as planned and as it was run, in the order of the plan."""
+        attempts = _by_task(self.runs)
+        return tuple(
+            TaskDeviation(planned, _counting(attempts.get(planned.task, ())), len(attempts.get(planned.task, ())))
+            for planned in self.planned
+        )
+
+    @cached_property
+    def wrong_vm(self) -> tuple[TaskRun, ...]:
+        """Runs on another VM than the plan has for the task, or of tasks that the plan does not have."""
+        vm_of = {planned.task: planned.vm for planned in self.planned}
+        return tuple(run for run in self.runs if vm_of.get(run.task) != run.vm)
+
+    @cached_property
+    def inversions(self) -> tuple[tuple[TaskRun, TaskRun], ...]:
+        """Pairs of neighbours in the plan of a core of which the later one did not wait for the earlier one.
+
+        That is: the first attempt at the later one started before the first attempt at the earlier one had ended. They
+        are looked for between tasks that were run where they were planned.
+        """
+        first = {name: runs[0] for name, runs in _by_task(self.runs).items()}
+        cores: dict[tuple[str, int], list[PlannedTask]] = {}
+        for planned in sorted(self.planned, key=lambda planned: (planned.start_s, planned.end_s)):
+            cores.setdefault((planned.vm, planned.core), []).append(planned)
+        found = []
+        for place, tasks in cores.items():
+            runs = [first[planned.task] for planned in tasks if planned.task in first]
+            here = [run for run in runs if (run.vm, run.core) == place]
+            found += [(early, late) for early, late in pairwise(here) if not _waited(early, late)]
+        return tuple(found)
+
+    @cached_property
+    def failures(self) -> tuple[TaskRun, ...]:
+        """Runs that ended with another exit code than 0."""
+        return tuple(run for run in self.runs if run.failed)
+
+    @cached_property
+    def unfinished(self) -> tuple[str, ...]:
+        """Tasks of the plan that have not ended with exit code 0, in the order of the plan."""
+        return tuple(deviation.planned.task for deviation in self.deviations if deviation.status != "done")
+
+    @property
+    def makespan_s(self) -> float | None:
+        """When the last task ended, if all are done."""
+        if self.unfinished or not self.planned:
+            return None
+        return max(deviation.run.end_s or 0.0 for deviation in self.deviations if deviation.run is not None)
+
+    @property
+    def planned_makespan_s(self) -> int:
+        """When the last task ends in the plan."""
+        return max((planned.end_s for planned in self.planned), default=0)
+
+    @property
+    def median_start_error_s(self) -> float | None:
+        """Median, over the tasks that were started, of how far from the planned moment that was; None if none was."""
+        errors = [abs(found.start_error_s) for found in self.deviations if found.start_error_s is not None]
+        return median(errors) if errors else None
+
+
+def _by_task(runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
+    found: dict[str, list[TaskRun]] = {}
+    for run in runs:
+        found.setdefault(run.task, []).append(run)
+    return found
+
+
+def _counting(runs: Sequence[TaskRun]) -> TaskRun | None:
+    """Return the attempt that counts."""
+    return next((run for run in runs if run.done), runs[-1] if runs else None)
+
+
+def _waited(early: TaskRun, late: TaskRun) -> bool:
+    return early.end_s is not None and early.end_s <= late.start_s
