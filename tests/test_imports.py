@@ -25,8 +25,10 @@ STAGES = {
     "solvers": ["core", "instances", "schedules", "models", "heuristics", "audits"],
     "replay": ["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers"],
     "charts": ["core", "instances", "schedules", "traces", "solvers"],
+    "executors": ["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers"],
     "benchmarks": [
-        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"]
+        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"],
+        "executors",
     ],
 }
 """Stages, and those that each may import beside itself. The package ``spotbag`` itself (src) may import all."""
@@ -122,7 +124,7 @@ def stage_of(name: str) -> str:
 
 def system_of(name: str) -> str | None:
     """System of a module; plans are of bags."""
-    if name.split(".")[0] == "schedules":
+    if name.split(".")[0] in ("schedules", "executors"):
         return "bags"
     return next((part for part in name.split(".") if part in SYSTEMS), None)
 

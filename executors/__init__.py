@@ -1,0 +1,1 @@
+"""What carries plans out: exports to the shell and to SkyPilot, and the logs that they leave."""

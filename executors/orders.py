@@ -1,0 +1,165 @@
+"""The order in which a plan is carried out: what each core runs one after the other, and what waits for memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..core.errors import InputError, Issue
+from ..core.quantities import IntArray
+from ..schedules.documents import ScheduleColumns, ScheduleDocument
+from ..schedules.schedule import Schedule
+from ..traces.bags.execution import PlannedTask
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """A task of a VM in its place.
+
+    Attributes
+    ----------
+    planned : PlannedTask
+        Which task, where and when.
+    command : str or None
+        What it runs.
+    number : int
+        Number of the task on its VM, from 1, in the order of the planned starts.
+    waits_for : tuple of int
+        Numbers of tasks of other cores that must have ended before it starts, since the memory may not be enough for
+        both; what those wait for, and what tasks before it on its core wait for, is not repeated.
+    """
+
+    planned: PlannedTask
+    command: str | None
+    number: int
+    waits_for: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VmOrder:
+    """What a VM runs.
+
+    Attributes
+    ----------
+    vm, type, market : str
+        Its id, and what is rented.
+    tasks : list of TaskOrder
+        In the order of the planned starts.
+    """
+
+    vm: str
+    type: str
+    market: str
+    tasks: list[TaskOrder] = field(default_factory=list)
+
+    @property
+    def cores(self) -> list[int]:
+        """Cores that have tasks."""
+        return sorted({task.planned.core for task in self.tasks})
+
+
+def planned_tasks(plan: Schedule | ScheduleDocument) -> tuple[PlannedTask, ...]:
+    """What a plan says of each task, in the order of its document."""
+    return _planned(plan.columns())
+
+
+def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
+    """Return what each VM of a plan runs in which order; VMs without tasks are left out.
+
+    On each core, tasks run one after the other. Where memory may bind, a task also waits for the end of all tasks of
+    its VM that end in the plan before it starts, however long they take. Of tasks that run at the same time, then, any
+    two overlap in the plan; so there is a moment of the plan at which all of them run, and its memory is enough.
+
+    Parameters
+    ----------
+    plan : Schedule or ScheduleDocument
+        The plan. Its document does not know how much memory there is: there, memory is taken to bind on all VMs.
+
+    Raises
+    ------
+    InputError
+        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap.
+    """
+    columns = plan.columns()
+    planned = _planned(columns)
+    known = {vm.id for vm in columns.vms}
+    _refuse_disorder(planned, known)
+    orders = []
+    vm_of = {name: number for number, name in enumerate(columns.vm_names)}
+    by_vm: list[list[int]] = [[] for _ in columns.vm_names]
+    for row in np.lexsort((columns.task_core, columns.task_end_s, columns.task_start_s)).tolist():
+        by_vm[int(columns.task_vm[row])].append(row)
+    for vm in columns.vms:
+        rows = by_vm[vm_of[vm.id]]
+        if not rows:
+            continue
+        waits = _waits([planned[row] for row in rows]) if _memory_may_bind(plan, rows) else [()] * len(rows)
+        tasks = [
+            TaskOrder(planned[row], columns.commands[row], number, waits[number - 1])
+            for number, row in enumerate(rows, 1)
+        ]
+        orders.append(VmOrder(vm.id, vm.type, vm.market, tasks))
+    return orders
+
+
+def _planned(columns: ScheduleColumns) -> tuple[PlannedTask, ...]:
+    numbers: tuple[IntArray, ...] = (columns.task_vm, columns.task_core, columns.task_start_s, columns.task_end_s)
+    rows = zip(columns.task_ids, *(column.tolist() for column in numbers), strict=True)
+    return tuple([PlannedTask(name, columns.vm_names[vm], core, start, end) for name, vm, core, start, end in rows])
+
+
+def _refuse_disorder(planned: Sequence[PlannedTask], vms: set[str]) -> None:
+    issues = []
+    seen: set[str] = set()
+    last: dict[tuple[str, int], PlannedTask] = {}
+    for task in sorted(planned, key=lambda task: (task.start_s, task.end_s)):
+        if task.vm not in vms:
+            issues.append(Issue("tasks", "is no VM of the plan", "vm", task.vm, task.task))
+        if task.end_s <= task.start_s:
+            issues.append(Issue("tasks", f"must be after {task.start_s}, its start", "end_s", task.end_s, task.task))
+        if task.task in seen:
+            issues.append(Issue("tasks", "is in the plan more than once", item=task.task))
+        seen.add(task.task)
+        before = last.get((task.vm, task.core))
+        if before is not None and before.end_s > task.start_s:
+            rule = f"starts before {before.task!r} has ended on core {task.core} of {task.vm}"
+            issues.append(Issue("tasks", rule, "start_s", task.start_s, task.task))
+        last[task.vm, task.core] = task
+    if issues:
+        raise InputError("plan", [*issues[:3], Issue("", "'spotbag check' says all that is wrong with a plan")])
+
+
+def _memory_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> bool:
+    """Whether tasks of different cores of a VM, together, may need more memory than it has."""
+    if isinstance(plan, ScheduleDocument):
+        return True
+    instance = plan.instance
+    largest: dict[int, int] = {}
+    for row in rows:
+        core = int(plan.task_core[row])
+        largest[core] = max(largest.get(core, 0), int(instance.memory_kb[instance.task_group[row]]))
+    offer = instance.offers[int(plan.vm_offer[plan.task_vm[rows[0]]])]
+    return sum(largest.values()) > offer.memory_kb
+
+
+def _waits(planned: Sequence[PlannedTask]) -> list[tuple[int, ...]]:
+    """Numbers of the tasks that each task of a VM waits for, the last of each other core."""
+    lists: dict[int, list[int]] = {}
+    for number, task in enumerate(planned, 1):
+        lists.setdefault(task.core, []).append(number)
+    ends = {core: [planned[number - 1].end_s for number in numbers] for core, numbers in lists.items()}
+    waited: dict[tuple[int, int], int] = {}
+    result = []
+    for task in planned:
+        found = []
+        for core, numbers in lists.items():
+            ended = bisect_right(ends[core], task.start_s)
+            if core == task.core or ended <= waited.get((task.core, core), 0):
+                continue
+            waited[task.core, core] = ended
+            found.append(numbers[ended - 1])
+        result.append(tuple(found))
+    return result

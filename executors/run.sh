@@ -1,0 +1,170 @@
+#!/bin/sh
+# Run the tasks of one VM of a plan, each core its own list (core-0.sh, core-1.sh, ...) in the planned order:
+#
+#     sh run.sh
+#
+# It may be called from anywhere; the commands run in the folder that it is called from. log.jsonl says what starts and
+# ends when; the folder output/ has what the commands print. Called again, it does not run again what has ended with
+# exit code 0; whatever failed or was cut off is run again. The exit code is 0 if all tasks are done, 1 if some are not,
+# and 129, 130 or 143 if a signal stopped it.
+set -u
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
+log=$here/log.jsonl
+state=$here/state
+stopped=''
+. "$here/vm.sh"
+
+say() { printf '%s: %s\n' "$vm" "$*" >&2; }
+
+case $(date +%N) in
+'' | *[!0-9]*) now() { date +%s; } ;;
+*) now() { date +%s.%N; } ;;
+esac
+
+# A line is one write, so that those of several cores do not mix.
+record() {
+    printf '{"at": %s, "event": %s}\n' "$(now)" "$1" >>"$log" || {
+        say "cannot write $log; stopping"
+        exit 2
+    }
+}
+
+# Numbers of the tasks that have ended with exit code 0, on a core or on all ('[0-9]*').
+done_numbers() {
+    sed -n 's/^{"at": [0-9.]*, "event": "end", "core": '"$1"', "number": \([0-9]*\), .*"exit_code": 0}$/\1/p' "$log" |
+        sort -n -u
+}
+
+# ---------------------------------------------------------------- one core: sh run.sh core 0
+
+next_done() { read -r next <&3 || next=''; }
+
+# A task is a session of its own where there is setsid, so that stopping it stops what it has started, too.
+stop_child() {
+    [ -z "$child" ] || kill -s TERM -- "-$child" 2>/dev/null || kill -s TERM "$child" 2>/dev/null
+}
+
+stop_here() { [ -z "$stopped" ] || exit 143; }
+
+# task NUMBER FILE ID-AS-JSON ID COMMAND
+task() {
+    stop_here
+    if [ "$1" = "$next" ]; then
+        next_done
+        return 0
+    fi
+    record '"start", "core": '"$core, \"number\": $1, \"task\": $3"
+    SPOTBAG_VM=$vm SPOTBAG_CORE=$core SPOTBAG_TASK=$4 $session sh -c "$5" \
+        </dev/null >"$here/output/$2.out" 2>"$here/output/$2.err" 3<&- &
+    child=$!
+    [ -z "$stopped" ] || stop_child
+    wait "$child"
+    code=$?
+    [ -z "$stopped" ] || wait "$child"
+    stop_here
+    child=''
+    record '"end", "core": '"$core, \"number\": $1, \"task\": $3, \"exit_code\": $code"
+    [ "$code" -eq 0 ] || say "task $4 failed with exit code $code (see $here/output/$2.err)"
+}
+
+# tell NUMBER: other cores wait for the end of this task.
+tell() { : >"$state/ended-$1"; }
+
+# wait_for NUMBER ...: the memory of the VM is not enough for the next task before these have ended.
+wait_for() {
+    for number; do
+        until [ -e "$state/ended-$number" ]; do
+            stop_here
+            all_alive
+            sleep 0.1 2>/dev/null || sleep 1
+        done
+    done
+}
+
+# A core that was killed takes its list with it: nobody must wait for that.
+all_alive() {
+    for file in "$state"/core-*.pid; do
+        if read -r pid 2>/dev/null <"$file" && ! kill -s 0 "$pid" 2>/dev/null && [ -e "$file" ]; then
+            say "core $core stops: another one was killed, and it would wait for that"
+            exit 1
+        fi
+    done
+}
+
+run_core() {
+    core=$1
+    child=''
+    session=''
+    if command -v setsid >/dev/null 2>&1; then session=setsid; fi
+    # Interrupts and hang-ups are for the driver, which then sends this signal.
+    trap '' INT HUP
+    trap 'stopped=yes; stop_child' TERM
+    echo $$ >"$state/core-$core.pid"
+    [ ! -e "$state/stop" ] || exit 143
+    done_numbers "$core" >"$state/done-$core"
+    exec 3<"$state/done-$core"
+    next_done
+    . "$here/core-$core.sh"
+    rm -f "$state/core-$core.pid"
+}
+
+# ---------------------------------------------------------------- all cores: sh run.sh
+
+stop() {
+    stopped=$1
+    : >"$state/stop"
+    for file in "$state"/core-*.pid; do
+        if read -r pid 2>/dev/null <"$file"; then kill -s TERM "$pid" 2>/dev/null; fi
+    done
+}
+
+# Whatever runs here holds the lock, tasks included; when the last of it has ended, it is free.
+take_lock() {
+    command -v flock >/dev/null 2>&1 || return 0
+    exec 9>>"$here/lock"
+    flock -n 9 && return 0
+    say "waiting for the end of what an earlier start still runs"
+    flock 9
+}
+
+start_cores() {
+    if parallel --version 2>/dev/null </dev/null | grep -q '^GNU parallel'; then
+        # shellcheck disable=SC2086,SC2016
+        SPOTBAG_RUN=$here/run.sh PARALLEL_SHELL=$(command -v sh) parallel --plain --will-cite --ungroup \
+            --jobs "$n_cores" 'sh "$SPOTBAG_RUN" core' ::: $cores </dev/null &
+        return
+    fi
+    for core in $cores; do
+        sh "$here/run.sh" core "$core" &
+    done
+}
+
+run_all() {
+    take_lock
+    rm -rf "$state"
+    mkdir -p "$state" "$here/output" || exit 2
+    # A line that was cut short stays alone.
+    if [ -s "$log" ] && [ -n "$(tail -c 1 "$log")" ]; then echo >>"$log"; fi
+    trap 'stop 129' HUP
+    trap 'stop 130' INT
+    trap 'stop 143' TERM
+    record '"begin", "format": "spotbag.log/1", "vm": '"$vm_json"
+    start_cores
+    until wait; do :; done
+    done=$(done_numbers '[0-9]*' | wc -l)
+    done=$((done))
+    if [ -n "$stopped" ]; then
+        record '"stop"'
+        say "stopped: $done of $tasks tasks are done; start it again to go on"
+        exit "$stopped"
+    fi
+    record '"finish"'
+    if [ "$done" -lt "$tasks" ]; then
+        say "$done of $tasks tasks are done; start it again to run the others once more"
+        exit 1
+    fi
+    say "all $tasks tasks are done"
+}
+
+if [ "${1-}" = core ]; then run_core "$2"; else run_all; fi
