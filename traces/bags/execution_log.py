@@ -1,0 +1,227 @@
+"""Logs of plans that were run by the scripts of `spotbag.export_plan`: JSON lines, ``spotbag.log/1``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from ...core.errors import InputError, Issue
+from ...core.json_documents import parse_json
+from ...core.quantities import Name
+from ...core.records import Faults, Record, field_issues
+from ...core.text_files import read_text, source_name
+from ..vm_records import Count
+from .execution import Execution, PlannedTask, TaskRun, VmRun
+
+LOG_FORMAT: Literal["spotbag.log/1"] = "spotbag.log/1"
+_MOST_ISSUES = 20
+
+Clock: TypeAlias = Annotated[float, Field(ge=0, le=2**53)]
+
+
+class _Line(Record):
+    """What all lines have: when, in seconds since 1970-01-01 UTC."""
+
+    at: Clock
+
+
+class BeginLine(_Line):
+    """The scripts of a VM are started."""
+
+    event: Literal["begin"]
+    format: Literal["spotbag.log/1"]
+    vm: Name
+
+
+class StartLine(_Line):
+    """A task starts."""
+
+    event: Literal["start"]
+    core: Count
+    number: Count
+    task: Name
+
+
+class EndLine(_Line):
+    """The command of a task ends."""
+
+    event: Literal["end"]
+    core: Count
+    number: Count
+    task: Name
+    exit_code: Count
+
+
+class StopLine(_Line):
+    """A signal has stopped the scripts, and what they ran."""
+
+    event: Literal["stop"]
+
+
+class FinishLine(_Line):
+    """All tasks have ended."""
+
+    event: Literal["finish"]
+
+
+Line: TypeAlias = BeginLine | StartLine | EndLine | StopLine | FinishLine
+_LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="event")])
+
+
+def read_logs(
+    paths: Iterable[str | os.PathLike[str]], planned: Sequence[PlannedTask], ready_s: int, lost: Iterable[str] = ()
+) -> Execution:
+    """Read what happened from logs.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        Log files; each of them holds the log of a VM, or several one after the other.
+    planned : sequence of PlannedTask
+        The plan that was run.
+    ready_s : int
+        When the VMs are ready in the plan. The first of them to be started, in the logs, was started then.
+    lost : iterable of str
+        VMs that are gone: what they ran last was cut off.
+
+    Raises
+    ------
+    InputError
+        If a file is no log, or is one of another plan.
+    """
+    lines = [found for path in paths for found in parse_log(read_text(path), source_name(path))]
+    return execution_of_lines(lines, planned, ready_s, lost)
+
+
+def parse_log(text: str, source: str) -> list[tuple[str, Line]]:
+    """Read the lines of a log, each with its VM; a last one that was cut short is left out.
+
+    Raises
+    ------
+    InputError
+        With the lines that are wrong.
+    """
+    found: list[tuple[str, Line]] = []
+    issues: list[Issue] = []
+    broken: list[Issue] = []
+    vm = ""
+    for number, text_line in enumerate(text.split("\n"), 1):
+        if not text_line.strip():
+            continue
+        try:
+            line = _LINE.validate_python(parse_json(text_line, source), context=Faults())
+        except InputError:
+            broken.append(Issue(f"line {number}", "is no line of a log"))
+            continue
+        except ValidationError as error:
+            issues += [
+                Issue(f"line {number}", issue.rule, issue.path, issue.value)
+                for issue in field_issues(error, _LINE, None)
+            ]
+            continue
+        if isinstance(line, BeginLine):
+            # What was written when the machine went down may be cut short; then the scripts are started again.
+            broken = broken[:-1]
+            vm = line.vm
+        elif not vm:
+            issues.append(Issue(f"line {number}", "stands before the first 'begin' of a log", "event", line.event))
+        issues += broken
+        broken = []
+        found.append((vm, line))
+        if len(issues) >= _MOST_ISSUES:
+            break
+    issues += broken[:-1]
+    if not issues and not found:
+        issues = [Issue("", f"is no log of a plan that was run ({LOG_FORMAT})")]
+    if issues:
+        raise InputError(source, issues)
+    return found
+
+
+def execution_of_lines(
+    lines: Sequence[tuple[str, Line]], planned: Sequence[PlannedTask], ready_s: int, lost: Iterable[str] = ()
+) -> Execution:
+    """Put together what happened from the lines of logs; see `read_logs`.
+
+    Raises
+    ------
+    InputError
+        If the logs name VMs or tasks that the plan does not have.
+    """
+    _refuse_another_plan(lines, planned)
+    began_at = min(line.at for _, line in lines) - ready_s if lines else 0.0
+    until_s = max((line.at for _, line in lines), default=0.0) - began_at
+    by_vm: dict[str, list[Line]] = {}
+    for vm, line in lines:
+        by_vm.setdefault(vm, []).append(line)
+    gone = set(lost)
+    books = [_Book(vm, found, began_at, until_s, vm in gone) for vm, found in by_vm.items()]
+    return Execution(
+        tuple(planned),
+        tuple(sorted((run for book in books for run in book.runs), key=lambda run: (run.start_s, run.vm, run.core))),
+        tuple(sorted((run for book in books for run in book.vms), key=lambda run: (run.start_s, run.vm))),
+        until_s,
+        began_at,
+    )
+
+
+class _Book:
+    """What happened on a VM."""
+
+    def __init__(self, vm: str, lines: Sequence[Line], began_at: float, until_s: float, lost: bool) -> None:
+        self.vm = vm
+        self.runs: list[TaskRun] = []
+        self.vms: list[VmRun] = []
+        self._open: dict[int, TaskRun] = {}  # by core
+        self._since: float | None = None
+        self._last_s = 0.0
+        for line in lines:
+            time_s = max(line.at - began_at, self._last_s)  # a clock that is set back does not undo what has happened
+            self._take(line, time_s)
+            self._last_s = time_s
+        if lost:
+            self._close(until_s, lost=True)
+        elif self._since is not None:
+            self.vms.append(VmRun(vm, self._since))
+            self.runs += self._open.values()
+
+    def _take(self, line: Line, time_s: float) -> None:
+        if isinstance(line, BeginLine):
+            self._close(self._last_s, lost=True)
+            self._since = time_s
+        elif isinstance(line, StartLine):
+            self._cut_off(line.core, time_s)
+            self._open[line.core] = TaskRun(line.task, self.vm, line.core, time_s)
+        elif isinstance(line, EndLine):
+            run = self._open.get(line.core)
+            if run is not None and run.task == line.task:
+                del self._open[line.core]
+                self.runs.append(TaskRun(line.task, self.vm, line.core, run.start_s, time_s, line.exit_code))
+        else:
+            self._close(time_s, lost=isinstance(line, StopLine))
+
+    def _cut_off(self, core: int, time_s: float) -> None:
+        run = self._open.pop(core, None)
+        if run is not None:
+            self.runs.append(TaskRun(run.task, self.vm, core, run.start_s, time_s))
+
+    def _close(self, time_s: float, *, lost: bool) -> None:
+        for core in list(self._open):
+            self._cut_off(core, time_s)
+        if self._since is not None:
+            self.vms.append(VmRun(self.vm, self._since, time_s, lost))
+            self._since = None
+
+
+def _refuse_another_plan(lines: Iterable[tuple[str, Line]], planned: Sequence[PlannedTask]) -> None:
+    vms, tasks = {task.vm for task in planned}, {task.task for task in planned}
+    issues = []
+    for name in dict.fromkeys(vm for vm, _ in lines if vm not in vms):
+        issues.append(Issue("", "is no VM of the plan that has tasks", "vm", name))
+    names = dict.fromkeys(line.task for _, line in lines if isinstance(line, StartLine | EndLine))
+    issues += [Issue("", "is no task of the plan", "task", name) for name in names if name not in tasks]
+    if issues:
+        raise InputError("log", [*issues[:3], Issue("", "this is the log of another plan")])
