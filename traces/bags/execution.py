@@ -136,6 +136,40 @@ class TaskDeviation:
         return self.run.end_s - self.planned.end_s
 
 
+@dataclass(frozen=True, slots=True)
+class VmDeviation:
+    """A VM as planned and as it was used.
+
+    Attributes
+    ----------
+    vm : str
+        Its id.
+    tasks, done : int
+        How many tasks the plan has for it, and how many of these are done, wherever they were run.
+    cores : int
+        How many of its cores the plan or a run names, those between them included.
+    planned_start_s, planned_end_s : int
+        From the start of its first task to the end of its last one, in the plan.
+    start_s, end_s : float or None
+        The same of what it ran; the end is None while anything runs or nothing has ended.
+    starts : int
+        How often it was started.
+    lost : bool
+        Whether it was stopped or lost at last.
+    """
+
+    vm: str
+    tasks: int
+    done: int
+    cores: int
+    planned_start_s: int
+    planned_end_s: int
+    start_s: float | None
+    end_s: float | None
+    starts: int
+    lost: bool
+
+
 @dataclass(frozen=True)
 class Execution:
     """What really happened when the commands of a plan were run.
@@ -168,6 +202,39 @@ class Execution:
         return tuple(
             TaskDeviation(planned, _counting(attempts.get(planned.task, ())), len(attempts.get(planned.task, ())))
             for planned in self.planned
+        )
+
+    @cached_property
+    def vm_deviations(self) -> tuple[VmDeviation, ...]:
+        """Each VM of the plan that has tasks as planned and as it was used, in the order in which the plan names them.
+
+        VMs that only runs name come last, without tasks.
+        """
+        done = {found.planned.task for found in self.deviations if found.status == "done"}
+        names = dict.fromkeys([*(task.vm for task in self.planned), *(run.vm for run in self.runs)])
+        planned: dict[str, list[PlannedTask]] = {name: [] for name in names}
+        runs: dict[str, list[TaskRun]] = {name: [] for name in names}
+        for task in self.planned:
+            planned[task.vm].append(task)
+        for run in self.runs:
+            runs[run.vm].append(run)
+        stretches: dict[str, list[VmRun]] = {name: [] for name in names}
+        for stretch in self.vms:
+            stretches.setdefault(stretch.vm, []).append(stretch)
+        return tuple(
+            VmDeviation(
+                vm=name,
+                tasks=len(planned[name]),
+                done=sum(task.task in done for task in planned[name]),
+                cores=1 + max([task.core for task in planned[name]] + [run.core for run in runs[name]]),
+                planned_start_s=min((task.start_s for task in planned[name]), default=0),
+                planned_end_s=max((task.end_s for task in planned[name]), default=0),
+                start_s=min((run.start_s for run in runs[name]), default=None),
+                end_s=_end_of(runs[name]),
+                starts=len(stretches[name]),
+                lost=bool(stretches[name]) and stretches[name][-1].lost,
+            )
+            for name in names
         )
 
     @cached_property
@@ -233,6 +300,11 @@ def _by_task(runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
 def _counting(runs: Sequence[TaskRun]) -> TaskRun | None:
     """Return the attempt that counts."""
     return next((run for run in runs if run.done), runs[-1] if runs else None)
+
+
+def _end_of(runs: Sequence[TaskRun]) -> float | None:
+    ends = [run.end_s for run in runs if run.end_s is not None]
+    return max(ends) if ends and len(ends) == len(runs) else None
 
 
 def _waited(early: TaskRun, late: TaskRun) -> bool:
