@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from ..core.quantities import IntArray
 from ..schedules.documents import ScheduleColumns, ScheduleDocument
 from ..schedules.schedule import Schedule
 from ..traces.bags.execution import PlannedTask
+
+Target: TypeAlias = Literal["shell", "skypilot"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+"""What plans can be exported to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,11 @@ class VmOrder:
     def cores(self) -> list[int]:
         """Cores that have tasks."""
         return sorted({task.planned.core for task in self.tasks})
+
+    @property
+    def end_s(self) -> int:
+        """When its last task ends in the plan."""
+        return max(task.planned.end_s for task in self.tasks)
 
 
 def planned_tasks(plan: Schedule | ScheduleDocument) -> tuple[PlannedTask, ...]:

@@ -9,18 +9,16 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
 
 from ..core.errors import InputError, Issue, SpotbagError
 from ..core.wording import counted
 from ..schedules.documents import ScheduleDocument
 from ..schedules.schedule import Schedule
-from .orders import TaskOrder, VmOrder, vm_orders
-
-Target: TypeAlias = Literal["shell", "skypilot"]
-TARGETS: tuple[Target, ...] = get_args(Target)
+from .orders import TARGETS, Target, TaskOrder, VmOrder, vm_orders
+from .skypilot import task_yaml
 
 LOG_NAME = "log.jsonl"
 """Log of a VM, in its folder."""
@@ -68,25 +66,52 @@ def export_plan(
     SpotbagError
         If the folder is not empty or cannot be written to.
     """
-    from .skypilot import task_yaml
+    exported = write_export(plan, folder, to, infra)
+    return [vm.folder if vm.file is None else vm.file for vm in exported]
 
+
+@dataclass(frozen=True, slots=True)
+class ExportedVm:
+    """A VM of an exported plan.
+
+    Attributes
+    ----------
+    order : VmOrder
+        What it runs.
+    folder : Path
+        Its folder.
+    file : Path or None
+        Its file for SkyPilot.
+    """
+
+    order: VmOrder
+    folder: Path
+    file: Path | None
+
+
+def write_export(
+    plan: Schedule | ScheduleDocument, folder: str | os.PathLike[str], to: Target, infra: str | None
+) -> list[ExportedVm]:
+    """Write what runs the commands of a plan, and say what was written; see `export_plan`."""
     if to not in TARGETS:
-        raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
+        raise SpotbagError(f"to {to!r}: must be {' or '.join(TARGETS)}")
     if infra is not None and to != "skypilot":
-        raise SpotbagError("--infra is for --to skypilot: it says where SkyPilot looks for VMs")
+        raise SpotbagError("infra says where SkyPilot looks for VMs, and nothing is exported to it (--to skypilot)")
     orders = vm_orders(plan)
     _refuse_commands(task for order in orders for task in order.tasks)
     target = Path(folder)
     names = folder_names([order.vm for order in orders])
+    exported = []
     with _made_at_once(target) as made:
         for name, order in zip(names, orders, strict=True):
             _write_vm(made / name, order)
+            file = None
+            if to == "skypilot":
+                file = f"{name}.yaml"
+                (made / file).write_text(task_yaml(order, name, target / name, infra), encoding="utf-8")
+            exported.append(ExportedVm(order, target / name, None if file is None else target / file))
         (made / VM_LIST).write_text("".join(_vm_lines(names, orders)), encoding="utf-8")
-        if to == "skypilot":
-            for name, order in zip(names, orders, strict=True):
-                text = task_yaml(order, name, target / name, infra)
-                (made / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return [target / (f"{name}.yaml" if to == "skypilot" else name) for name in names]
+    return exported
 
 
 def folder_names(vms: Sequence[str]) -> list[str]:
@@ -184,8 +209,7 @@ def _task_lines(task: TaskOrder, told: bool) -> str:
 def _vm_lines(names: Sequence[str], orders: Sequence[VmOrder]) -> Iterator[str]:
     yield "folder\tvm\ttype\tmarket\tcores\ttasks\tend_s\n"
     for name, order in zip(names, orders, strict=True):
-        end_s = max(task.planned.end_s for task in order.tasks)
-        counts = f"{len(order.cores)}\t{len(order.tasks)}\t{end_s}"
+        counts = f"{len(order.cores)}\t{len(order.tasks)}\t{order.end_s}"
         yield f"{name}\t{order.vm}\t{order.type}\t{order.market}\t{counts}\n"
 
 

@@ -62,7 +62,7 @@ def execution_chart(execution: Execution, name: str = "", deadline_s: int | None
     looks = {bar.look for bar in happened}
     end_s = max(execution.planned_makespan_s, execution.until_s, *(bar.end_s for bar in happened), 1)
     return Chart(
-        f"{shortened(name, 60)}: planned and run" if name else "planned and run",
+        f"{shortened(name, 60)}: planned and actual" if name else "planned and actual",
         [
             Panel(_planned_text(execution), lanes, planned, limits=limits),
             Panel(_happened_text(execution), lanes, happened, limits=limits),
@@ -90,9 +90,7 @@ def _runs(execution: Execution, lane_of: dict[str, int]) -> Iterator[Bar]:
         hover = [f"planned start {start_of[run.task]:,} s"] if run.task in start_of else []
         hover += [f"exit code {run.exit_code}"] if run.exit_code is not None else []
         hover += [run.message] if run.message else []
-        yield Bar(
-            lane_of[run.vm], run.core, stretch(run.start_s, end_s), _look(run), run.task, hover=tuple(hover)
-        )
+        yield Bar(lane_of[run.vm], run.core, stretch(run.start_s, end_s), _look(run), run.task, hover=tuple(hover))
 
 
 def _look(run: TaskRun) -> Look:
@@ -114,4 +112,4 @@ def _happened_text(execution: Execution) -> str:
     ends = f"the last ended at {end_s:,.1f} s" if end_s is not None else f"until {execution.until_s:,.1f} s"
     starts = "" if error_s is None else f", median error of the starts {error_s:.2f} s"
     failures = f", {counted(len(execution.failures), 'failure')}" if execution.failures else ""
-    return f"run: {done:,} of {counted(total, 'task')} done, {ends}{starts}{failures}"
+    return f"actual: {done:,} of {counted(total, 'task')} done, {ends}{starts}{failures}"

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from .audits.auditor import audit
     from .audits.bags.plan import check
     from .charts.bags.convergence import plot_convergence, write_convergence
+    from .charts.bags.execution import write_execution
     from .charts.bags.front import plot_front, write_front
     from .charts.bags.plan import plot_gantt, write_gantt
     from .charts.replay import plot_replay, write_replay
     from .core.errors import InputError, SpotbagError
+    from .executors.execution_state import execution_state
+    from .executors.logs import read_log
+    from .executors.shell import export_plan
     from .heuristics.bags.d_spot import estimate_d_spot
     from .instances.bags.csv_tasks import read_tasks
     from .instances.bags.generator import generate_instance
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from .solvers.bags.warm_up import warm_up
     from .solvers.platforms.bound import platform_bound
     from .solvers.streams.sizing import size_job
+    from .traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _MODULES = {
@@ -59,6 +64,7 @@ _MODULES = {
         "plot_convergence",
         "write_convergence",
     ),
+    "charts.bags.execution": ("write_execution",),
     "charts.bags.front": (
         "plot_front",
         "write_front",
@@ -75,6 +81,9 @@ _MODULES = {
         "InputError",
         "SpotbagError",
     ),
+    "executors.execution_state": ("execution_state",),
+    "executors.logs": ("read_log",),
+    "executors.shell": ("export_plan",),
     "heuristics.bags.d_spot": ("estimate_d_spot",),
     "instances.bags.csv_tasks": ("read_tasks",),
     "instances.bags.generator": ("generate_instance",),
@@ -145,18 +154,26 @@ _MODULES = {
     "solvers.bags.warm_up": ("warm_up",),
     "solvers.platforms.bound": ("platform_bound",),
     "solvers.streams.sizing": ("size_job",),
+    "traces.bags.execution": (
+        "Execution",
+        "PlannedTask",
+        "TaskRun",
+        "VmRun",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Execution",
     "InputError",
     "Instance",
     "Limits",
     "Objective",
     "Offer",
     "ParetoFront",
+    "PlannedTask",
     "Platform",
     "PlatformPolicy",
     "Policy",
@@ -169,14 +186,18 @@ __all__ = [
     "StreamPolicy",
     "Task",
     "TaskOnVm",
+    "TaskRun",
     "Timeline",
     "TypeChoice",
+    "VmRun",
     "VmState",
     "VmType",
     "audit",
     "check",
     "draw_malleable_jobs",
     "estimate_d_spot",
+    "execution_state",
+    "export_plan",
     "find_scenario",
     "generate_instance",
     "library_instance",
@@ -192,6 +213,7 @@ __all__ = [
     "plot_replay",
     "problem_of_job",
     "read_instance",
+    "read_log",
     "read_platform",
     "read_schedule",
     "read_stream",
@@ -206,6 +228,7 @@ __all__ = [
     "stream_names",
     "warm_up",
     "write_convergence",
+    "write_execution",
     "write_front",
     "write_gantt",
     "write_instance",

@@ -26,6 +26,8 @@ _MODULES = {
     "size": "streams.size",
     "stream": "streams.stream",
     "platform": "platforms.platform",
+    "export": "bags.export",
+    "import-log": "bags.import_log",
     "show": "bags.show",
     "methods": "bags.methods",
     "schema": "schema",

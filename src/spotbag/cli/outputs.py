@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
+from ..executors.orders import Target
 from ..instances.bags.best_known import BestKnown
 from ..instances.entries import Architecture, Burstable, Goal, Market
 from ..schedules.documents import ScheduleDocument, Survival, SurvivalVerdict
@@ -104,6 +105,83 @@ class Check(_Output):
     survival: Survival | None
     violations: tuple[Violation, ...]
     notes: tuple[str, ...]
+
+
+class ExportedVm(_Output):
+    """A VM of an exported plan: its folder, its file for SkyPilot if there is one, and what it runs."""
+
+    vm: str
+    type: str
+    market: str
+    folder: str
+    file: str | None
+    cores: int
+    tasks: int
+    end_s: int
+
+
+class Export(_Output):
+    """``spotbag export``."""
+
+    format: Literal["spotbag.export/1"]
+    instance: str
+    to: Target
+    folder: str
+    vms: tuple[ExportedVm, ...]
+
+
+class ActualTask(_Output):
+    """A task as planned and as it was run; of several attempts, the one that counts."""
+
+    task: str
+    status: Literal["done", "failed", "cut off", "running", "waiting"]
+    planned_vm: str
+    planned_core: int
+    planned_start_s: int
+    planned_end_s: int
+    vm: str | None
+    core: int | None
+    start_s: float | None
+    end_s: float | None
+    start_error_s: float | None
+    end_error_s: float | None
+    exit_code: int | None
+    message: str
+    attempts: int
+
+
+class ActualVm(_Output):
+    """A VM as planned and as it was used: from the start of its first task to the end of its last one."""
+
+    vm: str
+    tasks: int
+    done: int
+    planned_start_s: int
+    planned_end_s: int
+    start_s: float | None
+    end_s: float | None
+    starts: int
+    lost: bool
+
+
+class ImportLog(_Output):
+    """``spotbag import-log``; times are seconds from the start of the plan, which ``began_at`` has on the clock."""
+
+    format: Literal["spotbag.import-log/1"]
+    instance: str
+    tasks: int
+    done: int
+    failures: int
+    unfinished: tuple[str, ...]
+    planned_makespan_s: int
+    makespan_s: float | None
+    median_start_error_s: float | None
+    wrong_vm: tuple[str, ...]
+    inversions: tuple[tuple[str, str], ...]
+    until_s: float
+    began_at: float
+    vms: tuple[ActualVm, ...]
+    rows: tuple[ActualTask, ...]
 
 
 class AuditedRun(_Output):
@@ -753,7 +831,7 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     for output in (
         Solve, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay, NoPlan, Size,
         Stream, StreamList, Platform, PlatformList, Show, Methods, PublishedComparison, InstanceList, Types,
-        Written, Schemas, Error,
+        Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.wording import dollars
-from ..arguments import MethodOptions
+from ..arguments import InstanceOptions, MethodOptions
 from ..progress import progress
 from ..tables import seconds
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
+    from ...schedules.documents import ScheduleDocument
+    from ...schedules.schedule import Schedule
     from ...solvers.bags.result import Result
 
 
@@ -38,6 +40,31 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
             options=options,
             on_progress=show,
         )
+
+
+def schedule_by_instance(document: ScheduleDocument, instance: str, source: str, changes: InstanceOptions) -> Schedule:
+    """Derive a plan from its instance, with the time limits that it was made for unless the command line has others."""
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.schedule_files import schedule_of_document
+
+    problem = changes.load(instance)
+    limits: dict[str, Any] = {}
+    if changes.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
+        limits["deadline_s"] = document.deadline_s
+    if changes.d_spot is None and document.d_spot_s is not None and document.d_spot_s >= 0:
+        limits["d_spot_s"] = min(document.d_spot_s, limits.get("deadline_s", problem.deadline_s))
+    return schedule_of_document(document, with_d_spot(problem.replace(**limits)), source)
+
+
+def schedule_or_none(
+    document: ScheduleDocument, instance: str | None, source: str, changes: InstanceOptions
+) -> Schedule | None:
+    """Derive a plan from the instance that is named, or else a library instance of its name; None if there is none."""
+    from ...instances.library import library_names
+
+    if instance is None and document.instance not in library_names():
+        return None
+    return schedule_by_instance(document, instance or document.instance, source, changes)
 
 
 def goal_text(instance: Instance) -> str:

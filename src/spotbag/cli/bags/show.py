@@ -25,7 +25,7 @@ from ..arguments import (
 from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
-from .planning import d_spot_text, goal_text
+from .planning import d_spot_text, goal_text, schedule_or_none
 from .solve import print_rented
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def show_command(
             raise SpotbagError(f"{what}: is an instance; --gantt draws plans ('spotbag solve' makes them)")
         _show_instance(found, as_json)
         return
-    schedule = _schedule(found, instance, what, changes)
+    schedule = schedule_or_none(found, instance, what, changes)
     if schedule is None:
         if gantt is not None:
             raise SpotbagError(f"{what}: is a plan for {found.instance!r}; to draw it, name that with --instance")
@@ -112,28 +112,6 @@ def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     instance = Instance.parse(text, source)
     warn(instance_warnings(instance))
     return changes.apply(instance)
-
-
-def _schedule(
-    document: ScheduleDocument, instance: str | None, source: str, changes: InstanceOptions
-) -> Schedule | None:
-    """Derive a plan from its instance: the one named, or a library instance of that name.
-
-    The time limits are those that the plan was made for, unless the command line has others.
-    """
-    from ...heuristics.bags.d_spot import with_d_spot
-    from ...instances.library import library_names
-    from ...schedules.schedule_files import schedule_of_document
-
-    if instance is None and document.instance not in library_names():
-        return None
-    problem = changes.load(instance or document.instance)
-    limits: dict[str, Any] = {}
-    if changes.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
-        limits["deadline_s"] = document.deadline_s
-    if changes.d_spot is None and document.d_spot_s is not None and document.d_spot_s >= 0:
-        limits["d_spot_s"] = min(document.d_spot_s, limits.get("deadline_s", problem.deadline_s))
-    return schedule_of_document(document, with_d_spot(problem.replace(**limits)), source)
 
 
 def _show_instance(instance: Instance, as_json: bool) -> None:

@@ -1,0 +1,101 @@
+"""``spotbag export``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.tables import Column, Table
+from ..arguments import InstanceOptions, JsonOption, print_json, refuse_two_from_standard_input, warn, wrote
+from ..tables import print_table, seconds
+from .planning import schedule_or_none
+
+if TYPE_CHECKING:
+    from ...executors.shell import ExportedVm
+
+EXAMPLE = "Example:  spotbag export plan.json --to shell --out run   then   sh run/c5.large-spot-1/run.sh"
+
+
+def export_command(
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
+    ],
+    changes: InstanceOptions,
+    out: Annotated[
+        str, typer.Option("--out", metavar="FOLDER", help="Where; a folder that is empty or does not exist.")
+    ],
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help="What for: shell, or skypilot (files for it, too).")
+    ] = "shell",
+    infra: Annotated[
+        str | None,
+        typer.Option("--infra", metavar="PLACE", help="Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
+    ] = None,
+    instance: Annotated[
+        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write what runs the commands of a plan: a folder for each VM, with a script that runs its tasks.
+
+    On a VM, 'sh run.sh' runs each core's tasks one after the other as planned; started again, it goes on where it was.
+    With the instance, tasks wait for others only where the memory of a VM may bind; without it, wherever it could.
+    Exit code 0: done; 2: bad input.
+    """
+    from ...core.errors import SpotbagError
+    from ...executors.orders import TARGETS
+    from ...executors.shell import write_export
+    from ...schedules.schedule_files import read_schedule_document
+
+    refuse_two_from_standard_input(plan, instance)
+    target = next((name for name in TARGETS if name == to), None)
+    if target is None:
+        raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
+    document = read_schedule_document(plan)
+    schedule = schedule_or_none(document, instance, plan, changes)
+    exported = write_export(schedule or document, out, target, infra)
+    if not exported:
+        warn(["the plan has no tasks"])
+    if as_json:
+        print_json(
+            "export",
+            {
+                "instance": document.instance,
+                "to": to,
+                "folder": out,
+                "vms": [_vm_object(vm) for vm in exported],
+            },
+        )
+        return
+    wrote(out)
+    columns = [
+        *(Column(heading) for heading in ("VM", "type", "market", "run" if to == "shell" else "launch")),
+        *(Column(heading, True) for heading in ("cores", "tasks", "last end (s)")),
+    ]
+    rows = [
+        [
+            vm.order.vm,
+            vm.order.type,
+            vm.order.market,
+            f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
+            str(len(vm.order.cores)),
+            str(len(vm.order.tasks)),
+            seconds(vm.order.end_s),
+        ]
+        for vm in exported
+    ]
+    print_table(Table(columns, rows))
+
+
+def _vm_object(vm: ExportedVm) -> dict[str, object]:
+    return {
+        "vm": vm.order.vm,
+        "type": vm.order.type,
+        "market": vm.order.market,
+        "folder": str(vm.folder),
+        "file": None if vm.file is None else str(vm.file),
+        "cores": len(vm.order.cores),
+        "tasks": len(vm.order.tasks),
+        "end_s": vm.order.end_s,
+    }

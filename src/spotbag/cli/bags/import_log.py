@@ -1,0 +1,223 @@
+"""``spotbag import-log``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.tables import Column, Table
+from ..arguments import (
+    InstanceArgument,
+    InstanceOptions,
+    JsonOption,
+    check_output,
+    names_in,
+    print_json,
+    refuse_two_from_standard_input,
+    wrote,
+)
+from ..files_beside import beside_the_answer
+from ..progress import busy
+from ..tables import print_table, seconds
+from .planning import schedule_by_instance
+
+if TYPE_CHECKING:
+    from ...traces.bags.execution import Execution, TaskDeviation, VmDeviation
+
+EXAMPLE = "Example:  spotbag import-log bag.json plan.json run --gantt run.png --out state.json"
+
+
+def import_log_command(
+    instance: InstanceArgument,
+    plan: Annotated[
+        str,
+        typer.Argument(metavar="PLAN", help="The plan that was exported (JSON), or - for standard input."),
+    ],
+    logs: Annotated[
+        list[str], typer.Argument(metavar="LOG...", help="The folder of the export, folders of VMs, or log files.")
+    ],
+    changes: InstanceOptions,
+    lost: Annotated[
+        list[str] | None,
+        typer.Option("--lost", metavar="VM", help="A VM that is gone: what it ran last was cut off."),
+    ] = None,
+    tasks: Annotated[bool, typer.Option("--tasks", help="A row for each task, too.")] = False,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write the state that this leads to (JSON).")
+    ] = None,
+    gantt: Annotated[
+        str | None,
+        typer.Option("--gantt", metavar="FILE", help="Draw planned and actual: .png, .svg, .pdf or .html."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the logs of an exported plan: what was planned, and what really happened.
+
+    Logs may be read while tasks run. The state that --out writes is that of the last event in the logs. Exit code 0:
+    done; 2: bad input.
+    """
+    from ...executors.execution_state import execution_state
+    from ...executors.logs import read_log
+    from ...schedules.schedule_files import read_schedule_document
+
+    refuse_two_from_standard_input(instance, plan, *logs)
+    check_output(out, instance, plan, *logs, gantt)
+    if gantt is not None:
+        from ...charts.picture_files import picture_format
+
+        picture_format(gantt)
+        check_output(gantt, instance, plan, *logs)
+    document = read_schedule_document(plan)
+    schedule = schedule_by_instance(document, instance, plan, changes)
+    gone = names_in(lost or [])
+    execution = read_log(schedule, *logs, lost=gone)
+    if out is not None:
+        execution_state(schedule, execution, gone).write(out)
+        wrote(out, "the state")
+    if gantt is not None:
+        from ...charts.bags.execution import write_execution
+
+        with beside_the_answer(), busy(f"drawing {gantt}"):
+            write_execution(execution, gantt, schedule.instance.name, schedule.instance.deadline_s)
+            wrote(gantt)
+    if as_json:
+        print_json("import-log", _object(schedule.instance.name, execution))
+        return
+    _print_summary(schedule.instance.name, execution)
+    print_table(_vm_table(execution))
+    if tasks:
+        print()
+        print_table(_task_table(execution))
+
+
+def _object(name: str, execution: Execution) -> dict[str, Any]:
+    return {
+        "instance": name,
+        "tasks": len(execution.planned),
+        "done": len(execution.planned) - len(execution.unfinished),
+        "failures": len(execution.failures),
+        "unfinished": list(execution.unfinished),
+        "planned_makespan_s": execution.planned_makespan_s,
+        "makespan_s": execution.makespan_s,
+        "median_start_error_s": execution.median_start_error_s,
+        "wrong_vm": [run.task for run in execution.wrong_vm],
+        "inversions": [[early.task, late.task] for early, late in execution.inversions],
+        "until_s": execution.until_s,
+        "began_at": execution.began_at,
+        "vms": [_vm_object(found) for found in execution.vm_deviations],
+        "rows": [_task_object(found) for found in execution.deviations],
+    }
+
+
+def _vm_object(found: VmDeviation) -> dict[str, Any]:
+    names = ("vm", "tasks", "done", "planned_start_s", "planned_end_s", "start_s", "end_s", "starts", "lost")
+    return {name: getattr(found, name) for name in names}
+
+
+def _task_object(found: TaskDeviation) -> dict[str, Any]:
+    planned, run = found.planned, found.run
+    return {
+        "task": planned.task,
+        "status": found.status,
+        "planned_vm": planned.vm,
+        "planned_core": planned.core,
+        "planned_start_s": planned.start_s,
+        "planned_end_s": planned.end_s,
+        "vm": None if run is None else run.vm,
+        "core": None if run is None else run.core,
+        "start_s": None if run is None else run.start_s,
+        "end_s": None if run is None else run.end_s,
+        "start_error_s": found.start_error_s,
+        "end_error_s": found.end_error_s,
+        "exit_code": None if run is None else run.exit_code,
+        "message": "" if run is None else run.message,
+        "attempts": found.attempts,
+    }
+
+
+def _print_summary(name: str, execution: Execution) -> None:
+    from ...core.wording import listed
+
+    total, unfinished = len(execution.planned), execution.unfinished
+    end_s, error_s = execution.makespan_s, execution.median_start_error_s
+    ended = f"; the last ended at {end_s:,.1f} s, planned {seconds(execution.planned_makespan_s)} s" if end_s else ""
+    print(f"{name}: {total - len(unfinished):,} of {total:,} tasks are done{ended}")
+    failed = [found.planned.task for found in execution.deviations if found.status == "failed"]
+    counts = {
+        "start error": "-" if error_s is None else f"{error_s:.2f} s (median)",
+        "wrong VM": f"{len(execution.wrong_vm)}",
+        "inversions": f"{len(execution.inversions)} (of neighbours on a core)",
+        "failures": f"{len(execution.failures)}" + (f" (not done since: {listed(failed, 'task')})" if failed else ""),
+        "unfinished": f"{len(unfinished)}" + (f" ({listed(unfinished, 'task')})" if unfinished else ""),
+    }
+    for what, text in counts.items():
+        print(f"  {what:<12} {text}")
+    print()
+
+
+def _vm_table(execution: Execution) -> Table:
+    columns = [
+        Column("VM"),
+        *(Column(heading, True) for heading in ("tasks", "done", "planned start (s)", "planned end (s)")),
+        *(Column(heading, True, True) for heading in ("start (s)", "end (s)", "start error (s)", "end error (s)")),
+        Column("starts", True),
+        Column("lost"),
+    ]
+    rows = [
+        [
+            found.vm,
+            str(found.tasks),
+            str(found.done),
+            seconds(found.planned_start_s),
+            seconds(found.planned_end_s),
+            _tenths(found.start_s),
+            _tenths(found.end_s),
+            _error(found.start_s, found.planned_start_s),
+            _error(found.end_s, found.planned_end_s),
+            str(found.starts),
+            "yes" if found.lost else "",
+        ]
+        for found in execution.vm_deviations
+    ]
+    return Table(columns, rows)
+
+
+def _task_table(execution: Execution) -> Table:
+    columns = [
+        *(Column(heading) for heading in ("task", "VM", "status")),
+        Column("core", True),
+        *(Column(heading, True) for heading in ("planned start (s)", "planned run time (s)")),
+        *(Column(heading, True, True) for heading in ("start (s)", "run time (s)", "start error (s)", "end error (s)")),
+        *(Column(heading, True) for heading in ("exit code", "attempts")),
+    ]
+    rows = []
+    for found in execution.deviations:
+        planned, run = found.planned, found.run
+        start_s, end_s = (None, None) if run is None else (run.start_s, run.end_s)
+        taken_s = None if start_s is None or end_s is None else end_s - start_s
+        rows.append(
+            [
+                planned.task,
+                planned.vm if run is None or run.vm == planned.vm else f"{run.vm} (planned: {planned.vm})",
+                found.status,
+                str(planned.core if run is None else run.core),
+                seconds(planned.start_s),
+                seconds(planned.end_s - planned.start_s),
+                _tenths(start_s),
+                _tenths(taken_s),
+                _error(start_s, planned.start_s),
+                _error(end_s if found.status == "done" else None, planned.end_s),
+                "-" if run is None or run.exit_code is None else str(run.exit_code),
+                str(found.attempts),
+            ]
+        )
+    return Table(columns, rows)
+
+
+def _tenths(value_s: float | None) -> str:
+    return "-" if value_s is None else f"{value_s:,.1f}"
+
+
+def _error(value_s: float | None, planned_s: int) -> str:
+    return "-" if value_s is None else f"{value_s - planned_s:+,.2f}"
