@@ -12,6 +12,7 @@ from ..core.json_documents import check_format, parse_json
 from ..core.limits import Stop, stop_point
 from ..core.processes import interruptible
 from ..core.records import Record, validate_record
+from ..core.workers import Workers
 from .claims import Claim
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
@@ -33,16 +34,16 @@ class PaperOptions:
         Days, draws or orderings of each cell, the same for all policies.
     seed : int
         Of the first run, and of methods that use random numbers.
-    workers : int
-        Processes.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed.
     """
 
     runs: int = 200
     seed: int = 0
-    workers: int = 1
+    workers: Workers = 1
 
     def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them; the number of processes changes nothing."""
+        """Return what a file of results says of them; who replays it changes nothing."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "workers"}
 
 

@@ -93,6 +93,9 @@ class InputError(SpotbagError):
         self.issues = tuple(issues)
         super().__init__(self._message())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source, self.issues)
+
     def _message(self) -> str:
         if len(self.issues) == 1:
             return f"{self.source}: {self.issues[0]}"

@@ -1,4 +1,4 @@
-"""Work in threads and processes that end when their limit is over, and interrupts as requests to stop."""
+"""Work in threads, processes and clusters that ends when its limit is over, and interrupts as requests to stop."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ import signal
 import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from .limits import LimitReached, Stop, current_limit, stop_point, within
+from .errors import SpotbagError
+from .limits import LimitReached, Stop, current_limit, within
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from .quantities import IntArray
 
-_POLL_S = 0.05
+POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
 _PARENT_POLL_S = 1.0
 
-_QUEUED_A_WORKER = 2
+QUEUED_A_WORKER = 2
+
+MOST_LOSSES = 3
+"""How often the work of a process that is lost is done once more."""
 
 _HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
 """Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
@@ -96,7 +100,6 @@ class _Signalled:
         _received.append(number)
 
 
-Case = TypeVar("Case")
 Done = TypeVar("Done")
 
 _left_behind: list[tuple[threading.Thread, Callable[[], None]]] = []
@@ -166,7 +169,7 @@ def run_in_thread(
                 end()
                 asked_s = min(asked_s, time.monotonic())
             asked = asked_s < math.inf
-            over = ended.wait(_ASK_AGAIN_S if asked else min(_POLL_S, max(limit.deadline - time.perf_counter(), 0.0)))
+            over = ended.wait(_ASK_AGAIN_S if asked else min(POLL_S, max(limit.deadline - time.perf_counter(), 0.0)))
             if limit.on_life is not None and not failures:
                 limit.on_life()
             if watch is not None and not failures:
@@ -214,63 +217,123 @@ def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
     return results[0]
 
 
-def in_processes(
-    work: Callable[[Case], Done], cases: Iterable[Case], workers: int, in_order: bool = True
-) -> Iterator[Done]:
-    """Do work on cases in processes of their own; whatever ends this ends them.
+class NotImportable(SpotbagError):  # noqa: N818 (by what is wrong)
+    """Other processes cannot import what is handed over to them."""
+
+
+class Executor(Protocol):
+    """Does work on cases elsewhere; its jobs are of its own kind."""
+
+    def room(self) -> int:
+        """How many jobs it may have at a time."""
+
+    def submit(self, case: Any) -> Any:
+        """Hand over a case; return the job."""
+
+    def wait(self, jobs: Sequence[Any]) -> Sequence[Any]:
+        """Wait a moment until one of some jobs is done; return those that are."""
+
+    def result(self, job: Any) -> Any:
+        """Return what has come of a job that is done, or raise it."""
+
+    def end(self) -> None:
+        """End the jobs that are not done."""
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """A case in another process."""
+
+    case: Any
+    future: Future[Any]
+
+
+class Processes:
+    """Does work on cases in processes of this machine, as an `Executor`.
 
     Parameters
     ----------
     work : callable
         What is done with a case.
-    cases : iterable
-        The cases.
     workers : int
         Number of processes.
-    in_order : bool
-        Whether results come in the order of the cases, or as they are done.
-
-    Raises
-    ------
-    LimitReached
-        If it is asked to stop before all are done.
     """
-    from concurrent.futures import FIRST_COMPLETED, wait
 
-    from joblib.externals.loky import get_reusable_executor
+    def __init__(self, work: Callable[[Any], Any], workers: int) -> None:
+        # For good, as a thread warns: where warnings are errors it would end, and what waits for it would never go on.
+        for harmless in _HARMLESS:
+            warnings.filterwarnings("ignore", harmless, UserWarning)
+        _start_tracker()
+        self._work = work
+        self._workers = workers
+        self._pool: Any = None
+        self._jobs: list[_Job] = []
+        self._losses = 0
 
-    # For good, as a thread warns: where warnings are errors it would end, and what waits for it would wait for ever.
-    for harmless in _HARMLESS:
-        warnings.filterwarnings("ignore", harmless, UserWarning)
-    stop_point()  # before any process begins
-    _start_tracker()
-    with _signals_held():
-        executor = get_reusable_executor(max_workers=workers, initializer=_belong_to_parent)
-    ended = False
-    left = iter(cases)
-    queued: deque[Future[Done]] = deque()
-    try:
-        while True:
-            while len(queued) < _QUEUED_A_WORKER * workers:
-                try:
-                    case = next(left)
-                    with _signals_held():
-                        queued.append(executor.submit(work, case))
-                except StopIteration:
-                    break
-            if not queued:
-                break
-            stop_point()
-            done = wait([queued[0]] if in_order else queued, _POLL_S, FIRST_COMPLETED).done
-            for future in [future for future in queued if future in done]:
-                queued.remove(future)
-                yield future.result()
-        ended = True
-    finally:
-        if not ended:
-            with _signals_held():  # a second interrupt would leave workers behind
-                _forget_waiting(executor)
-                executor.shutdown(wait=True, kill_workers=True)
+    def room(self) -> int:
+        """How many jobs it may have at a time."""
+        return QUEUED_A_WORKER * self._workers
+
+    def submit(self, case: Any) -> _Job:
+        """Hand over a case; return the job."""
+        job = _Job(case, self._future(case))
+        self._jobs.append(job)
+        return job
+
+    def _future(self, case: Any) -> Future[Any]:
+        """Hand over a case, to new processes if one has been lost."""
+        from joblib.externals.loky import get_reusable_executor
+
+        with _signals_held():
+            self._pool = get_reusable_executor(max_workers=self._workers, initializer=_belong_to_parent)
+            return cast("Future[Any]", self._pool.submit(self._work, case))
+
+    def wait(self, jobs: Sequence[_Job]) -> Sequence[_Job]:
+        """Wait a moment until one of some jobs is done; return those that are."""
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        wait([job.future for job in jobs], POLL_S, FIRST_COMPLETED)
+        done = [job for job in jobs if job.future.done()]
+        lost = [job for job in done if _is_lost(job)]
+        if not lost:
+            return done
+        self._losses += 1
+        if self._losses > MOST_LOSSES:
+            raise lost_again_and_again(self._losses) from lost[0].future.exception()
+        wait([job.future for job in self._jobs])  # all processes end with the one that was lost
+        for job in filter(_is_lost, self._jobs):
+            job.future = self._future(job.case)
+        return []
+
+    def result(self, job: _Job) -> Any:
+        """Return what has come of a job that is done, or raise it."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        self._jobs.remove(job)
+        self._losses = 0
+        try:
+            return job.future.result()
+        except BrokenProcessPool as error:
+            raise NotImportable(str(error)) from error
+
+    def end(self) -> None:
+        """End the processes."""
+        with _signals_held():  # a second interrupt would leave workers behind
+            if self._pool is not None:
+                _forget_waiting(self._pool)
+                self._pool.shutdown(wait=True, kill_workers=True)
+
+
+def lost_again_and_again(times: int) -> SpotbagError:
+    """Say that processes end before their work is done."""
+    return SpotbagError(f"processes were lost {times} times in a row: if they lack memory, have fewer of them")
+
+
+def _is_lost(job: _Job) -> bool:
+    """Whether the process that had a job has ended before it."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    return job.future.done() and isinstance(job.future.exception(), TerminatedWorkerError)
 
 
 def _forget_waiting(executor: Any) -> None:
@@ -315,30 +378,3 @@ def _end_after(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_PARENT_POLL_S)
     os._exit(1)
-
-
-def each(work: Callable[[Case], Done], cases: Iterable[Case], workers: int) -> Iterator[Done]:
-    """Do work on cases, in their order: here, or in several processes.
-
-    Parameters
-    ----------
-    work, cases
-        See `in_processes`.
-    workers : int
-        Number of processes; with one, it is done in this process, when its result is asked for.
-
-    Raises
-    ------
-    LimitReached
-        If it is asked to stop before all are done. What that has cut short is not among the results.
-    """
-    return _here(work, cases) if workers == 1 else in_processes(work, cases, workers)
-
-
-def _here(work: Callable[[Case], Done], cases: Iterable[Case]) -> Iterator[Done]:
-    """Do work on cases in this process."""
-    for case in cases:
-        stop_point()
-        done = work(case)
-        stop_point()
-        yield done

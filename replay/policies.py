@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..core.errors import InputError, Issue
+from ..core.workers import Workers, in_this_process
 
 
 class HasName(Protocol):
@@ -78,7 +79,7 @@ class PolicyKind(Generic[P]):
     fault: Callable[[P], str] = lambda policy: ""
 
     def several(
-        self, policies: Sequence[Given[P]], number: int, workers: int = 1, *, none: bool = False
+        self, policies: Sequence[Given[P]], number: int, workers: Workers = 1, *, none: bool = False
     ) -> list[PolicyMaker[P]]:
         """Return what makes each of several policies.
 
@@ -88,8 +89,8 @@ class PolicyKind(Generic[P]):
             As they were given.
         number : int
             Of the first run: each policy is made once for it, to see what it is.
-        workers : int
-            Processes to which they are sent, if there are several.
+        workers : int or distributed.Client
+            Processes to which they are sent, if there are several, or a Dask cluster.
         none : bool
             Whether there may be none.
 
@@ -116,7 +117,7 @@ class PolicyKind(Generic[P]):
             raise InputError("replay", issues)
         return makers
 
-    def single(self, policy: Given[P], number: int, where: str = "policy", workers: int = 1) -> PolicyMaker[P]:
+    def single(self, policy: Given[P], number: int, where: str = "policy", workers: Workers = 1) -> PolicyMaker[P]:
         """Return what makes a policy; ``where`` is what messages call its place. See `several`."""
         try:
             return self._maker(policy, number, workers)
@@ -127,7 +128,7 @@ class PolicyKind(Generic[P]):
                 "replay", [Issue(where, issue.rule, value=issue.value) for issue in error.issues]
             ) from None
 
-    def _maker(self, policy: Given[P], number: int, workers: int) -> PolicyMaker[P]:
+    def _maker(self, policy: Given[P], number: int, workers: Workers) -> PolicyMaker[P]:
         """Return what makes a policy, or say what is wrong with it."""
         base = self.base.__name__
         if isinstance(policy, str):
@@ -154,7 +155,7 @@ class PolicyKind(Generic[P]):
         fault = self.fault(made)
         if fault:
             raise _NoPolicyError(f"{called} {fault}")
-        if workers > 1 and not isinstance(policy, str):
+        if not in_this_process(workers) and not isinstance(policy, str):
             _demand_sendable(policy)
         return PolicyMaker(made.name, make, seed)
 

@@ -9,8 +9,9 @@ from typing import Generic, TypeVar
 
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
-from ..core.processes import in_processes, interruptible
+from ..core.processes import NotImportable, interruptible
 from ..core.statistics import Estimate, estimate
+from ..core.workers import Workers, by_workers, check_workers, in_this_process
 
 Out = TypeVar("Out")
 Row = TypeVar("Row")
@@ -64,13 +65,15 @@ def means_of(outcomes: Sequence[Out], metrics: Mapping[str, Callable[[Out], floa
     return {name: estimate([float(metric(outcome)) for outcome in outcomes]) for name, metric in metrics.items()}
 
 
-def check_runs(runs: int, workers: int, seed: int | None = None) -> None:
+def check_runs(runs: int, workers: Workers, seed: int | None = None) -> None:
     """Refuse numbers of runs and of processes, and seeds, that are out of range.
 
     Parameters
     ----------
-    runs, workers : int
+    runs : int
         How many.
+    workers : int or distributed.Client
+        Who replays them.
     seed : int, optional
         The first, where each run has a seed of its own and they count on from it.
 
@@ -79,9 +82,9 @@ def check_runs(runs: int, workers: int, seed: int | None = None) -> None:
     InputError
         If one is out of range.
     """
-    if runs < 1 or workers < 1:
-        field = "runs" if runs < 1 else "workers"
-        raise InputError("replay", [Issue("", "must be 1 or more", field, min(runs, workers))])
+    if runs < 1:
+        raise InputError("replay", [Issue("", "must be 1 or more", "runs", runs)])
+    check_workers(workers)
     if seed is not None and (seed < 0 or seed + runs > 2**64):
         rule = f"and those of all {runs} runs, which count on from it, must be from 0 to 2**64 - 1"
         raise InputError("replay", [Issue("", rule, "seed", seed)])
@@ -96,7 +99,7 @@ def replay_batches(
     work: Callable[[range], Iterable[Row]],
     numbers: range,
     *,
-    workers: int,
+    workers: Workers,
     per_batch: int,
     on_run: Callable[[int], None] | None = None,
     stop: Stop | None = None,
@@ -109,8 +112,8 @@ def replay_batches(
         From the numbers (seeds, days) of some runs to a row for each, one after the other.
     numbers : range
         Those of all runs, at least one.
-    workers : int
-        Processes.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster.
     per_batch : int
         Most runs in a batch.
     on_run : callable, optional
@@ -140,32 +143,22 @@ def replay_batches(
                 stop_point()
         except LimitReached:
             pass
-        except RuntimeError as error:
-            if workers > 1:
-                _explain_import(error)
-            raise
+        except NotImportable as error:
+            rule = "cannot be imported in other processes: have them in a module that can, or replay in this one"
+            raise InputError("replay", [Issue("", f"{rule} (workers=1)", "policies")]) from error
     return done, len(done) < len(numbers)
 
 
 def _in_batches(
-    work: Callable[[range], Iterable[Row]], numbers: range, workers: int, per_batch: int
+    work: Callable[[range], Iterable[Row]], numbers: range, workers: Workers, per_batch: int
 ) -> Iterator[list[Row]]:
     """Replay runs; yield the rows of those that have just been done."""
-    if workers == 1:
+    if in_this_process(workers):
         yield from ([row] for row in work(numbers))
     else:
         batches = [numbers[first : first + per_batch] for first in range(0, len(numbers), per_batch)]
-        yield from in_processes(partial(_as_list, work), batches, workers)
+        yield from by_workers(partial(_as_list, work), batches, workers)
 
 
 def _as_list(work: Callable[[range], Iterable[Row]], numbers: range) -> list[Row]:
     return list(work(numbers))
-
-
-def _explain_import(error: RuntimeError) -> None:
-    """Say that other processes cannot import the policies, if that is what has broken them."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
-
-    if isinstance(error, BrokenProcessPool) and not isinstance(error, TerminatedWorkerError):
-        rule = "cannot be imported in other processes: have them in a module that can, or replay in this one"
-        raise InputError("replay", [Issue("", f"{rule} (workers=1)", "policies")]) from None

@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeAlias
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
 from ...core.limits import LimitReached, Stop, stop_point
-from ...core.processes import in_processes, interruptible
+from ...core.processes import interruptible
+from ...core.workers import Workers, by_workers, in_this_process
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
@@ -315,7 +316,7 @@ def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float
 def run_cases(
     cases: Sequence[Case],
     time_limit_s: float | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     stop: Stop | None = None,
     *,
     target_gap: float = 0.0,
@@ -329,15 +330,15 @@ def run_cases(
         What is to be run.
     time_limit_s : float, optional
         For each run.
-    workers : int
-        Processes.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed.
     stop : Stop, optional
         See `spotbag.solve`: no more rows then. A run of this process that it cuts short is the last row.
     target_gap, threads
         Of each run; see `spotbag.solve`.
     """
     work = functools.partial(run_case, time_limit_s=time_limit_s, target_gap=target_gap, threads=threads)
-    rows = in_processes(work, cases, workers, in_order=False) if workers > 1 else map(work, cases)
+    rows = map(work, cases) if in_this_process(workers) else by_workers(work, cases, workers, in_order=False)
     while True:
         with interruptible(stop):
             try:

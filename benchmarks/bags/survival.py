@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.processes import each
+from ...core.workers import each
 from ...heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
 from ...instances.bags.generator import generate_instance
 from ...instances.bags.timeline import Timeline, TimelineEvent

@@ -12,6 +12,7 @@ from ...core.errors import SpotbagError
 from ...core.limits import LimitReached, Stop
 from ...core.processes import interruptible
 from ...core.statistics import Estimate, estimate
+from ...core.workers import Workers
 from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.instance import Instance
@@ -146,7 +147,7 @@ def replay_days(
     runs: int,
     *,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     billing: Billing = PAPERS_BILLING,
     bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
@@ -167,8 +168,8 @@ def replay_days(
         Number of days.
     seed : int
         Of the scenario.
-    workers : int
-        Processes.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed. The days are the same.
     billing : Billing
         How VMs are billed.
     bounds : bool

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TypeAlias
 
 from ...core.limits import LimitReached, Stop
-from ...core.processes import each, interruptible
+from ...core.processes import interruptible
+from ...core.workers import Workers, each
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from .outcome import PlatformOutcome
@@ -61,7 +62,7 @@ def bounds_of_runs(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     on_run: Callable[[int], None] | None = None,
     stop: Stop | None = None,
 ) -> tuple[tuple[RunBounds, ...], ...]:

@@ -7,6 +7,7 @@ from functools import partial
 
 from ...core.errors import InputError, Issue
 from ...core.limits import Stop
+from ...core.workers import Workers
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
@@ -40,7 +41,7 @@ def replay_platform(
     *,
     job_set: JobSet | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     on_run: Callable[[int], None] | None = None,
     stop: Stop | None = None,
 ) -> PlatformRuns:
@@ -59,8 +60,9 @@ def replay_platform(
         Jobs to be drawn in place of those of the platform.
     seed : int
         The first of them.
-    workers : int
-        Processes; policies are sent to them, if there are several.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed; policies are sent to them. The runs are the
+        same.
     on_run : callable, optional
         Called with the number of runs that have just been done, each under all policies. An exception in it ends the
         replay, and is raised here.

@@ -8,6 +8,7 @@ from functools import partial
 
 from ...core.limits import Stop
 from ...core.statistics import Estimate, estimate
+from ...core.workers import Workers
 from ...instances.streams.draws import draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
@@ -39,7 +40,7 @@ def replay_stream(
     runs: int,
     *,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     sampling: Sampling | None = None,
     a2ha: A2haSettings | None = None,
     on_run: Callable[[int], None] | None = None,
@@ -58,8 +59,8 @@ def replay_stream(
         Draws of the run times: the seeds from ``seed`` on.
     seed : int
         The first of them.
-    workers : int
-        Processes.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed. The runs are the same.
     sampling : Sampling, optional
         How ``unknown`` samples, given by its name.
     a2ha : A2haSettings, optional

@@ -126,7 +126,7 @@ def interrupted(tmp_path: Path) -> Interrupted:
 
 SEARCH = ("spotbag.solvers.bags.auto", "search")
 DAYS = ("spotbag.replay.bags.engine", "Replay.run")
-PARENT = ("spotbag.core.processes", "stop_point")
+PARENT = ("spotbag.core.workers", "stop_point")
 PLATFORM = ("platform", "tiny/hybrid", "--runs")
 REPLAY = ("replay", "burst-hads/J60", "--method", "lpt", "--json")
 

@@ -15,7 +15,8 @@ from stops import StopAt
 from worker_tasks import interrupt_handler, slowly, twice
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
-from spotbag.core.processes import each, in_processes, interruptible, run_compiled, run_in_thread
+from spotbag.core.processes import interruptible, run_compiled, run_in_thread
+from spotbag.core.workers import by_workers, each
 
 
 def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> None:
@@ -94,12 +95,12 @@ def test_signals_that_a_program_handles_itself_are_left_to_it() -> None:
 def test_processes_end_when_they_are_asked_to_stop() -> None:
     done: list[int] = []
     with within(stop=StopAt(4)), suppress(LimitReached):
-        for number in in_processes(slowly, range(100_000), workers=2):
+        for number in by_workers(slowly, range(100_000), workers=2):
             done.append(number)
     assert done == list(range(len(done)))
     assert len(done) < 100_000
     assert list(each(twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
-    assert sorted(in_processes(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
+    assert sorted(by_workers(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
 
 
 @pytest.mark.xdist_group("processes")
@@ -113,7 +114,7 @@ def test_processes_end_when_they_are_asked_to_stop() -> None:
 def test_a_warning_of_the_executor_does_not_end_its_thread_where_warnings_are_errors(warning: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert list(in_processes(twice, range(2), workers=2)) == [0, 2]
+        assert list(by_workers(twice, range(2), workers=2)) == [0, 2]
         warnings.warn(warning, UserWarning, stacklevel=1)
 
 

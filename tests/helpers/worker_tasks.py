@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
+from pathlib import Path
+
+from spotbag.core.limits import stopped
 
 
 def slowly(number: int) -> int:
@@ -20,3 +24,26 @@ def twice(number: int) -> int:
 def interrupt_handler(_: int) -> object:
     """Return what this process does at Ctrl-C."""
     return signal.getsignal(signal.SIGINT)
+
+
+def end_once(case: tuple[str, int]) -> int:
+    """Double a number; the first process that has this case of number 3 is lost."""
+    folder, number = case
+    seen = Path(folder) / "seen"
+    if number == 3 and not seen.exists():
+        seen.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def end_always(_: int) -> None:
+    """End the process that does this."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_until_stopped(file: Path) -> None:
+    """Wait until this is asked to stop, and say so in a file."""
+    file.write_text("begun")
+    while not stopped():
+        time.sleep(0.001)
+    file.write_text("stopped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....core.processes import each
+from ....core.workers import each
 from ....instances.platforms.job_draws import JobSetKind
 from ....instances.platforms.platform import Platform
 from ....replay.platforms.outcome import PlatformOutcome

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ....core.processes import each
+from ....core.workers import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform

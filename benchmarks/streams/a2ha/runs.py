@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ....core.processes import each
 from ....core.statistics import Statistic, sd_of
+from ....core.workers import each
 from ....instances.streams.draws import SampledJobs, draws
 from ....instances.streams.stream import Stream
 from ....models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ....core.limits import LimitReached
-from ....core.processes import each
 from ....core.statistics import Estimate, Statistic, quotient
+from ....core.workers import each
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream import Stream
 from ....replay.policies import Given

@@ -11,7 +11,7 @@ import typer
 from .arguments import JsonOption, check_output, duration_option, print_json, warn, wrote
 from .exit_codes import INTERRUPTED
 from .progress import counting
-from .run_options import WorkersOption
+from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
     from ..benchmarks.paper import Options, Paper, Runs
@@ -72,9 +72,11 @@ FullOption = Annotated[
 
 @app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --workers 2 --out hads.csv")
 def hads_command(
+    context: typer.Context,
     runs: DaysOption = 200,
     seed: DaysSeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     rate_scale: RateScaleOption = 1.0,
     d_spot: DSpotOption = DSpot.PRINTED,
     out: OutOption = None,
@@ -85,14 +87,17 @@ def hads_command(
     from ..benchmarks.bags.hads.paper import HADS
     from ..benchmarks.bags.hads.runs import HadsOptions
 
-    _report(HADS, HadsOptions(runs, seed, workers, rate_scale, d_spot.value), Output(out, full, as_json))
+    options = HadsOptions(runs, seed, workers_of(context, workers, dask), rate_scale, d_spot.value)
+    _report(HADS, options, Output(out, full, as_json))
 
 
 @app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")
 def burst_hads_command(
+    context: typer.Context,
     runs: DaysOption = 200,
     seed: DaysSeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     rate_scale: RateScaleOption = 1.0,
     d_spot: DSpotOption = DSpot.PRINTED,
     scales: Annotated[
@@ -111,15 +116,19 @@ def burst_hads_command(
     from ..benchmarks.bags.burst_hads.paper import BURST_HADS
     from ..benchmarks.bags.burst_hads.runs import BurstHadsOptions
 
-    options = BurstHadsOptions(runs, seed, workers, rate_scale, d_spot.value, scales=scales.value)
+    options = BurstHadsOptions(
+        runs, seed, workers_of(context, workers, dask), rate_scale, d_spot.value, scales=scales.value
+    )
     _report(BURST_HADS, options, Output(out, full, as_json))
 
 
 @app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --workers 2 --plots pictures")
 def thai_command(
+    context: typer.Context,
     runs: DrawsOption = 200,
     seed: DrawsSeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     plots: Annotated[str | None, _plots("Draw Figs 2 to 5 and the sampling sweep there, as PNG.")] = None,
     out: OutOption = None,
     full: FullOption = False,
@@ -129,14 +138,16 @@ def thai_command(
     from ..benchmarks.streams.thai.paper import THAI
     from ..benchmarks.streams.thai.settings import ThaiOptions
 
-    _report(THAI, ThaiOptions(runs, seed, workers), Output(out, full, as_json, plots))
+    _report(THAI, ThaiOptions(runs, seed, workers_of(context, workers, dask)), Output(out, full, as_json, plots))
 
 
 @app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
 def a2ha_command(
+    context: typer.Context,
     runs: Annotated[int, _runs("Orderings of the tasks.")] = 200,
     seed: Annotated[int, _seed("Seed of the first ordering.")] = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     optimum_time: Annotated[
         float,
         duration_option("--optimum-time", "Time to find the least wall time of an ordering.", least_s=0.1, shown="60s"),
@@ -150,14 +161,20 @@ def a2ha_command(
     from ..benchmarks.streams.a2ha.paper import A2HA
     from ..benchmarks.streams.a2ha.settings import A2haOptions
 
-    _report(A2HA, A2haOptions(runs, seed, workers, optimum_time), Output(out, full, as_json, plots))
+    _report(
+        A2HA,
+        A2haOptions(runs, seed, workers_of(context, workers, dask), optimum_time),
+        Output(out, full, as_json, plots),
+    )
 
 
 @app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --workers 2 --plots pictures")
 def caron_command(
+    context: typer.Context,
     runs: SetsOption = 20,
     seed: DrawsSeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     numbers: Annotated[
         list[int] | None,
         typer.Option(
@@ -177,7 +194,9 @@ def caron_command(
     from ..benchmarks.platforms.caron.paper import CARON
     from ..benchmarks.platforms.caron.settings import NUMBERS, CaronOptions
 
-    options = CaronOptions(runs, seed, workers, tuple(sorted(set(numbers))) if numbers else NUMBERS)
+    options = CaronOptions(
+        runs, seed, workers_of(context, workers, dask), tuple(sorted(set(numbers))) if numbers else NUMBERS
+    )
     _report(CARON, options, Output(out, full, as_json, plots))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from .arguments import check_output
+
+if TYPE_CHECKING:
+    from ..core.workers import Workers
 
 DEFAULT_RUNS = 20
 _MOST_RUNS = 1_000_000
@@ -17,6 +20,12 @@ SeedOption: TypeAlias = Annotated[
     int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
 ]
 WorkersOption: TypeAlias = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
+DaskOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="In place of processes, the Dask cluster of this scheduler: tcp://host:8786."
+    ),
+]
 TraceOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
@@ -24,6 +33,23 @@ TraceOption: TypeAlias = Annotated[
 GanttOption: TypeAlias = Annotated[
     str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
 ]
+
+
+def workers_of(context: typer.Context, workers: int, dask: str | None) -> Workers:
+    """Return who does the work: processes, or a Dask cluster, which is left when the command ends."""
+    if dask is None:
+        return workers
+    import logging
+
+    from ..core.cluster import connect
+    from ..core.errors import SpotbagError
+
+    if workers > 1:
+        raise SpotbagError("--workers and --dask: use one or the other")
+    client = connect(dask)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are told once, by the command
+    context.call_on_close(client.close)
+    return client
 
 
 def policies_option(names: str, absent: str, known: Callable[[str], list[str]]) -> Any:
@@ -46,7 +72,7 @@ def runs_option(what: str) -> Any:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Which runs are replayed, by how many processes, and what is written of them.
+    """Which runs are replayed, by whom, and what is written of them.
 
     Attributes
     ----------
@@ -56,8 +82,10 @@ class RunOptions:
         As the command line says.
     once : bool
         Whether there is one run only.
-    seed, workers : int
-        Of the first run; how many processes.
+    seed : int
+        Of the first run.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster.
     trace, gantt : str, optional
         Files to write.
     """
@@ -66,7 +94,7 @@ class RunOptions:
     runs: int | None
     once: bool
     seed: int
-    workers: int
+    workers: Workers
     trace: str | None
     gantt: str | None
 

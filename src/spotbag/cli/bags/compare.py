@@ -23,6 +23,7 @@ from ..arguments import (
 from ..completion import INSTANCES
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import counting
+from ..run_options import DaskOption, workers_of
 from ..tables import narrow_terminal, print_table, seconds
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not show
 
 
 def compare_command(
+    context: typer.Context,
     instances: Annotated[
         list[str],
         typer.Argument(
@@ -62,6 +64,7 @@ def compare_command(
     workers: Annotated[
         int, typer.Option("--workers", "-w", metavar="W", min=1, help="Runs at the same time; they share the machine.")
     ] = 1,
+    dask: DaskOption = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
     ] = None,
@@ -88,12 +91,13 @@ def compare_command(
     assert time_limit is not None, "there is a limit if none is given"
     _check(out, time_limit, instances)
     problems = _load(instances, changes)
+    executor = workers_of(context, workers, dask)
     planning.warn_of_idle(*methods)
     cases = make_cases(problems, methods, seeds, first_seed=planning.seed, options=planning.options)
     known = _known(problems)
     rows: list[Row] = []
     with counting("comparing", len(cases)) as count, interruptible():
-        for row in run_cases(cases, time_limit, workers, target_gap=planning.target_gap, threads=planning.threads):
+        for row in run_cases(cases, time_limit, executor, target_gap=planning.target_gap, threads=planning.threads):
             rows.append(row)
             count(f"{row.instance} by {row.method}")
     rows = in_order(rows, cases)
@@ -106,7 +110,7 @@ def compare_command(
     summaries = summarise(rows, references)
     totals = total_by_method(summaries)
     if out is not None:
-        _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers)
+        _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
         wrote(out)
     if as_json:
         _print_objects(rows, references, summaries, totals, interrupted)

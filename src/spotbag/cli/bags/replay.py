@@ -25,12 +25,13 @@ from ..arguments import (
 from ..completion import names_of
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
-from ..run_options import WorkersOption, policies_option, policy_names
+from ..run_options import DaskOption, WorkersOption, policies_option, policy_names, workers_of
 from ..run_report import warn_of_missing
 from .planning import plan_by
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
+    from ...core.workers import Workers
     from ...instances.bags.scenarios import Scenario
     from ...instances.instance import Instance
     from ...replay.bags.runs import Days
@@ -47,6 +48,7 @@ _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
 def replay_command(
+    context: typer.Context,
     instance: InstanceArgument,
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "option", "time_limit", "target_gap", "threads", "initial")],
@@ -77,6 +79,7 @@ def replay_command(
         typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
     ] = None,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     k_h: Annotated[
         float | None,
         typer.Option("--k-h", metavar="X", help="Hibernations of a type expected by the deadline (poisson)."),
@@ -140,7 +143,7 @@ def replay_command(
         runs=runs,
         seed=seed,
         day=day,
-        workers=workers,
+        workers=workers_of(context, workers, dask),
         first_hour_free=first_hour_free,
         hibernated_rate=hibernated_rate,
     )
@@ -195,7 +198,7 @@ class _DayOptions:
     runs: int | None
     seed: int
     day: int | None
-    workers: int
+    workers: Workers
     first_hour_free: bool
     hibernated_rate: float
 
@@ -237,7 +240,7 @@ class _Days:
     scenario: Scenario
     n_days: int
     seed: int
-    workers: int
+    workers: Workers
     billing: Billing
 
 

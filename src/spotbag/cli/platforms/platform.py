@@ -15,6 +15,7 @@ from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
 from ..run_options import (
     DEFAULT_RUNS,
+    DaskOption,
     GanttOption,
     RunOptions,
     SeedOption,
@@ -23,6 +24,7 @@ from ..run_options import (
     policies_option,
     policy_names,
     runs_option,
+    workers_of,
 )
 from ..run_report import warn_of_missing
 from .platform_report import library_platforms, print_platforms, print_runs, runs_object
@@ -41,6 +43,7 @@ _DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
 
 
 def platform_command(
+    context: typer.Context,
     platform: Annotated[
         str | None,
         typer.Argument(
@@ -82,6 +85,7 @@ def platform_command(
     ] = False,
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Also show what no policy can beat; takes a few seconds per run and policy."),
@@ -124,7 +128,7 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    options = RunOptions(platform, runs, once, seed, workers, trace, gantt)
+    options = RunOptions(platform, runs, once, seed, workers_of(context, workers, dask), trace, gantt)
     argument, job_set = _check_options(options, draw, number)
     if write is not None:
         _check_writing(options, write, policy is not None or bound or story)

@@ -13,6 +13,7 @@ from ..files_beside import beside_the_answer
 from ..progress import busy, counting
 from ..run_options import (
     DEFAULT_RUNS,
+    DaskOption,
     GanttOption,
     RunOptions,
     SeedOption,
@@ -21,6 +22,7 @@ from ..run_options import (
     policies_option,
     policy_names,
     runs_option,
+    workers_of,
 )
 from ..run_report import warn_of_missing
 from .stream_report import library_streams, print_runs, print_streams, runs_object
@@ -38,6 +40,7 @@ _DEFAULT_POLICIES = ("known", "unknown")
 
 
 def stream_command(
+    context: typer.Context,
     stream: Annotated[
         str | None,
         typer.Argument(
@@ -59,6 +62,7 @@ def stream_command(
     once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; shows how each job went.")] = False,
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     sampling_fraction: Annotated[
         float | None,
         typer.Option(
@@ -119,7 +123,7 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    options = RunOptions(stream or run_times, runs, once, seed, workers, trace, gantt)
+    options = RunOptions(stream or run_times, runs, once, seed, workers_of(context, workers, dask), trace, gantt)
     _check_options(stream, run_times, options)
     if write is not None:
         _check_writing(options, write)
