@@ -18,6 +18,32 @@ _FETCHED_WITHIN_S = 5
 _PACKAGE = "spotbag"
 
 
+def import_distributed() -> Any:
+    """Return Dask's package ``distributed``; refuse if it is not installed."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise SpotbagError(f"a Dask cluster needs {error.name}: pip install 'spotbag[dask]'") from None
+    return distributed
+
+
+def check_versions(client: Any, workers: Sequence[str] | None = None) -> None:
+    """Refuse workers, of all or of some addresses, that would compute something else, or nothing."""
+    ours = importlib.metadata.version(_PACKAGE)
+    versions = client.run(importlib.metadata.version, _PACKAGE, workers=workers, on_error="return")
+    for address, theirs in versions.items():
+        if theirs != ours:
+            has = "lacks spotbag" if isinstance(theirs, Exception) else f"has spotbag {theirs}"
+            raise SpotbagError(f"the Dask worker at {address} {has}: install version {ours} there, as it is here")
+
+
+def dumps(what: Any) -> bytes:
+    """Pickle what is sent, also functions and classes that workers cannot import because they are of a script."""
+    import cloudpickle
+
+    return cloudpickle.dumps(what)  # type: ignore[no-any-return]
+
+
 def connect(address: str) -> Any:
     """Connect with the scheduler of a Dask cluster.
 
@@ -36,12 +62,9 @@ def connect(address: str) -> Any:
     SpotbagError
         If Dask is not installed, or no scheduler answers there.
     """
+    distributed = import_distributed()
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise SpotbagError(f"a Dask cluster needs {error.name}: pip install 'spotbag[dask]'") from None
-    try:
-        return Client(address, timeout=_ANSWERS_WITHIN_S, set_as_default=False)
+        return distributed.Client(address, timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SpotbagError(f"no Dask scheduler answers at {address}: {error}") from None
 
@@ -62,21 +85,12 @@ class Cluster:
 
     def __init__(self, work: Callable[[Any], Any], client: Any) -> None:
         self._client = client
-        self._work = _dumps(work)
+        self._work = dumps(work)
         self._jobs: list[Any] = []
         self._any_done = threading.Event()
         self._room = self._submitted = 0
         with self._explained():
-            self._check_versions()
-
-    def _check_versions(self) -> None:
-        """Refuse workers that would compute something else, or nothing."""
-        ours = importlib.metadata.version(_PACKAGE)
-        versions = self._client.run(importlib.metadata.version, _PACKAGE, on_error="return")
-        for address, theirs in versions.items():
-            if theirs != ours:
-                has = "lacks spotbag" if isinstance(theirs, Exception) else f"has spotbag {theirs}"
-                raise SpotbagError(f"the Dask worker at {address} {has}: install version {ours} there, as it is here")
+            check_versions(client)
 
     def room(self) -> int:
         """How many jobs it may have at a time: workers may come and go."""
@@ -89,7 +103,7 @@ class Cluster:
     def submit(self, case: Any) -> Any:
         """Hand over a case; return its future."""
         with self._explained():
-            job = self._client.submit(_do, self._work, _dumps(case), pure=False)
+            job = self._client.submit(_do, self._work, dumps(case), pure=False)
         job.add_done_callback(lambda _: self._any_done.set())
         self._jobs.append(job)
         self._submitted += 1
@@ -132,13 +146,6 @@ class Cluster:
             if isinstance(error, RuntimeError) and self._client.status == "running":
                 raise
             raise SpotbagError("the Dask cluster is gone: its scheduler no longer answers") from error
-
-
-def _dumps(what: Any) -> bytes:
-    """Pickle what is sent, also functions and classes that workers cannot import because they are of a script."""
-    import cloudpickle
-
-    return cloudpickle.dumps(what)  # type: ignore[no-any-return]
 
 
 def _do(work: bytes, case: bytes) -> Any:

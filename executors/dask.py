@@ -1,0 +1,558 @@
+"""Plans carried out on a Dask cluster."""
+
+from __future__ import annotations
+
+import math
+import queue
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..core.cluster import check_versions, dumps
+from ..core.errors import InputError, Issue
+from ..core.limits import LimitReached, Stop, stop_point
+from ..core.processes import POLL_S, interruptible
+from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR
+from ..instances.entries import Limits, Market
+from ..instances.instance import Instance
+from ..schedules.schedule import Schedule
+from ..schedules.state import State, TaskOnVm, VmState
+from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
+from .dask_worker import Job, end, hold, perform
+from .local_vms import LocalVms
+from .orders import TaskOrder, planned_tasks, vm_orders
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Replan: TypeAlias = "Callable[[Instance, State], Schedule | None]"
+"""From the bag and its state to a plan of what is left, None if there is none."""
+
+_REFRESH_S = 2.0
+_REPORTED_WITHIN_S = 2.0
+_MOST_DELAYS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Vm:
+    """A VM of a plan.
+
+    Attributes
+    ----------
+    id, type, market : str
+        Its id, and what is rented.
+    vcpus : int
+        Cores.
+    memory_mb : float
+        Memory.
+    price_usd_per_hour : float
+        Price.
+    """
+
+    id: str
+    type: str
+    market: Market
+    vcpus: int
+    memory_mb: float
+    price_usd_per_hour: float
+
+
+def vms_of(plan: Schedule) -> list[Vm]:
+    """Return the VMs of a plan, in its order."""
+    offers = [plan.instance.offers[offer] for offer in plan.vm_offer.tolist()]
+    return [
+        Vm(name, one.vm_type.name, one.market, one.vcpus, one.memory_kb / KB_PER_MB, one.price_usd_per_hour)
+        for name, one in zip(plan.vm_ids, offers, strict=True)
+    ]
+
+
+@dataclass(slots=True)
+class _Rented:
+    """A VM that was requested, and what became of it."""
+
+    vm: Vm
+    ready_s: float
+    address: str = ""
+    status: Literal["launching", "running", "draining", "ended", "lost"] = "launching"
+    end_s: float | None = None
+
+    @property
+    def there(self) -> bool:
+        return self.status in ("running", "draining")
+
+    @property
+    def alive(self) -> bool:
+        return self.status not in ("ended", "lost")
+
+
+def run(
+    plan: Schedule,
+    cluster: Client | LocalVms | None = None,
+    *,
+    workers: Mapping[str, str] | None = None,
+    call: Callable[[str], object] | None = None,
+    retries: int = 0,
+    start_vm: Callable[[Vm], object] | None = None,
+    stop_vm: Callable[[str], object] | None = None,
+    leaving: Callable[[], Collection[str]] = tuple,
+    patience_s: float = 600.0,
+    replan: Replan | None = None,
+    on_run: Callable[[TaskRun], None] | None = None,
+    stop: Stop | None = None,
+) -> Execution:
+    """Carry out a plan on a Dask cluster, with a worker for each VM.
+
+    Each task runs on the worker of its VM, and the tasks of a core one after the other in the order of the plan; where
+    memory may bind, tasks also wait for those that end before them in the plan. When a VM is lost, is about to leave,
+    or does not come, what is left is planned anew from the state that there is, and goes on.
+
+    Parameters
+    ----------
+    plan : Schedule
+        The plan.
+    cluster : distributed.Client or LocalVms, optional
+        The cluster. VMs of `LocalVms` are processes of this machine, started when they are needed; so are they if
+        there is none.
+    workers : mapping of str to str, optional
+        Name or address of the worker of a VM, by the id of the VM; a worker has the name of its VM if absent. A worker
+        has at least as many threads as its VM has cores in use, and spotbag installed.
+    call : callable, optional
+        Is called on the worker with the id of a task, instead of its command. A task has failed if it raises.
+    retries : int
+        How often a task that failed is tried once more, at once.
+    start_vm : callable, optional
+        Is called with each VM when it is to be requested, also with those of later plans; its worker comes by itself.
+        If absent, workers are there or on their way, and what is left is planned for those that there are.
+    stop_vm : callable, optional
+        Is called with the id of a VM that has nothing left to do or is lost.
+    leaving : callable, optional
+        Is asked now and then for VMs that are about to be taken away: they get no more tasks.
+    patience_s : float
+        After how many seconds a VM whose worker has not come counts as lost.
+    replan : callable, optional
+        Plans what is left; `spotbag.replan` if absent.
+    on_run : callable, optional
+        Is called with each attempt that has ended, also with those that failed. An exception in it ends the run, and
+        is raised here.
+    stop : Stop, optional
+        Any object with ``is_set()``, such as `threading.Event`: once it says True, commands are ended, and what has
+        happened so far is returned. Ctrl-C and SIGTERM do the same; see `spotbag.solve`.
+
+    Returns
+    -------
+    Execution
+        What happened. Its ``failures`` are the attempts that failed, ``unfinished`` the tasks that are not done: those
+        that failed in all attempts, and all others only if it was stopped or no VM is left.
+
+    Raises
+    ------
+    InputError
+        If a task has no command and there is nothing to call, or a worker has too few threads.
+    SpotbagError
+        If Dask is not installed, or the cluster is gone.
+    """
+    if cluster is None:
+        with LocalVms() as vms:
+            return run(plan, vms, call=call, retries=retries, leaving=leaving, replan=replan, on_run=on_run, stop=stop)
+    if isinstance(cluster, LocalVms):
+        start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
+    else:
+        client = cluster
+    supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, replan or _replan, on_run)
+    with interruptible(stop):
+        try:
+            supervisor.begin()
+            supervisor.carry_out(leaving, patience_s)
+        except LimitReached:
+            pass
+        finally:
+            supervisor.leave()
+    return supervisor.execution()
+
+
+class _Supervisor:
+    """Sees to it that all tasks of a plan are done."""
+
+    def __init__(
+        self,
+        plan: Schedule,
+        client: Client,
+        workers: Mapping[str, str],
+        call: Callable[[str], object] | None,
+        retries: int,
+        start_vm: Callable[[Vm], object] | None,
+        stop_vm: Callable[[str], object] | None,
+        replan: Replan,
+        on_run: Callable[[TaskRun], None] | None,
+    ) -> None:
+        if plan.instance.machines:
+            raise InputError("plan", [Issue("", "begins from a state; a plan is carried out from its beginning")])
+        _refuse_missing_commands(plan, call)
+        self.instance = plan.instance
+        self.client = client
+        self.workers = workers
+        self.call = None if call is None else dumps(call)
+        self.retries = retries
+        self.start_vm, self.stop_vm = start_vm, stop_vm
+        self.replan = replan
+        self.on_run = on_run
+        self.topic = f"spotbag-{uuid.uuid4().hex}"
+        self.generation = 0
+        self.rented: dict[str, _Rented] = {}
+        self.planned: dict[str, PlannedTask] = {}
+        self.modes: dict[str, Literal["burst", "baseline"]] = {}
+        self.orders: dict[str, list[TaskOrder]] = {}
+        self.ended: dict[str, bool] = {}  # whether done
+        self.running: dict[str, TaskRun] = {}
+        self.futures: dict[str, Any] = {}
+        self.runs: list[TaskRun] = []
+        self.events: queue.SimpleQueue[tuple[float, dict[str, Any]]] = queue.SimpleQueue()
+        self.began_at = self._clock_ahead_s = 0.0
+        self._refreshed_at = 0.0
+        self.plan = plan
+
+    # ------------------------------------------------------------------ the beginning and the end
+
+    def begin(self) -> None:
+        """Have the VMs of the plan requested; its time begins."""
+        asked = time.time()
+        self._clock_ahead_s = self.client.run_on_scheduler(time.time) - (asked + time.time()) / 2
+        for topic in (self.topic, "all"):
+            self.client.subscribe_topic(topic, self.events.put)
+        self.began_at = self._clock()
+        self._take_over(self.plan, 0.0)
+        names = self._names()
+        if any(self._address_of(name, names) for name in self.rented):
+            # What is there already is ready now, and the plan has it ready after the boot.
+            self.began_at -= self.instance.boot_overhead_s
+        self._refresh()
+
+    def leave(self) -> None:
+        """End what runs still, and VMs that nobody else ends."""
+        now = self._now()
+        there = [rented for rented in self.rented.values() if rented.there]
+        with suppress(Exception):  # the cluster may be gone: what happened is known all the same
+            self.client.cancel(list(self.futures.values()), force=True)
+            for rented in there:
+                self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
+            for topic in (self.topic, "all"):
+                self.client.unsubscribe_topic(topic)
+        self.futures.clear()
+        for task in list(self.running):
+            self._cut_off(task, now)
+        for rented in list(self.rented.values()):
+            if rented.alive:
+                self._end_vm(rented, now, "ended")
+
+    def execution(self) -> Execution:
+        """Return what happened."""
+        vms = [
+            VmRun(rented.vm.id, rented.ready_s, rented.end_s, rented.status == "lost")
+            for rented in self.rented.values()
+            if rented.address
+        ]
+        return Execution(
+            planned=tuple(self.planned.values()),
+            runs=tuple(sorted(self.runs, key=lambda one: (one.start_s, one.vm, one.core))),
+            vms=tuple(sorted(vms, key=lambda one: (one.start_s, one.vm))),
+            until_s=max([run.end_s or 0.0 for run in self.runs], default=0.0),
+            began_at=self.began_at,
+        )
+
+    def _clock(self) -> float:
+        """Return the time of the scheduler, which all events have."""
+        return time.time() + self._clock_ahead_s
+
+    def _now(self) -> float:
+        return self._clock() - self.began_at
+
+    # ------------------------------------------------------------------ going on
+
+    def carry_out(self, leaving: Callable[[], Collection[str]], patience_s: float) -> None:
+        """Wait until all tasks have ended; plan anew where that must be."""
+        while len(self.ended) < len(self.planned):
+            stop_point()
+            replan = self._take_events(POLL_S)
+            if time.monotonic() - self._refreshed_at >= _REFRESH_S:
+                replan |= self._refresh()
+            for rented in list(self.rented.values()):
+                if rented.status == "launching" and self._now() - rented.ready_s > patience_s:
+                    replan |= self._lose(rented)
+            for name in leaving():
+                if name in self.rented and self.rented[name].status == "running":
+                    self.rented[name].status = "draining"
+                    replan |= bool(self.orders.get(name))
+            if replan and not self._plan_anew():
+                break
+            self._end_idle_vms()
+
+    def _take_events(self, wait_s: float) -> bool:
+        """Note what was reported, waiting a while for the first; return whether a plan has come to nothing."""
+        replan = False
+        try:
+            at, event = self.events.get(timeout=wait_s)
+            while True:
+                replan |= self._note(at - self.began_at, event)
+                at, event = self.events.get_nowait()
+        except queue.Empty:
+            return replan
+
+    def _note(self, at_s: float, event: dict[str, Any]) -> bool:
+        """Note an event: of a task, or that a worker came or went."""
+        action = event.get("action")
+        if action == "add-worker":
+            return self._refresh()
+        if action == "remove-worker":
+            lost = [one for one in self.rented.values() if one.there and one.address == event["worker"]]
+            return sum(self._lose(one) for one in lost) > 0
+        if "task" not in event or not self.rented[event["vm"]].there:
+            return False
+        task = event["task"]
+        if event["what"] == "start":
+            self.running[task] = TaskRun(task, event["vm"], event["core"], at_s)
+            return False
+        begun = self.running.pop(task)
+        ended = replace(begun, end_s=at_s, exit_code=event["exit_code"], message=event["message"])
+        if event["last"]:
+            self.ended[task] = ended.done
+            self.futures.pop(task, None)
+        else:  # the next attempt begins at once
+            self.running[task] = replace(begun, start_s=at_s)
+        self._record(ended)
+        return False
+
+    def _record(self, ended: TaskRun) -> None:
+        self.runs.append(ended)
+        if self.on_run is not None:
+            self.on_run(ended)
+
+    def _cut_off(self, task: str, at_s: float) -> None:
+        self.futures.pop(task, None)
+        self._record(replace(self.running.pop(task), end_s=at_s))
+
+    # ------------------------------------------------------------------ VMs
+
+    def _names(self) -> dict[str, tuple[str, int]]:
+        """Address and threads of all workers, by their names and addresses."""
+        found = {}
+        for address, about in self.client.scheduler_info(n_workers=-1)["workers"].items():
+            found[address] = found[str(about["name"])] = address, about["nthreads"]
+        return found
+
+    def _address_of(self, vm: str, names: Mapping[str, tuple[str, int]]) -> tuple[str, int] | None:
+        return names.get(str(self.workers.get(vm, vm)))
+
+    def _refresh(self) -> bool:
+        """Look which workers are there: those that have come get their tasks; return whether one is lost."""
+        self._refreshed_at = time.monotonic()
+        names = self._names()
+        replan = False
+        for rented in list(self.rented.values()):
+            found = self._address_of(rented.vm.id, names)
+            if rented.status == "launching" and found is not None:
+                self._welcome(rented, *found)
+            elif rented.there and rented.address not in names:
+                replan |= self._lose(rented)
+        return replan
+
+    def _welcome(self, rented: _Rented, address: str, threads: int) -> None:
+        cores = 1 + max((order.planned.core for order in self.orders.get(rented.vm.id, ())), default=0)
+        if threads < cores:
+            rule = f"is to run tasks on {cores} cores at a time, and its worker at {address} has {threads} threads"
+            raise InputError("cluster", [Issue("", rule, item=rented.vm.id, field=rented.vm.id)])
+        check_versions(self.client, [address])
+        rented.address, rented.status, rented.ready_s = address, "running", self._now()
+        self.client.run(hold, self.topic, rented.vm.id, self.generation, workers=[address])
+        self._submit(rented)
+
+    def _lose(self, rented: _Rented) -> bool:
+        """Note that a VM is lost; return whether it leaves something to do."""
+        now = self._now()
+        self._end_vm(rented, now, "lost")
+        cut_off = [task for task, run in self.running.items() if run.vm == rented.vm.id]
+        for task in cut_off:
+            self._cut_off(task, now)
+        return any(one.vm == rented.vm.id and one.task not in self.ended for one in self.planned.values())
+
+    def _end_vm(self, rented: _Rented, now: float, status: Literal["ended", "lost"]) -> None:
+        rented.status, rented.end_s = status, now
+        if self.stop_vm is not None:
+            self.stop_vm(rented.vm.id)
+
+    def _end_idle_vms(self) -> None:
+        """End VMs that have done all that they had to do: they cost no more."""
+        if self.stop_vm is None:
+            return
+        busy = {one.vm for one in self.planned.values() if one.task not in self.ended}
+        for rented in list(self.rented.values()):
+            if rented.there and rented.vm.id not in busy:
+                self._end_vm(rented, self._now(), "ended")
+
+    # ------------------------------------------------------------------ plans
+
+    def _take_over(self, plan: Schedule, begin_s: float) -> None:
+        """Go on by a plan whose times count from a moment: its new VMs are requested."""
+        shift = round(begin_s)
+        burstable = plan.instance.offer_is_burstable
+        for number, one in enumerate(planned_tasks(plan)):
+            if one.task in self.running or one.task in self.ended:
+                continue
+            self.planned[one.task] = replace(one, start_s=one.start_s + shift, end_s=one.end_s + shift)
+            self.modes.pop(one.task, None)
+            if burstable[plan.vm_offer[plan.task_vm[number]]]:
+                self.modes[one.task] = "baseline" if plan.task_baseline[number] else "burst"
+        self.orders = {order.vm: order.tasks for order in vm_orders(plan)}
+        there = self._names()
+        for vm, ready_s in zip(vms_of(plan), plan.vm_ready_s.tolist(), strict=True):
+            if vm.id in self.rented or vm.id not in self.orders:
+                continue
+            self.rented[vm.id] = _Rented(vm, begin_s + ready_s)
+            if self.start_vm is not None and self._address_of(vm.id, there) is None:
+                self.start_vm(vm)
+        for name in self.orders:
+            if self.rented[name].there:
+                self._submit(self.rented[name])
+
+    def _submit(self, rented: _Rented) -> None:
+        """Hand the tasks of a VM over, each behind those that it comes after."""
+        name = rented.vm.id
+        on_core: dict[int, Any] = {}
+        by_number: dict[int, Any] = {}
+        for order in self.orders.get(name, ()):
+            task, core = order.planned.task, order.planned.core
+            future = self.futures.get(task)
+            if future is None and task not in self.ended:
+                before = [on_core.get(core), *(by_number.get(number) for number in order.waits_for)]
+                job = Job(self.topic, self.generation, task, name, core, order.command or "", self.call, self.retries)
+                future = self.futures[task] = self.client.submit(
+                    perform,
+                    job,
+                    *[one for one in before if one is not None],
+                    key=f"{self.topic}-{self.generation}-{name}-{task}",
+                    workers=[rented.address],
+                    allow_other_workers=False,
+                    pure=False,
+                )
+            if future is not None:
+                on_core[core] = by_number[order.number] = future
+
+    def _plan_anew(self) -> bool:
+        """Plan what is left from what there is; return whether there is a plan."""
+        self._hold()
+        waiting = {name: future for name, future in self.futures.items() if name not in self.running}
+        self.client.cancel(list(waiting.values()), force=True)
+        for name in waiting:
+            del self.futures[name]
+        if len(self.ended) + len(self.running) == len(self.planned):
+            return True
+        state = self.state()
+        plan = self._feasible(state)
+        if plan is None:
+            return False
+        self._take_over(self._with_new_names(plan), state.time_s)
+        return True
+
+    def _hold(self) -> None:
+        """Have no task begin until there is a new plan, and wait until what runs has been reported."""
+        self.generation += 1
+        runs: set[str] = set()
+        for rented in [one for one in self.rented.values() if one.there]:
+            found = self.client.run(
+                hold, self.topic, rented.vm.id, self.generation, workers=[rented.address], on_error="ignore"
+            )
+            if rented.address not in found:
+                self._lose(rented)
+                continue
+            runs |= {*found[rented.address]}
+        until = time.monotonic() + _REPORTED_WITHIN_S
+        while runs - self.running.keys() - self.ended.keys() or self.running.keys() - runs:
+            if time.monotonic() > until:
+                break
+            self._take_events(POLL_S)
+
+    def state(self) -> State:
+        """Return how far the bag is."""
+        now = self._now()
+        spent = sum(
+            one.vm.price_usd_per_hour / SECONDS_PER_HOUR * max((one.end_s or now) - one.ready_s, 0.0)
+            for one in self.rented.values()
+            if one.address
+        )
+        return State(
+            instance=self.instance.name,
+            time_s=now,
+            spent_usd=spent,
+            done=tuple(self.ended),  # those that failed in all attempts are not tried again
+            vms=tuple(self._vm_state(one, now) for one in self.rented.values() if one.alive),
+        )
+
+    def _vm_state(self, rented: _Rented, now: float) -> VmState:
+        vm = rented.vm
+        running = tuple(
+            TaskOnVm(task=one.task, core=one.core, start_s=min(one.start_s, now), mode=self.modes.get(one.task))
+            for one in self.running.values()
+            if one.vm == vm.id
+        )
+        late = rented.status == "launching" and rented.ready_s < now
+        return VmState(
+            id=vm.id,
+            type=vm.type,
+            market=vm.market,
+            status=rented.status,  # type: ignore[arg-type]
+            ready_s=now + self.instance.boot_overhead_s if late else rented.ready_s,
+            price_usd_per_hour=vm.price_usd_per_hour,
+            running=running,
+        )
+
+    def _feasible(self, state: State) -> Schedule | None:
+        """Plan what is left; if the deadline cannot be met any longer, as soon as that can be done."""
+        instance = self.instance
+        if self.start_vm is None:
+            there = [vm.market for vm in state.vms]
+            limits = Limits(max_spot=there.count("spot"), max_on_demand=there.count("on-demand"))
+            instance = instance.replace(limits=limits)
+        latest_s = max(math.ceil(state.time_s), instance.deadline_s)
+        for times in range(_MOST_DELAYS):
+            if times:  # late in any case: as soon as possible
+                instance = instance.replace(deadline_s=latest_s * 2**times, d_spot_s=None).with_goal("fastest")
+            with suppress(InputError):  # of a deadline that has passed
+                plan = self.replan(instance, state)
+                if plan is not None:
+                    return plan
+        return None
+
+    def _with_new_names(self, plan: Schedule) -> Schedule:
+        """Give new VMs names that no VM has had."""
+        names = list(plan.vm_ids)
+        taken = {*self.rented, *names}
+        for number in np.flatnonzero(plan.vm_machine < 0).tolist():
+            if names[number] in self.rented:
+                stem, _, last = names[number].rpartition("-")
+                count = int(last)
+                while (name := f"{stem}-{count}") in taken:
+                    count += 1
+                names[number] = name
+                taken.add(name)
+        return replace(plan, vm_ids=tuple(names))
+
+
+def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | None) -> None:
+    if call is not None:
+        return
+    missing = [
+        name for name, command in zip(plan.instance.task_ids, plan.instance.task_commands, strict=True) if not command
+    ]
+    if missing:
+        rule = "is missing: say what the task runs, or give a function to be called"
+        raise InputError("plan", [Issue("tasks", rule, "command", item=missing[0])])
+
+
+def _replan(instance: Instance, state: State) -> Schedule | None:
+    from ..solvers.bags.solve import solve
+
+    return solve(state.remaining(instance), "search", time_limit_s=1.0).schedule
