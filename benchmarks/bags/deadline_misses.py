@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ...core.statistics import reduction_percent
 from ...instances.bags.scenarios import SCENARIOS, find_scenario
 from ...instances.library import library_instance
-from ...replay.bags.outcome import Outcome
+from ...replay.bags.outcome import DayOutcome
 from ...replay.bags.runs import replay_days, trace_day
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
@@ -45,7 +45,7 @@ class Row:
     ----------
     plan, group, policy : str
         What the plan is called, what it has for D_spot, and the policy.
-    outcomes : dict of str to sequence of Outcome
+    outcomes : dict of str to sequence of DayOutcome
         The days of each scenario.
     causes : Counter of str
         Days that missed the deadline, by cause.
@@ -54,11 +54,11 @@ class Row:
     plan: str
     group: str
     policy: str
-    outcomes: dict[str, Sequence[Outcome]] = field(default_factory=dict)
+    outcomes: dict[str, Sequence[DayOutcome]] = field(default_factory=dict)
     causes: Counter[str] = field(default_factory=Counter)
 
     @property
-    def days(self) -> list[Outcome]:
+    def days(self) -> list[DayOutcome]:
         """All days."""
         return [day for days in self.outcomes.values() for day in days]
 

@@ -15,7 +15,7 @@ from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import Scenario, find_scenario
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...replay.bags.outcome import Outcome
+from ...replay.bags.outcome import DayOutcome
 from ...replay.bags.runs import replay_days, trace_day
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
@@ -56,12 +56,12 @@ class DayOptions(PaperOptions):
 
 
 @dataclass(frozen=True)
-class Cell(Sample[Outcome]):
+class Cell(Sample[DayOutcome]):
     """The days of a job in a scenario under a policy.
 
     Attributes
     ----------
-    runs : tuple of Outcome
+    runs : tuple of DayOutcome
         One for each day.
     job, scenario, policy : str
         Which.
@@ -71,22 +71,22 @@ class Cell(Sample[Outcome]):
     scenario: str
     policy: str
 
-    def reduction_percent(self, other: Cell, metric: Callable[[Outcome], float]) -> Statistic:
+    def reduction_percent(self, other: Cell, metric: Callable[[DayOutcome], float]) -> Statistic:
         """By how many percent the mean of a number is below that of another cell, day by day."""
         return reduction_percent(self.values(metric), other.values(metric))
 
     @property
-    def late_days(self) -> list[Outcome]:
+    def late_days(self) -> list[DayOutcome]:
         """Days that missed the deadline."""
         return [day for day in self.runs if not day.meets_deadline]
 
 
-def cost_usd(day: Outcome) -> float:
+def cost_usd(day: DayOutcome) -> float:
     """Cost of a day."""
     return day.cost_usd
 
 
-def makespan_s(day: Outcome) -> float:
+def makespan_s(day: DayOutcome) -> float:
     """Makespan of a day.
 
     Raises

@@ -9,7 +9,7 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.durations import FULL_SPEED
 from ..event_loop import EventLoop
 from ..vms import HIBERNATED, PAPERS_BILLING, RUNNING, TERMINATED, Billing
-from .outcome import Outcome, outcome_of
+from .outcome import DayOutcome, outcome_of
 from .plan import ReplayPlan
 from .policy import Policy
 from .state import CYCLE_END, FINISH, HIBERNATE, IDLE_LIMIT, READY, RESUME, START, TRIGGER, ReplayState
@@ -19,7 +19,7 @@ _ABOVE_ALL = -1
 """Stands for the VM in events of a whole type."""
 
 
-class Replay(ReplayState, EventLoop[Outcome]):
+class Replay(ReplayState, EventLoop[DayOutcome]):
     """A replay: its state, the policy, and the events that happen.
 
     `run` goes through to the end; `step` handles one event, after which the replay may be looked at or copied.
@@ -299,6 +299,6 @@ class Replay(ReplayState, EventLoop[Outcome]):
                         self.counts["checkpoints"] += self._last_checkpoint(vm, run.task)[2]
                 self._terminate(vm)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DayOutcome:
         """Return what an ended replay came to."""
         return outcome_of(self)

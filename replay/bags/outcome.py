@@ -14,7 +14,7 @@ from .state import ReplayState
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DayOutcome:
     """What a day comes to under a policy.
 
     Attributes
@@ -81,11 +81,11 @@ class Outcome:
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 
-def outcome_of(state: ReplayState) -> Outcome:
+def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
     bills = state.fleet.bills(state.billing)
     counts = state.counts
-    return Outcome(
+    return DayOutcome(
         policy=state.policy_name,
         cost_usd=math.fsum(bill.cost_usd for bill in bills),
         makespan_s=None if state.unfinished else state.last_finish_s,
@@ -110,14 +110,14 @@ def outcome_of(state: ReplayState) -> Outcome:
     )
 
 
-def trace_of(state: ReplayState, outcome: Outcome, day: int = 0, hibernation: bool = True) -> Trace:
+def trace_of(state: ReplayState, outcome: DayOutcome, day: int = 0, hibernation: bool = True) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``.
 
     Parameters
     ----------
     state : ReplayState
         That of the state.
-    outcome : Outcome
+    outcome : DayOutcome
         What it came to.
     day : int
         Number of the day.

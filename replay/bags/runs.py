@@ -23,7 +23,7 @@ from ..policies import Given, PolicyKind, PolicyMaker
 from ..runs import Runs, check_runs, means_of, replay_batches
 from ..vms import PAPERS_BILLING, Billing
 from .engine import Replay
-from .outcome import Outcome, trace_of
+from .outcome import DayOutcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
 from .policies import named_policy
 from .policies.static import OnDemand
@@ -34,7 +34,7 @@ PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready",
 
 _DAYS_A_BATCH = 8
 
-_Row: TypeAlias = tuple[list[Outcome], float | None]
+_Row: TypeAlias = tuple[list[DayOutcome], float | None]
 """What a day came to under each policy, and its bound."""
 
 _KIND = PolicyKind(Policy, named_policy)
@@ -46,7 +46,7 @@ def replay_day(
     timeline: Timeline = QUIET,
     *,
     billing: Billing = PAPERS_BILLING,
-) -> Outcome:
+) -> DayOutcome:
     """Replay a plan on one day.
 
     Parameters
@@ -63,7 +63,7 @@ def replay_day(
 
     Returns
     -------
-    Outcome
+    DayOutcome
         Cost, makespan and what happened.
 
     Raises
@@ -85,7 +85,7 @@ def trace_day(
     *,
     billing: Billing = PAPERS_BILLING,
     day: int = 0,
-) -> tuple[Outcome, Trace]:
+) -> tuple[DayOutcome, Trace]:
     """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
 
     Parameters
@@ -101,7 +101,7 @@ def trace_day(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Days(Runs[Outcome]):
+class Days(Runs[DayOutcome]):
     """Policies side by side on the same days.
 
     Attributes
@@ -276,7 +276,7 @@ def _batch(
         yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
 
 
-METRICS: dict[str, Callable[[Outcome], float]] = {
+METRICS: dict[str, Callable[[DayOutcome], float]] = {
     "late_tasks": lambda day: day.late_tasks,
     "unfinished_tasks": lambda day: day.unfinished_tasks,
     "hibernations": lambda day: day.hibernations,
@@ -350,13 +350,13 @@ class PairedDifference:
 
 
 def summarise(
-    outcomes: Sequence[Outcome], on_demand_usd: float | None = None, bounds_usd: Sequence[float | None] | None = None
+    outcomes: Sequence[DayOutcome], on_demand_usd: float | None = None, bounds_usd: Sequence[float | None] | None = None
 ) -> PolicySummary:
     """Summarise the days of one policy.
 
     Parameters
     ----------
-    outcomes : sequence of Outcome
+    outcomes : sequence of DayOutcome
         One for each day.
     on_demand_usd : float, optional
         Cost of the plan on on-demand VMs.
@@ -383,7 +383,7 @@ def summarise(
     )
 
 
-def compare_days(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> PairedDifference:
+def compare_days(outcomes: Sequence[DayOutcome], others: Sequence[DayOutcome]) -> PairedDifference:
     """Compare two policies on the same days."""
     pairs = [pair for pair in zip(outcomes, others, strict=True) if all(day.makespan_s is not None for day in pair)]
     cost = [mine.cost_usd - other.cost_usd for mine, other in pairs]

@@ -10,7 +10,7 @@ import numpy as np
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import Outcome
+from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.schedules.schedule import Schedule
@@ -78,7 +78,7 @@ def day(**events: Sequence[int]) -> Timeline:
     return Timeline(tuple(sorted(moments, key=lambda event: (event.time_s, event.kind == "hibernate"))), "by hand")
 
 
-def live(schedule: Schedule, policy: str, timeline: Timeline) -> tuple[Outcome, list[dict[str, Any]]]:
+def live(schedule: Schedule, policy: str, timeline: Timeline) -> tuple[DayOutcome, list[dict[str, Any]]]:
     """Replay a day; return what it came to, and the records of what happened."""
     run = Replay(replay_plan(schedule), find_policy(policy), timeline, record=True)
     outcome = run.run()

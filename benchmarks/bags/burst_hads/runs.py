@@ -19,7 +19,7 @@ from ....heuristics.bags.iterated_local_search import IlsOptions
 from ....instances.entries import Burstable
 from ....instances.instance import Instance
 from ....instances.library import library_instance
-from ....replay.bags.outcome import Outcome
+from ....replay.bags.outcome import DayOutcome
 from ....replay.bags.runs import replay_day, trace_day
 from ....replay.runs import replay_batches
 from ....schedules.queues import queues_of_schedule, schedule_of_queues
@@ -256,8 +256,8 @@ class BurstHadsDays:
 class _Meeting(NamedTuple):
     """A day of a scenario: both schedulers, tasks migrated at full speed, and why each was late, if it was."""
 
-    burst: Outcome
-    hads: Outcome
+    burst: DayOutcome
+    hads: DayOutcome
     at_full_speed: int
     causes: tuple[str | None, str | None]
 
@@ -266,7 +266,7 @@ class _Day(NamedTuple):
     """A day of a job: the plan of Burst-HADS, quiet days (by role), and each scenario."""
 
     plan: BurstPlan
-    quiet: dict[str, Outcome]
+    quiet: dict[str, DayOutcome]
     meetings: dict[str, _Meeting]
 
 
@@ -349,7 +349,7 @@ def _days(job: str, options: BurstHadsOptions, numbers: range) -> Iterator[_Day]
         yield _Day(_burst_plan(searched), {name: _brief(day) for name, day in quiet.items()}, meetings)
 
 
-def _brief(outcome: Outcome) -> Outcome:
+def _brief(outcome: DayOutcome) -> DayOutcome:
     """Leave out the bills of the VMs: there are too many to pass them on."""
     return replace(outcome, bills=())
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from ....core.statistics import CONFIDENCE, sd_of
-from ....replay.bags.outcome import Outcome
+from ....replay.bags.outcome import DayOutcome
 from ...claims import Claim, Verdict, is_below, judged, show
 from ..paper_days import Cell, cost_usd, makespan_s
 from ..printed import hads_figures
@@ -22,7 +22,7 @@ def hads_findings(days: HadsDays) -> Iterator[Claim]:
     yield from _three_runs(days)
 
 
-def _hibernations(day: Outcome) -> float:
+def _hibernations(day: DayOutcome) -> float:
     return day.hibernations
 
 
@@ -46,7 +46,7 @@ def _fewer_hibernations(days: HadsDays) -> Claim:
 def _three_runs(days: HadsDays) -> Iterator[Claim]:
     """Of each column, how many printed means could be those of three of our days."""
     figures = hads_figures()
-    columns: dict[str, tuple[str, Callable[[Outcome], float]]] = {
+    columns: dict[str, tuple[str, Callable[[DayOutcome], float]]] = {
         "hibernations": ("hibernations", _hibernations),
         "new on-demand VMs": ("on_demand_started", lambda day: day.on_demand_started),
         "makespan": ("makespan_s", makespan_s),
@@ -58,7 +58,7 @@ def _three_runs(days: HadsDays) -> Iterator[Claim]:
             for row in figures.results
         ]
         yield _could_be_ours("Table 10", name, cells, metric)
-    saved: dict[str, tuple[str, Callable[[Outcome], float]]] = {
+    saved: dict[str, tuple[str, Callable[[DayOutcome], float]]] = {
         "checkpoints": ("checkpoints", lambda day: day.checkpoints),
         "migrations": ("migrations", migrations),
         "recoveries": ("recoveries", lambda day: day.recoveries),
@@ -72,7 +72,7 @@ def _three_runs(days: HadsDays) -> Iterator[Claim]:
 
 
 def _could_be_ours(
-    table: str, name: str, cells: list[tuple[str, Cell, float]], metric: Callable[[Outcome], float]
+    table: str, name: str, cells: list[tuple[str, Cell, float]], metric: Callable[[DayOutcome], float]
 ) -> Claim:
     found: list[tuple[str, Verdict]] = []
     for label, cell, printed in cells:

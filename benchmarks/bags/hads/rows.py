@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ....core.statistics import Estimate, average, estimate
-from ....replay.bags.outcome import Outcome
+from ....replay.bags.outcome import DayOutcome
 from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
 from ..paper_days import BaselineBilling, Cell, cost_usd, makespan_s
 from ..printed import HadsFigures, PublishedHadsResult, hads_figures
@@ -106,7 +106,7 @@ def _means(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
             yield ComparisonRow(MEANS, ALL, scenario, POLICY, name, shown, statistic.estimate)
 
 
-_MEANS: dict[str, Callable[[Outcome], float]] = {
+_MEANS: dict[str, Callable[[DayOutcome], float]] = {
     "cost_usd": cost_usd,
     "makespan_s": makespan_s,
     "on_demand_started": lambda day: day.on_demand_started,
@@ -126,7 +126,7 @@ def _cell_row(table: str, cell: Cell, quantity: str, printed: float | None, ours
 
 def _table_11(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
     """Checkpoints of the big job."""
-    metrics: dict[str, Callable[[Outcome], float]] = {
+    metrics: dict[str, Callable[[DayOutcome], float]] = {
         "checkpoints": lambda day: day.checkpoints,
         "migrations": migrations,
         "recoveries": lambda day: day.recoveries,

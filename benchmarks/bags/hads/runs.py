@@ -12,7 +12,7 @@ from ....heuristics.bags.d_spot import estimate_d_spot
 from ....instances.bags.scenarios import Scenario, find_scenario
 from ....instances.entries import RentalOffer
 from ....instances.instance import Instance
-from ....replay.bags.outcome import Outcome
+from ....replay.bags.outcome import DayOutcome
 from ....replay.bags.runs import replay_day, trace_day
 from ....schedules.schedule import Schedule
 from ...paper import OnRuns
@@ -87,9 +87,9 @@ class HadsBaseline:
         The plan, described.
     algorithm_1_s : int
         D_spot as Algorithm 1 estimates it.
-    static, hads : Outcome
+    static, hads : DayOutcome
         A day without hibernation under each policy.
-    on_demand : dict of (str, str) to Outcome
+    on_demand : dict of (str, str) to DayOutcome
         The on-demand baseline, by its plan and its billing.
     """
 
@@ -97,9 +97,9 @@ class HadsBaseline:
     on_demand_schedule: Schedule
     plan: PlanUsed
     algorithm_1_s: int
-    static: Outcome
-    hads: Outcome
-    on_demand: dict[tuple[BaselinePlan, BaselineBilling], Outcome]
+    static: DayOutcome
+    hads: DayOutcome
+    on_demand: dict[tuple[BaselinePlan, BaselineBilling], DayOutcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def share_percent(cell: Cell, share: Share) -> Statistic | None:
     hibernation may count for several.
     """
 
-    def counted(day: Outcome) -> float:
+    def counted(day: DayOutcome) -> float:
         return day.resumes_in_time if share == "resumed" else day.hibernations_by_migration[share]
 
     return cell.share_percent(counted, lambda day: day.busy_hibernations)
@@ -258,7 +258,7 @@ def share_percent(cell: Cell, share: Share) -> Statistic | None:
 def hibernated_vms_percent(cell: Cell) -> Statistic | None:
     """Share of the spot VMs that hibernated at least once; None if there are none."""
 
-    def spot_vms(hibernated: bool) -> Callable[[Outcome], float]:
+    def spot_vms(hibernated: bool) -> Callable[[DayOutcome], float]:
         return lambda day: sum(
             bill.market == "spot" and (bill.hibernated_s > 0 or not hibernated) for bill in day.bills
         )
@@ -313,11 +313,11 @@ def stolen_tasks(days: HadsDays, vm_type: str) -> Statistic | None:
     return ratio_of([day.stolen[vm_type] for day in days.first_cycles], [day.vms[vm_type] for day in days.first_cycles])
 
 
-def migrations(day: Outcome) -> float:
+def migrations(day: DayOutcome) -> float:
     """Tasks migrated on a day."""
     return sum(day.migrations.values())
 
 
-def mean_over_k_h(days: HadsDays, k_r: int, metric: Callable[[Outcome], float]) -> Statistic:
+def mean_over_k_h(days: HadsDays, k_r: int, metric: Callable[[DayOutcome], float]) -> Statistic:
     """Mean of a number over all k_h of the sweep."""
     return average([mean_of(days.sweep[k_h, k_r].values(metric)) for k_h in SWEEP_K_H])

@@ -11,7 +11,7 @@ from ..run_report import by_policy, fields_except, mean_cell, means_object, runs
 from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
-    from ...replay.bags.outcome import Outcome
+    from ...replay.bags.outcome import DayOutcome
     from ...replay.bags.runs import Days, PolicySummary
     from ...schedules.schedule import Schedule
 
@@ -164,7 +164,7 @@ def _print_worst(days: Days) -> None:
         print(f"  --policy {name} --day {number} --gantt day.png   shows it.")
 
 
-def _badness(outcome: Outcome) -> tuple[int, int, float]:
+def _badness(outcome: DayOutcome) -> tuple[int, int, float]:
     late_s = 0 if outcome.makespan_s is None else max(outcome.makespan_s - outcome.deadline_s, 0)
     return outcome.unfinished_tasks, late_s, outcome.cost_usd
 
@@ -215,5 +215,5 @@ def _summary_object(summary: PolicySummary) -> dict[str, Any]:
     }
 
 
-def _outcome_object(_: int, outcome: Outcome) -> Mapping[str, Any]:
+def _outcome_object(_: int, outcome: DayOutcome) -> Mapping[str, Any]:
     return fields_except(outcome, "policy", "bills", "events")
