@@ -104,7 +104,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class MethodOutcome:
+class Outcome:
     """A plan, or why none was found.
 
     Attributes

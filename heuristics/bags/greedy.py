@@ -17,7 +17,7 @@ from ...core.wording import counted
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...schedules.method import MethodOutcome
+from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 from .weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
@@ -50,7 +50,7 @@ class GreedyOptions:
     overhead_test: Literal["checkpoints", "paper"] = "checkpoints"
 
 
-def greedy(instance: Instance, options: GreedyOptions | None = None) -> MethodOutcome:
+def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
     """Plan by the primary scheduling heuristic of HADS (Algorithm 2).
 
     Tasks are taken by descending memory (line 2, stable). Each goes to a VM selected before (phase 1, lines 5-17),
@@ -66,7 +66,7 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> MethodOu
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         The plan, or why there is none. That the heuristic finds none does not prove that there is none.
 
     Notes
@@ -84,8 +84,8 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> MethodOu
             stop_point()  # its plan is the first one, which is worth more than the time
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
         if not placed and not fleet.place_on_demand(task, group):
-            return MethodOutcome(None, fleet.explain(task, group), warnings)
-    return MethodOutcome(fleet.schedule(), warnings=warnings)
+            return Outcome(None, fleet.explain(task, group), warnings)
+    return Outcome(fleet.schedule(), warnings=warnings)
 
 
 class _VmsOfOffer:

@@ -15,7 +15,7 @@ from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance
-from ...schedules.method import MethodOutcome, Run, TracePoint
+from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule
 from .burst_allocation import burst_allocation
@@ -58,7 +58,7 @@ class IlsOptions:
     scales: Literal["instance", "paper"] = "instance"
 
 
-def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> MethodOutcome:
+def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> Outcome:
     """Plan by the primary task scheduling of Burst-HADS (Algorithm 1).
 
     Part 1 is an iterated local search over spot VMs (lines 2-24), part 2 adds burstable VMs (lines 25-27).
@@ -74,7 +74,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         The plan, and how the search converged.
 
     Raises
@@ -93,7 +93,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     """
     initial, warnings, explanation = _initial_solution(instance)
     if initial is None:
-        return MethodOutcome(None, explanation, warnings)
+        return Outcome(None, explanation, warnings)
     run.incumbent.take(initial)
     checkpoint()
     search = LocalSearch(instance, initial, options, run)
@@ -122,7 +122,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
-    return MethodOutcome(best, warnings=warnings, trace=tuple(trace))
+    return Outcome(best, warnings=warnings, trace=tuple(trace))
 
 
 def _with_burstable(search: LocalSearch) -> list[Schedule]:

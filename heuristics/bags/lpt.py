@@ -12,7 +12,7 @@ from ...core.limits import LimitReached, checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
@@ -36,7 +36,7 @@ class LptOptions:
     trials: int | None = None
 
 
-def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
+def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """Plan by longest task first, for the VM counts that come out best.
 
     For given counts, tasks go longest first to the VM on which they end first, within its time limit and memory;
@@ -64,7 +64,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
             if candidate in seen:
                 continue
             if len(seen) >= trials:
-                return MethodOutcome(best)
+                return Outcome(best)
             seen.add(candidate)
             # The first plan is worth more than the time; a long row of trials that lead to none is not.
             few = len(seen) == 1 or len(seen) * instance.n_tasks <= _FEW_PLACED
@@ -72,15 +72,15 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> MethodOutcome:
             try:
                 schedule = longest_first.plan(candidate, stop_point if first else checkpoint)
             except LimitReached:
-                return MethodOutcome(best, "stopped before there was a plan")
+                return Outcome(best, "stopped before there was a plan")
             if schedule is not None and (best is None or schedule.objective < best.objective - 1e-12):
                 best, counts, improved = schedule, candidate, True
                 run.incumbent.take(best)
                 break
     if best is None:
         counts_text = ", ".join(f"{count} {offer}" for count, offer in zip(counts, longest_first.offers, strict=True))
-        return MethodOutcome(None, f"longest task first ends too late, even on {counts_text or 'no VM at all'}")
-    return MethodOutcome(best)
+        return Outcome(None, f"longest task first ends too late, even on {counts_text or 'no VM at all'}")
+    return Outcome(best)
 
 
 _Places = tuple[IntArray, IntArray, IntArray]

@@ -14,7 +14,7 @@ from ...core.limits import LimitReached, checkpoint, seconds_left
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.method import MethodOutcome, Run, TracePoint
+from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .assignments import assignments_of, listed_plan
 from .core_loads import CoreLoads, priced_start, start_from_schedule
@@ -62,9 +62,7 @@ class SearchOptions:
     moves: int | None = None
 
 
-def search(
-    instance: Instance, options: SearchOptions, run: Run, of_greedy: MethodOutcome | None = None
-) -> MethodOutcome:
+def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outcome | None = None) -> Outcome:
     """Plan by simulated annealing, and bound the optimum from below.
 
     Parameters
@@ -75,12 +73,12 @@ def search(
         Effort.
     run : Run
         Seed, time limit, progress.
-    of_greedy : MethodOutcome, optional
+    of_greedy : Outcome, optional
         What the greedy has come to, if it was asked before.
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
         memory may bind or there are at most 3,000 tasks.
     """
@@ -123,8 +121,8 @@ def search(
             if from_start:
                 of_greedy = of_greedy or greedy(instance)
                 proved = proved or of_greedy.explanation
-            return MethodOutcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
-    return MethodOutcome(found.best, bound=found.proven, trace=tuple(found.trace))
+            return Outcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
+    return Outcome(found.best, bound=found.proven, trace=tuple(found.trace))
 
 
 class _Found:

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
-from ...schedules.method import Incumbent, MethodOutcome, Run, TracePoint
+from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .methods import Method
@@ -105,7 +105,7 @@ class Attempts:
         """
         on_progress = None if silent else self.on_progress
         run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, Incumbent(initial), threshold)
-        outcome, cut_short = MethodOutcome(None, NO_TIME), True
+        outcome, cut_short = Outcome(None, NO_TIME), True
         try:
             with within(None if self.method.bounds else _time_for_method_s()):
                 outcome = self.method.run(instance, self.options, run)
@@ -125,9 +125,7 @@ def _time_for_method_s() -> float | None:
     return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
 
 
-def _with_incumbent(
-    instance: Instance, method: Method, run: Run, outcome: MethodOutcome, cut_short: bool
-) -> MethodOutcome:
+def _with_incumbent(instance: Instance, method: Method, run: Run, outcome: Outcome, cut_short: bool) -> Outcome:
     """Return the outcome of a method with what is known beside it.
 
     That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
@@ -160,14 +158,14 @@ def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
     return None
 
 
-def _proven_bound(instance: Instance, outcome: MethodOutcome) -> float:
+def _proven_bound(instance: Instance, outcome: Outcome) -> float:
     """Bound of the method, or the divisible bound if it proved none."""
     if outcome.bound is not None:
         return outcome.bound
     return divisible_bound(instance).objective
 
 
-def _message(instance: Instance, outcome: MethodOutcome, bound: float) -> str:
+def _message(instance: Instance, outcome: Outcome, bound: float) -> str:
     """Why there is no plan: proved if it is, else what the method says."""
     if outcome.schedule is not None:
         return ""

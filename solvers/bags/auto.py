@@ -16,7 +16,7 @@ from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
-from ...schedules.method import MethodOutcome, Run, TracePoint
+from ...schedules.method import Outcome, Run, TracePoint
 from .class_programme_method import (
     ClassProgrammeOptions,
     class_programme,
@@ -41,7 +41,7 @@ _SMALL = 20
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
 
-_Step = Callable[[Run], MethodOutcome]
+_Step = Callable[[Run], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class AutoOptions:
     """The route has no options."""
 
 
-def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
+def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
     """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
 
     Every step gets the best plan so far; the best plan and the best bound of all steps are returned.
@@ -66,7 +66,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
     route = _Route(instance, run)
     with suppress(LimitReached):  # then the best plan and bound so far
         limited = seconds_left() is not None
-        of_greedy: MethodOutcome | None = None
+        of_greedy: Outcome | None = None
         if limited or instance.n_tasks <= _QUICK_TASKS:  # a plan first, then a better one
             of_greedy = route.take(lambda part: greedy(instance), patient=True)
             checkpoint()
@@ -84,7 +84,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> MethodOutcome:
         elif few and not limited:
             short = _MOVES_BEFORE_PATTERNS
         if not memory_free:
-            route.take(lambda part: MethodOutcome(None, bound=configuration_bound(instance).objective), share=0.5)
+            route.take(lambda part: Outcome(None, bound=configuration_bound(instance).objective), share=0.5)
         by_slack = classed and cost_counts_alone(instance) and not has_small_class_programme(instance)
         if by_slack:  # proved in less time than a search takes, as a rule
             share = 0.2 if run.threshold == -math.inf else 0.7  # a bound above a threshold comes from nothing else
@@ -132,7 +132,7 @@ class _Route:
             return True
         return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
 
-    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> MethodOutcome | None:
+    def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> Outcome | None:
         """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
 
         What it came to is returned, unless it was not run to its end.
@@ -178,12 +178,12 @@ class _Route:
         self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
         self.run.report(self.trace[-1], planned)
 
-    def outcome(self) -> MethodOutcome:
+    def outcome(self) -> Outcome:
         """What all steps came to."""
         best, bound = self.known.schedule, self.known.bound
         if best is None and bound == math.inf:
             self.explanation = explain(self.instance)
-        return MethodOutcome(
+        return Outcome(
             best,
             self.explanation if best is None else "",
             self.warnings,

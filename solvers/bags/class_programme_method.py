@@ -17,7 +17,7 @@ from ...models.bags.slack_fleets import SlackFleets
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...models.bags.vm_limits import binding_market_limits
 from ...schedules.evaluation import objective_weights
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
 from .result import closes_gap
 
@@ -38,7 +38,7 @@ class ClassProgrammeOptions:
     burstable: BurstableMode = "refuse"
 
 
-def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> MethodOutcome:
+def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> Outcome:
     """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
 
     Where the cost alone counts, bags of more classes, or with more tasks, are planned by the slack of their VMs.
@@ -84,7 +84,7 @@ def cost_counts_alone(instance: Instance) -> bool:
     return objective_weights(instance)[1] == 0
 
 
-def _by_slack(instance: Instance, run: Run) -> MethodOutcome:
+def _by_slack(instance: Instance, run: Run) -> Outcome:
     """Plan by the slack of VMs."""
     fleets = SlackFleets(instance)
     begin = start_plan(instance, run)
@@ -103,7 +103,7 @@ def _by_slack(instance: Instance, run: Run) -> MethodOutcome:
     return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, trace.points)
 
 
-def _is_open(outcome: MethodOutcome, run: Run) -> bool:
+def _is_open(outcome: Outcome, run: Run) -> bool:
     """Whether something is left to be proved."""
     best = math.inf if outcome.schedule is None else outcome.schedule.objective
     bound = -math.inf if outcome.bound is None else outcome.bound

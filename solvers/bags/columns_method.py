@@ -25,7 +25,7 @@ from ...models.bags.makespan_window import makespan_window
 from ...models.bags.task_classes import task_classes
 from ...models.bags.vm_columns import VmColumn, plan_of_columns
 from ...schedules.evaluation import objective_weights
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
 from .column_master import ColumnMaster
@@ -63,7 +63,7 @@ class _Part:
     duals: FloatArray | None = field(compare=False, default=None)
 
 
-def columns(instance: Instance, options: ColumnOptions, run: Run) -> MethodOutcome:
+def columns(instance: Instance, options: ColumnOptions, run: Run) -> Outcome:
     """Plan by VM columns.
 
     Parameters
@@ -273,7 +273,7 @@ class _ColumnSearch:
             self.run.incumbent.take(plan)
         return longer
 
-    def outcome(self) -> MethodOutcome:
+    def outcome(self) -> Outcome:
         """What came out."""
         explanation = "no plan was found until the time was over"
         proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound

@@ -10,7 +10,7 @@ from ...models.bags.core_counts import CoreCountModel, core_count_columns, offer
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.makespan_window import makespan_window
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..program_solver import SolverName, solve_program
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
@@ -35,7 +35,7 @@ class CoreCountOptions:
     burstable: BurstableMode = "refuse"
 
 
-def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> MethodOutcome:
+def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Outcome:
     """Plan by the core-count model: exact where memory never binds; good for about 20 distinct tasks.
 
     Parameters

@@ -12,7 +12,7 @@ from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.task_classes import usable_offers
-from ...schedules.method import MethodOutcome, Run, TracePoint
+from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 
@@ -30,7 +30,7 @@ def exact_outcome(
     trace: tuple[TracePoint, ...] = (),
     *,
     baseline_only: bool = False,
-) -> MethodOutcome:
+) -> Outcome:
     """Make the outcome of a model that looks for plans better than one that is known.
 
     Parameters
@@ -44,7 +44,7 @@ def exact_outcome(
     explanation : str
         Why there is no plan, if there is none and that is no proof that none exists.
     trace : tuple of TracePoint
-        As in `MethodOutcome`.
+        As in `Outcome`.
     baseline_only : bool
         Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
         then holds for such plans only, and the bound is the divisible one.
@@ -69,10 +69,10 @@ def exact_outcome(
         warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
     if best is None and math.isinf(bound):
         explanation = NO_PLAN_EXISTS
-    return MethodOutcome(best, "" if best is not None else explanation, warnings, bound, trace)
+    return Outcome(best, "" if best is not None else explanation, warnings, bound, trace)
 
 
-def start_plan(instance: Instance, run: Run) -> MethodOutcome:
+def start_plan(instance: Instance, run: Run) -> Outcome:
     """Return the plan that the run was given, else the better one of the greedy's and of longest task first.
 
     Parameters
@@ -83,14 +83,14 @@ def start_plan(instance: Instance, run: Run) -> MethodOutcome:
         Time limit and initial plan.
     """
     if run.initial is not None:
-        return MethodOutcome(run.initial)
+        return Outcome(run.initial)
     by_greedy = greedy(instance)
     run.incumbent.take(by_greedy.schedule)
     run.incumbent.raise_bound(divisible_bound(instance).objective)
     by_length = lpt(instance, LptOptions(), run)
     plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
-    return MethodOutcome(best, by_greedy.explanation if best is None else "")
+    return Outcome(best, by_greedy.explanation if best is None else "")
 
 
 class Beginning(NamedTuple):
@@ -104,14 +104,14 @@ class Beginning(NamedTuple):
         Its objective; infinite without one.
     window : MakespanWindow
         Makespans of better plans.
-    outcome : MethodOutcome or None
+    outcome : Outcome or None
         The outcome of the method where there is nothing to be modelled, as no makespan is left.
     """
 
     start: Schedule | None
     at_most: float
     window: MakespanWindow
-    outcome: MethodOutcome | None
+    outcome: Outcome | None
 
 
 def begin_in_window(instance: Instance, run: Run) -> Beginning:

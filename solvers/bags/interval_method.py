@@ -10,7 +10,7 @@ from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.interval import IntervalModel
 from ...models.bags.interval_places import IntervalSwitches, refuse_too_many_tasks
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ..cp_sat import solve_cp_model
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
@@ -36,7 +36,7 @@ class IntervalOptions:
     fixing: Switch = "on"
 
 
-def interval(instance: Instance, options: IntervalOptions, run: Run) -> MethodOutcome:
+def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     """Solve the interval model, from ``run.initial`` or from longest task first.
 
     Parameters
@@ -50,7 +50,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> MethodOu
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         A plan no worse than the start, and the larger of CP-SAT's bound and the configuration bound; the bound is
         infinite if the instance is proved infeasible.
 
@@ -62,7 +62,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> MethodOu
     refuse_too_many_tasks(instance)
     bound = configuration_bound(instance)
     if math.isinf(bound.objective):
-        return MethodOutcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
+        return Outcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
     switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
     begin = start_plan(instance, run)
     start = begin.schedule

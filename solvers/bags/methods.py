@@ -15,9 +15,9 @@ from ...core.errors import InputError, Issue, ModelRefusal
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
-    from ...schedules.method import MethodOutcome, Run
+    from ...schedules.method import Outcome, Run
 
-    Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], MethodOutcome]]
+    Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Method:
         """Frozen dataclass of its options."""
         return self.load()[0]
 
-    def run(self, instance: Instance, options: Any, run: Run) -> MethodOutcome:
+    def run(self, instance: Instance, options: Any, run: Run) -> Outcome:
         """Make a plan of an instance with D_spot set.
 
         Raises

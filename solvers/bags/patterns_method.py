@@ -10,7 +10,7 @@ from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, 
 from ...instances.instance import Instance
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.patterns import PatternModel, require_few_classes
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from ..program_solver import SolverName, solve_program
@@ -33,7 +33,7 @@ class PatternOptions:
     solver: SolverName = "highs"
 
 
-def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOutcome:
+def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
     """Plan few classes of identical tasks on VMs whose memory never binds.
 
     Parameters
@@ -47,7 +47,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> MethodOut
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         The best plan, with a bound of the instance as given. Burstable VMs are a relaxation at first; if the optimum
         rents some, the plan is the best with their tasks in baseline mode, and the bound need not be met.
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...instances.instance import Instance
 from ...models.bags.time_indexed import BurstableRule, TimeIndexedModel, build_time_indexed
-from ...schedules.method import MethodOutcome, Run
+from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverStatus
 from ..pyomo_highs import solve_pyomo_with_highs
@@ -34,7 +34,7 @@ class TimeIndexedOptions:
     burstable: BurstableRule = "refuse"
 
 
-def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> MethodOutcome:
+def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> Outcome:
     """Plan with the time-indexed model.
 
     Parameters
@@ -48,7 +48,7 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> M
 
     Returns
     -------
-    MethodOutcome
+    Outcome
         The best plan found. It has a bound if the model is that of the instance: on a grid of 1 s, with the corrected
         equations and without burstable VMs.
 
@@ -67,7 +67,7 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> M
     schedule = None if answer.values is None else model.read_back(answer.values)
     if run.initial is not None and (schedule is None or schedule.objective > run.initial.objective):
         schedule = run.initial
-    return MethodOutcome(
+    return Outcome(
         schedule,
         explanation=_explanation(model, answer.status, schedule),
         bound=answer.bound if model.exact and answer.bound > -math.inf else None,

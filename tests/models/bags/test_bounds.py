@@ -26,7 +26,7 @@ from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.kelley import LinearRows, maximise_concave
 from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
-from spotbag.schedules.method import MethodOutcome
+from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve
 
 
@@ -218,8 +218,8 @@ def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.Monke
     from spotbag.solvers.bags import methods as registry
     from spotbag.solvers.bags.methods import METHODS
 
-    def too_sure(problem: Instance, *_: object) -> MethodOutcome:
-        return MethodOutcome(greedy(problem).schedule, bound=1e9)
+    def too_sure(problem: Instance, *_: object) -> Outcome:
+        return Outcome(greedy(problem).schedule, bound=1e9)
 
     monkeypatch.setitem(METHODS, "sure", registry.Method("sure", "", lambda: (GreedyOptions, too_sure), False, ""))
     with pytest.raises(SpotbagError, match="claims a bound of 1000000000 and made a plan of"):

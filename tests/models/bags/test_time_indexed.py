@@ -17,7 +17,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags import time_indexed as model_module
 from spotbag.models.bags.time_indexed import MAX_NONZEROS, MAX_ROWS, TimeIndexedModel, build_time_indexed, estimate_size
-from spotbag.schedules.method import MethodOutcome, Run
+from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.solve import solve
@@ -58,7 +58,7 @@ def plan(problem: Instance, options: TimeIndexedOptions | None = None, initial: 
 
 def outcome_of(
     problem: Instance, options: TimeIndexedOptions | None = None, initial: Schedule | None = None
-) -> MethodOutcome:
+) -> Outcome:
     outcome = time_indexed(problem, options or TimeIndexedOptions(), Run(initial=initial))
     if outcome.schedule is not None:
         assert check(problem, outcome.schedule).violations == ()

@@ -17,7 +17,7 @@ from spotbag.heuristics.bags import search
 from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.schedules.method import MethodOutcome, Run
+from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags import auto
 from spotbag.solvers.bags import methods as registry
@@ -41,7 +41,7 @@ def test_every_library_instance_gets_a_checked_plan(name: str) -> None:
 def test_auto_asks_the_greedy_once_also_where_it_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def counted(instance: Instance) -> MethodOutcome:
+    def counted(instance: Instance) -> Outcome:
         asked.append(instance)
         return greedy(instance)
 
@@ -129,8 +129,8 @@ def test_an_unknown_method_is_refused() -> None:
 
 
 def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def both_at_once(instance: Instance, *_: object) -> MethodOutcome:
-        return MethodOutcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
+    def both_at_once(instance: Instance, *_: object) -> Outcome:
+        return Outcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
 
     faulty = registry.Method("faulty", "", lambda: (GreedyOptions, both_at_once), False, "")
     monkeypatch.setitem(METHODS, "faulty", faulty)
@@ -146,7 +146,7 @@ def claim_bound(monkeypatch: pytest.MonkeyPatch, factor: float) -> float:
     assert outcome.schedule is not None
     objective = outcome.schedule.objective
 
-    def claims(*_: object) -> MethodOutcome:
+    def claims(*_: object) -> Outcome:
         return dataclasses.replace(outcome, bound=objective * factor)
 
     monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", lambda: (GreedyOptions, claims), False, ""))
@@ -193,7 +193,7 @@ def test_a_method_without_a_bound_that_is_cut_short_leaves_the_plan_to_a_simple_
 ) -> None:
     """Its time ends before that of the call, a part of which is for the bound."""
 
-    def slow(*_: object) -> MethodOutcome:
+    def slow(*_: object) -> Outcome:
         while True:
             checkpoint()
 
