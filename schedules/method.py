@@ -1,11 +1,14 @@
-"""What a method receives for a run, and what it reports and returns."""
+"""What a method is, what it receives for a run, and what it reports and returns."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
 
+from ..instances.instance import Instance
 from .schedule import Schedule
 
 
@@ -126,3 +129,61 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     bound: float | None = None
     trace: tuple[TracePoint, ...] = ()
+
+
+class Method(ABC):
+    """Base of the methods of one's own: how a plan is made.
+
+    Options are the fields of a dataclass: of a class with a field ``trials: int = 100``, users give ``-o trials=7`` or
+    ``solve(instance, Mine(trials=7))``. A method without options may as well be a function of an instance and a `Run`
+    that returns an `Outcome`.
+
+    Attributes
+    ----------
+    name : str
+        What users call it; not that of a method that is built in.
+    summary : str
+        One line.
+    takes : str
+        Which instances it takes, and what its bound is.
+    exact : bool
+        Whether it proves the optimum of the instances that it takes, given time.
+    seeded : bool
+        Whether its plan may depend on the seed; if not, one run is enough.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    takes: ClassVar[str] = "any instance"
+    exact: ClassVar[bool] = False
+    seeded: ClassVar[bool] = False
+
+    @abstractmethod
+    def plan(self, instance: Instance, run: Run) -> Outcome:
+        """Make a plan.
+
+        It is called once for each question that `spotbag.solve` has: other values of D_spot, or earlier deadlines. A
+        method that may take long calls `checkpoint` in its loops, and hands plans to `Run.incumbent` when it has them.
+        It may be called in several threads at once.
+
+        Parameters
+        ----------
+        instance : Instance
+            With D_spot set, if spot VMs are offered. The plan is to keep to it and to make its objective least.
+        run : Run
+            Seed, plan to start from, and what receives plans and bounds.
+
+        Returns
+        -------
+        Outcome
+            Its plan goes through the independent checker.
+
+        Raises
+        ------
+        ModelRefusal
+            If it cannot take the instance; the message says why.
+        """
+
+
+MethodFunction: TypeAlias = Callable[[Instance, Run], Outcome]
+"""A method without options."""

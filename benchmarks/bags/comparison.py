@@ -46,7 +46,7 @@ class Case:
     instance : Instance
         The problem.
     method : str
-        One of `spotbag.solvers.bags.methods.METHODS`.
+        A name that `spotbag.solve` takes.
     seed : int
         Of the random numbers.
     options : mapping
@@ -231,7 +231,7 @@ def make_cases(
     instances : mapping
         Instance by its label.
     methods : sequence of str
-        Of `spotbag.solvers.bags.methods.METHODS`.
+        Names that `spotbag.solve` takes.
     seeds : int
         How many seeds, from the first on.
     first_seed : int
@@ -258,7 +258,7 @@ def _options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> di
     """Options of each method: those that it has."""
     if not options:
         return {method: {} for method in methods}
-    known = {method: {entry.name for entry in fields(find_method(method).options_type)} for method in methods}
+    known = {method: set(find_method(method).option_names) for method in methods}
     unknown = [name for name in options if not any(name in names for names in known.values())]
     if unknown:
         rule = f"is an option of none of these methods: {', '.join(methods)}"

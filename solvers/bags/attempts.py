@@ -8,14 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...audits.bags.plan import check
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...core.plugins import PluginError
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .infeasible import explain
-from .methods import Method
-from .result import closes_gap
+from .methods import MethodEntry
+from .result import OPTIMALITY_TOLERANCE, closes_gap
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
 """Methods that have no plan only if the simple heuristics have none."""
@@ -62,7 +64,7 @@ class Attempts:
 
     Attributes
     ----------
-    method : Method
+    method : MethodEntry
         Makes the plans.
     options : object
         Its options.
@@ -74,7 +76,7 @@ class Attempts:
         Called between long steps, so that the caller hears of them.
     """
 
-    method: Method
+    method: MethodEntry
     options: Any
     seed: int
     threads: int
@@ -113,10 +115,45 @@ class Attempts:
         except LimitReached:
             pass
         self.again()
+        if self.method.plugin:
+            outcome = _checked(instance, self.method, run, outcome)
         outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
         bound = float(_proven_bound(instance, outcome))
         self.again()
         return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings, outcome.trace)
+
+
+def _checked(instance: Instance, method: MethodEntry, run: Run, outcome: Outcome) -> Outcome:
+    """Refuse a plan that a method that is not built in has made, or has come across, if it breaks a rule.
+
+    Others are checked when all is done; this one, before anything is worked out from it.
+    """
+    found = run.incumbent
+    if found.schedule is not run.initial:
+        found.schedule = _checked_plan(instance, method, found.schedule)
+    plan = _checked_plan(instance, method, outcome.schedule)
+    for bound, objective in (
+        (outcome.bound, math.inf if plan is None else plan.objective),
+        (found.bound, found.objective),
+    ):
+        if bound is not None and objective < math.inf and bound > objective * (1 + OPTIMALITY_TOLERANCE):
+            raise PluginError(f"{method.plugin} claims a bound of {bound:.12g} and made a plan of {objective:.12g}")
+    return replace(outcome, schedule=plan)
+
+
+def _checked_plan(instance: Instance, method: MethodEntry, plan: Schedule | None) -> Schedule | None:
+    """Return a plan as one of the instance; refuse one that breaks a rule."""
+    if plan is None:
+        return None
+    try:
+        plan = plan if plan.instance is instance else replace(plan, instance=instance)
+    except ValueError as error:
+        raise PluginError(f"{method.plugin} made a plan that does not fit the instance: {error}") from error
+    violations = check(instance, plan).violations
+    if violations:
+        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+        raise PluginError(f"{method.plugin} made a plan that breaks a rule: {violations[0]}{more}")
+    return plan
 
 
 def _time_for_method_s() -> float | None:
@@ -125,7 +162,7 @@ def _time_for_method_s() -> float | None:
     return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
 
 
-def _with_incumbent(instance: Instance, method: Method, run: Run, outcome: Outcome, cut_short: bool) -> Outcome:
+def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: Outcome, cut_short: bool) -> Outcome:
     """Return the outcome of a method with what is known beside it.
 
     That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
 import re
 import types
 import typing
@@ -12,17 +13,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, ModelRefusal
+from ...core.plugins import Plugin, PluginError, Registry, Unusable, blaming
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
-    from ...schedules.method import Outcome, Run
+    from ...schedules.method import Method, MethodFunction, Outcome, Run
 
     Loaded: TypeAlias = tuple[type[Any], Callable[[Instance, Any, Run], Outcome]]
 
+GivenMethod: TypeAlias = "str | Method | type[Method] | MethodFunction"
+"""A method as it is given; see `find_method`."""
+
+PLUGINS = Registry("method", "spotbag.methods")
+"""Methods that others have added."""
+
 
 @dataclass(frozen=True, slots=True)
-class Method:
-    """A way to make a plan.
+class MethodEntry:
+    """A way to make a plan, as it is listed and looked up.
 
     Attributes
     ----------
@@ -47,6 +55,10 @@ class Method:
         given, and of the goals it knows the weight only.
     machines : bool
         Whether it plans from a state: with VMs that exist, and tasks that run on them.
+    plugin : str
+        What messages call it, if it is not built in.
+    given : Method, optional
+        Its options, if it was given with them.
     """
 
     name: str
@@ -58,11 +70,21 @@ class Method:
     seeded: bool = False
     published: bool = False
     machines: bool = False
+    plugin: str = ""
+    given: Method | None = None
 
     @property
     def options_type(self) -> type[Any]:
-        """Frozen dataclass of its options."""
+        """Dataclass of its options."""
         return self.load()[0]
+
+    @property
+    def option_names(self) -> list[str]:
+        """Names of its options."""
+        kind = self.options_type
+        return (
+            [field.name for field in dataclasses.fields(kind) if field.init] if dataclasses.is_dataclass(kind) else []
+        )
 
     def run(self, instance: Instance, options: Any, run: Run) -> Outcome:
         """Make a plan of an instance with D_spot set.
@@ -75,7 +97,29 @@ class Method:
         if instance.machines and not self.machines:
             able = ", ".join(name for name, method in METHODS.items() if method.machines)
             raise ModelRefusal(f"{self.name} plans bags from their beginning; from a state plan: {able}")
-        return self.load()[1](instance, options, run)
+        with blaming(self.plugin):
+            outcome = self.load()[1](instance, options, run)
+        return self._verified(instance, outcome) if self.plugin else outcome
+
+    def _verified(self, instance: Instance, outcome: object) -> Outcome:
+        """Refuse what a method that is not built in must not return; whether its plan is feasible is seen later."""
+        from ...schedules.method import Outcome
+        from ...schedules.schedule import Schedule
+
+        if not isinstance(outcome, Outcome):
+            raise PluginError(f"{self.plugin} must return an Outcome, not {_kind(outcome)}")
+        plan = outcome.schedule
+        if plan is not None and not isinstance(plan, Schedule):
+            raise PluginError(f"{self.plugin} must return an Outcome of a Schedule or None, not {_kind(plan)}")
+        if outcome.bound is not None and not (
+            isinstance(outcome.bound, int | float) and outcome.bound == outcome.bound
+        ):
+            raise PluginError(f"{self.plugin} must return a number as its bound, not {outcome.bound!r}")
+        return outcome
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"{type(value).__name__}"
 
 
 def _auto() -> Loaded:
@@ -144,10 +188,10 @@ def _time_indexed() -> Loaded:
     return TimeIndexedOptions, time_indexed
 
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, MethodEntry] = {
     method.name: method
     for method in (
-        Method(
+        MethodEntry(
             "auto",
             "bound, search, and the exact model that fits: what to use",
             _auto,
@@ -156,7 +200,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
         ),
-        Method(
+        MethodEntry(
             "greedy",
             "primary scheduling heuristic of HADS (Algorithms 2-3)",
             _greedy,
@@ -164,7 +208,7 @@ METHODS: dict[str, Method] = {
             "any instance",
             published=True,
         ),
-        Method(
+        MethodEntry(
             "lpt",
             "longest task first over the VM counts that come out best: the simple baseline",
             _lpt,
@@ -173,7 +217,7 @@ METHODS: dict[str, Method] = {
             False,
             False,
         ),
-        Method(
+        MethodEntry(
             "ils",
             "primary scheduling of Burst-HADS: iterated local search",
             _ils,
@@ -182,7 +226,7 @@ METHODS: dict[str, Method] = {
             seeded=True,
             published=True,
         ),
-        Method(
+        MethodEntry(
             "search",
             "our search: simulated annealing from the prices of the bound",
             _search,
@@ -192,7 +236,7 @@ METHODS: dict[str, Method] = {
             True,
             machines=True,
         ),
-        Method(
+        MethodEntry(
             "patterns",
             "pattern model: integer programme of what each core runs",
             _patterns,
@@ -201,7 +245,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
         ),
-        Method(
+        MethodEntry(
             "class-programme",
             "dynamic programme over counts of identical tasks; no solver",
             _class_programme,
@@ -211,7 +255,7 @@ METHODS: dict[str, Method] = {
             True,
             False,
         ),
-        Method(
+        MethodEntry(
             "columns",
             "column generation over VMs, branching on the makespan",
             _columns,
@@ -220,7 +264,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
         ),
-        Method(
+        MethodEntry(
             "interval",
             "CP-SAT with optional intervals, cores, memory and CPU credits",
             _interval,
@@ -229,7 +273,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
         ),
-        Method(
+        MethodEntry(
             "core-counts",
             "integer programme of how many tasks of a class each core runs",
             _core_counts,
@@ -238,7 +282,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
         ),
-        Method(
+        MethodEntry(
             "time-indexed",
             "the integer programme of Burst-HADS (section III-C), corrected",
             _time_indexed,
@@ -249,25 +293,125 @@ METHODS: dict[str, Method] = {
         ),
     )
 }
-"""Method by name."""
+"""What is built in, by name."""
 
 
-def find_method(name: str) -> Method:
+def find_method(method: GivenMethod) -> MethodEntry:
     """Look up a method.
+
+    Parameters
+    ----------
+    method : str, Method or callable
+        A name of `METHODS`, or one that an installed distribution has added; ``module:attribute``; a `Method`, as a
+        class or an instance; or a function of an instance and a `Run` that returns an `Outcome`.
 
     Raises
     ------
     InputError
-        If there is none of that name.
+        If there is none of that name, or it is no method.
     """
-    if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise InputError("method", [Issue("", f"is unknown ({hint}known: {', '.join(METHODS)})", value=name)])
-    return METHODS[name]
+    value: object = Issue.NOTHING
+    try:
+        if not isinstance(method, str):
+            return _entry_of(method, "", "")
+        if method in METHODS:
+            return METHODS[method]
+        value = method
+        plugin = PLUGINS.find(method)
+        if plugin is not None:
+            return _entry_of_plugin(plugin)
+    except Unusable as reason:
+        raise InputError("method", [Issue("", reason.rule, value=value)]) from reason.__cause__
+    names = method_names()
+    close = difflib.get_close_matches(method, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise InputError("method", [Issue("", f"is unknown ({hint}known: {', '.join(names)})", value=method)])
 
 
-def make_options(method: Method, given: Mapping[str, Any]) -> Any:
+def method_names() -> list[str]:
+    """Names of the methods, those that others have added included."""
+    return [*METHODS, *(name for name in PLUGINS.names() if name not in METHODS)]
+
+
+def listed_methods() -> list[MethodEntry]:
+    """Return all methods; those that others have added are loaded.
+
+    Warns
+    -----
+    PluginWarning
+        For each of these that is left out.
+    """
+    return [*METHODS.values(), *PLUGINS.installed(METHODS, _entry_of_plugin)]
+
+
+def _entry_of_plugin(plugin: Plugin) -> MethodEntry:
+    entry = _entry_of(plugin.what, plugin.called, plugin.name)
+    if plugin.entry_name and entry.name != plugin.entry_name:
+        raise Unusable(f"must have the name of its entry point, not {entry.name!r}")
+    return entry
+
+
+def _entry_of(method: object, called: str, name: str) -> MethodEntry:
+    """Return the entry of a method that is not built in.
+
+    Parameters
+    ----------
+    method : object
+        As it is given.
+    called, name : str
+        What messages call it, and what a function is called; both by itself if they are empty.
+
+    Raises
+    ------
+    Unusable
+        If it is no method.
+    """
+    from ...schedules.method import Method
+
+    if isinstance(method, Method) or (isinstance(method, type) and issubclass(method, Method)):
+        kind = method if isinstance(method, type) else type(method)
+        if inspect.isabstract(kind):
+            raise Unusable(f"must have a method plan(instance, run): {kind.__name__} has none")
+        own = getattr(kind, "name", None)
+        if not isinstance(own, str) or not own:
+            raise Unusable(f"must have a name: {kind.__name__} has none, such as name = 'mine'")
+        if own in METHODS:
+            raise Unusable(f"must have a name of its own: {own} is built in")
+        return MethodEntry(
+            own,
+            kind.summary,
+            lambda: (kind, lambda instance, options, run: options.plan(instance, run)),
+            kind.exact,
+            kind.takes,
+            seeded=kind.seeded,
+            plugin=called or f"the method {own!r}",
+            given=None if isinstance(method, type) else method,
+        )
+    what = "a Method (a class or an instance), or a function of an instance and a Run"
+    if isinstance(method, type) or not callable(method):
+        raise Unusable(f"must be {what}, not {method.__name__ if isinstance(method, type) else _kind(method)}")
+    own = name or f"{method.__module__}:{getattr(method, '__qualname__', type(method).__qualname__)}"
+    try:
+        inspect.signature(method).bind(None, None)
+    except (TypeError, ValueError) as error:
+        raise Unusable(f"must be {what}: it cannot be called with these two ({error})") from error
+    summary = (inspect.getdoc(method) or "").partition("\n")[0]
+    return MethodEntry(
+        own,
+        summary,
+        lambda: (_NoOptions, lambda instance, _, run: method(instance, run)),
+        exact=False,
+        takes="",
+        plugin=called or f"the method {own}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _NoOptions:
+    """Options of a function: none."""
+
+
+def make_options(method: MethodEntry, given: Mapping[str, Any]) -> Any:
     """Make the options of a method from values, or from texts as on a command line.
 
     Raises
@@ -277,29 +421,48 @@ def make_options(method: Method, given: Mapping[str, Any]) -> Any:
     """
     issues: list[Issue] = []
     values: dict[str, Any] = {}
-    hints = typing.get_type_hints(method.options_type)
+    names = method.option_names
+    hints = _hints(method) if given else {}
     for name, value in given.items():
-        if name not in hints:
-            close = difflib.get_close_matches(name, hints, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(hints)}"
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}" if names else "it has none"
             issues.append(Issue("", f"is no option of {method.name} ({hint})", name))
             continue
         try:
-            values[name] = _convert(value, hints[name])
+            values[name] = _convert_to_any(value, hints[name]) if method.plugin else _convert(value, hints[name])
         except (TypeError, ValueError):
-            issues.append(Issue("", f"must be {_describe(hints[name])}", name, value))
+            issues.append(Issue("", f"must be {_describe(hints[name], bool(method.plugin))}", name, value))
     if issues:
         raise InputError(f"options of {method.name}", issues)
-    return method.options_type(**values)
+    try:
+        with blaming(method.plugin):
+            if method.given is not None:
+                return dataclasses.replace(method.given, **values) if values else method.given  # type: ignore[type-var]
+            return method.options_type(**values)
+    except PluginError as error:
+        raise InputError(f"options of {method.name}", [Issue("", str(error))]) from error.__cause__
 
 
-def describe_options(method: Method) -> list[tuple[str, str, str]]:
+def describe_options(method: MethodEntry) -> list[tuple[str, str, str]]:
     """Name, kind and default of each option of a method."""
-    hints = typing.get_type_hints(method.options_type)
+    names = method.option_names
+    hints = _hints(method) if names else {}
     return [
-        (field.name, _describe(hints[field.name]), "" if field.default is None else str(field.default))
-        for field in dataclasses.fields(method.options_type)
+        (field.name, _describe(hints[field.name], bool(method.plugin)), _default(field))
+        for field in (dataclasses.fields(method.options_type) if names else ())
+        if field.init
     ]
+
+
+def _hints(method: MethodEntry) -> dict[str, Any]:
+    """Types of the options of a method."""
+    with blaming(method.plugin):
+        return typing.get_type_hints(method.options_type)
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    return "" if field.default in (None, dataclasses.MISSING) else str(field.default)
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
@@ -322,12 +485,26 @@ def _convert(value: Any, hint: Any) -> Any:
     raise ValueError
 
 
-def _describe(hint: Any) -> str:
+def _convert_to_any(value: Any, hint: Any) -> Any:
+    """Convert a value, or a text, to the type of an option that is not built in."""
+    from pydantic import TypeAdapter
+
+    if value == "none" and type(None) in _choices(hint):
+        return None
+    return TypeAdapter(hint).validate_python(value)
+
+
+def _describe(hint: Any, any_type: bool = False) -> str:
     names = []
     for choice in _choices(hint):
         if typing.get_origin(choice) is typing.Literal:
             names += [str(value) for value in typing.get_args(choice)]
         else:
-            kinds = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1"}
-            names.append(kinds[choice])
+            kinds = _ANY_KINDS if any_type else _KINDS
+            names.append(kinds.get(choice) or str(getattr(choice, "__name__", choice)))
     return " or ".join(names)
+
+
+_KINDS = {type(None): "none", int: "a positive whole number", float: "a number from 0 to 1"}
+_ANY_KINDS = {type(None): "none", int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+"""Types of options: of methods that are built in, and of others."""

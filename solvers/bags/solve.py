@@ -25,13 +25,13 @@ from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempts
 from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
-from .methods import find_method, make_options
+from .methods import GivenMethod, find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
 
 
 def solve(
     instance: Instance,
-    method: str = "auto",
+    method: GivenMethod = "auto",
     *,
     time_limit_s: float | None = None,
     target_gap: float = 0.0,
@@ -54,8 +54,10 @@ def solve(
     ----------
     instance : Instance
         The problem.
-    method : str
-        One of `spotbag.solvers.bags.methods.METHODS`.
+    method : str, Method or callable
+        A name that ``spotbag methods`` lists, or ``module:attribute``; or a method of your own: a
+        `spotbag.plugins.Method`, as a class or an instance, or a function of an instance and a `spotbag.plugins.Run`
+        that returns a `spotbag.plugins.Outcome`.
     time_limit_s : float, optional
         The best plan and bound so far are returned when it is over. Where the first plan and its check take longer,
         that plan is returned.
@@ -95,6 +97,8 @@ def solve(
         If the method or an option is unknown, D_spot can be neither read nor estimated, or ``initial`` breaks a rule.
     ModelRefusal
         If the method is an exact model that is not valid for the instance, or too large.
+    PluginError
+        If a method that is not built in fails, or makes a plan that breaks a rule.
     """
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
@@ -161,12 +165,11 @@ def solve(
             violations = check(instance, schedule).violations
             progress.again()
             if violations:
-                raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
+                raise SpotbagError(f"{chosen.name} made a plan that breaks a rule; please report this: {violations[0]}")
             if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
                 objective = schedule.objective
-                raise SpotbagError(
-                    f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
-                )
+                claimed = f"{chosen.name} claims a bound of {bound:.12g} and made a plan of {objective:.12g}"
+                raise SpotbagError(f"{claimed}; please report this")
             bound = min(bound, schedule.objective)  # apart by rounding only
         survival = None
         if schedule is not None and level is not None:
@@ -177,7 +180,7 @@ def solve(
         return Result(
             status=_status(schedule, bound, stages),
             instance=instance,
-            method=method,
+            method=chosen.name,
             schedule=schedule,
             message=first.message,
             warnings=tuple(text for text in (*_warnings(given, instance, chooses, survival), *first.warnings) if text),

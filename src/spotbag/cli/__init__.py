@@ -23,9 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 # What loads stays until the end: searching it for garbage takes a fifth of a short command.
                 gc.set_threshold(100_000, 20, 20)
                 _prepare_streams()
-            from .output import printable_output
+            from .output import plain_warnings, printable_output
 
-            with printable_output():
+            with printable_output(), plain_warnings():
                 code = _run(given)
         if interrupted():
             code = INTERRUPTED
@@ -136,6 +136,10 @@ def _report(error: Exception, as_json: bool) -> None:
     from ..core.errors import InputError
 
     print(f"error: {error}", file=sys.stderr)
+    if os.environ.get("SPOTBAG_DEBUG") and error.__cause__ is not None:
+        import traceback
+
+        traceback.print_exception(error.__cause__)
     if as_json:
         issues = error.issues if isinstance(error, InputError) else ()
         _print_error(str(error), [{"path": one.path, "item": one.item, "message": str(one)} for one in issues])

@@ -35,4 +35,4 @@ def command_to_complete() -> str | None:
 
 
 INSTANCES = names_of("instances.library", "library_names")
-METHODS = names_of("solvers.bags.methods", "METHODS")
+METHODS = names_of("solvers.bags.methods", "method_names")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import IO, Any, TextIO, cast
@@ -45,3 +46,21 @@ def printable_output() -> Iterator[None]:
         left.enter_context(redirect_stdout(safe(sys.stdout)))
         left.enter_context(redirect_stderr(safe(sys.stderr)))
         yield
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Have warnings of this package printed as those of its commands are: without the line of code they come from."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual

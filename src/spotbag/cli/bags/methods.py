@@ -11,8 +11,9 @@ EXAMPLE = "Example:  spotbag methods"
 
 def methods_command(as_json: JsonOption = False) -> None:
     """List the methods of 'solve', what each can do, and their options."""
-    from ...solvers.bags.methods import METHODS, describe_options
+    from ...solvers.bags.methods import describe_options, listed_methods
 
+    methods = listed_methods()
     if as_json:
         described = {
             method.name: {
@@ -24,13 +25,13 @@ def methods_command(as_json: JsonOption = False) -> None:
                     for name, kind, default in describe_options(method)
                 ],
             }
-            for method in METHODS.values()
+            for method in methods
         }
         print_json("methods", {"methods": described})
         return
     columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
-    rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in METHODS.values()]
+    rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in methods]
     print_table(Table(columns, rows))
     columns = [Column("method"), Column("option"), Column("values"), Column("default")]
-    options = [(m.name, *described) for m in METHODS.values() for described in describe_options(m)]
+    options = [(m.name, *described) for m in methods for described in describe_options(m)]
     print_table(Table(columns, options))

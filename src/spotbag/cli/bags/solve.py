@@ -153,9 +153,10 @@ def _d_spot(result: Result, given: Instance) -> str:
     value = result.instance.d_spot_s
     if value is None:
         return "-"
-    from ...solvers.bags.methods import find_method
+    from ...solvers.bags.methods import METHODS
 
-    by_paper = given.d_spot_rule == "paper" or find_method(result.method).published
+    method = METHODS.get(result.method)
+    by_paper = given.d_spot_rule == "paper" or (method is not None and method.published)
     return f"{d_spot_text(given, value, by_paper)}: spot VMs end by then"
 
 

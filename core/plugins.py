@@ -1,0 +1,238 @@
+"""What others add to what is built in: by entry points of installed distributions, or as ``module:attribute``.
+
+Nothing of this is looked at for names that are built in: these cannot be replaced, and cost nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import SpotbagError
+from .limits import LimitReached
+from .wording import close_names
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+_OWN = __name__.partition(".")[0]
+
+
+class PluginError(SpotbagError):
+    """A method or a policy that is not built in failed, or answered what breaks a rule.
+
+    Where it failed with an exception of its own, that is the ``__cause__``.
+    """
+
+
+class PluginWarning(UserWarning):
+    """A plug-in of an installed distribution is left out; the message names the distribution, and says why."""
+
+
+class Unusable(Exception):  # noqa: N818 (the reason, which whoever asked says in their words)
+    """Says why something cannot be used as what it was asked for.
+
+    Parameters
+    ----------
+    rule : str
+        What is wrong, and the way out.
+    """
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """What somebody has added.
+
+    Attributes
+    ----------
+    name : str
+        By which it is asked for: that of its entry point, or ``module:attribute``.
+    what : object
+        What is found there.
+    called : str
+        What messages call it; names the distribution, if it is of one.
+    distribution : str
+        Name and version of the distribution; empty for ``module:attribute``.
+    """
+
+    name: str
+    what: Any
+    called: str
+    distribution: str = ""
+
+    @property
+    def entry_name(self) -> str:
+        """Name that it must say it has: that of its entry point; empty if it may have any."""
+        return self.name if self.distribution else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What is plugged in of a kind.
+
+    Attributes
+    ----------
+    word : str
+        What one of them is: ``method``, ``policy``.
+    group : str
+        Of the entry points.
+    """
+
+    word: str
+    group: str
+
+    def find(self, name: str) -> Plugin | None:
+        """Load what has a name; None if nothing has.
+
+        Parameters
+        ----------
+        name : str
+            Of an entry point, or ``module:attribute``. Modules of the current folder are found as well.
+
+        Raises
+        ------
+        Unusable
+            If it cannot be loaded.
+
+        Warns
+        -----
+        PluginWarning
+            If other distributions have one of this name as well: the first by name is taken.
+        """
+        if ":" in name:
+            return Plugin(name, _load_attribute(name), f"the {self.word} {name}")
+        found = self._entries(name)
+        for other in found[1:]:
+            _warn(f"{self._called(other)} is left out: {_distribution(found[0])} has one of this name, too")
+        return self._load(found[0]) if found else None
+
+    def names(self) -> list[str]:
+        """Names of all that is installed; nothing is loaded."""
+        return list(dict.fromkeys(entry.name for entry in self._entries()))
+
+    def installed(self, built_in: Collection[str], accept: Callable[[Plugin], T]) -> list[T]:
+        """Load all that is installed.
+
+        Parameters
+        ----------
+        built_in : collection of str
+            Names that are taken.
+        accept : callable
+            What becomes of each; raises `Unusable` if it is none of this kind.
+
+        Warns
+        -----
+        PluginWarning
+            For each that is left out.
+        """
+        accepted: dict[str, T] = {}
+        holders: dict[str, str] = {}
+        for entry in self._entries():
+            if entry.name in built_in:
+                _warn(f"{self._called(entry)} is left out: {entry.name} is built in and cannot be replaced")
+            elif entry.name in holders:
+                _warn(f"{self._called(entry)} is left out: {holders[entry.name]} has one of this name, too")
+            else:
+                holders[entry.name] = _distribution(entry)
+                try:
+                    accepted[entry.name] = accept(self._load(entry))
+                except Unusable as reason:
+                    _warn(f"{self._called(entry)} is left out: it {reason.rule}")
+        return list(accepted.values())
+
+    def _entries(self, name: str | None = None) -> list[EntryPoint]:
+        """Entry points, of a name or all, in the order of their names and distributions."""
+        from importlib.metadata import entry_points
+
+        found = entry_points(group=self.group) if name is None else entry_points(group=self.group, name=name)
+        return sorted(found, key=lambda entry: (entry.name, _distribution(entry)))
+
+    def _called(self, entry: EntryPoint) -> str:
+        return f"the {self.word} {entry.name!r} of the distribution {_distribution(entry)}"
+
+    def _load(self, entry: EntryPoint) -> Plugin:
+        try:
+            what = entry.load()
+        except (Exception, SystemExit) as error:  # whatever its modules raise
+            raise Unusable(f"cannot be loaded from {_distribution(entry)}: {describe(error)}") from error
+        return Plugin(entry.name, what, self._called(entry), _distribution(entry))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return "(unknown)" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, PluginWarning, stacklevel=4)
+
+
+def _load_attribute(reference: str) -> Any:
+    """Load ``module:attribute``, as servers do: modules of the current folder are found."""
+    module_name, _, attributes = reference.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), *attributes.split("."))):
+        raise Unusable("must be module:attribute, such as my_module:MyMethod")
+    folder = os.getcwd()
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        found: Any = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:  # whatever the module raises
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and f"{module_name}.".startswith(f"{missing}."):
+            way_out = "leave out .py" if module_name.endswith(".py") else "it is looked for in the current folder, too"
+            raise Unusable(f"cannot be found: there is no module {missing} ({way_out})") from error
+        raise Unusable(f"cannot be loaded: {describe(error)}") from error
+    for attribute in attributes.split("."):
+        try:
+            found = getattr(found, attribute)
+        except AttributeError as error:
+            close = close_names(attribute, [name for name in dir(found) if not name.startswith("_")])
+            hint = f" ({close})" if close else ""
+            raise Unusable(f"cannot be found: {module_name} has no {attribute}{hint}") from error
+    return found
+
+
+def describe(error: BaseException) -> str:
+    """Return the kind of an exception, what it says, and the line of the plug-in at which it came up."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in (_OWN, "importlib")
+        and not frame.f_code.co_filename.startswith("<frozen")
+    ]
+    lines = [(file, line) for file, line in frames if file == frames[0][0]]
+    return f"{said} ({os.path.basename(lines[-1][0])}, line {lines[-1][1]})" if lines else said
+
+
+@contextmanager
+def blaming(called: str) -> Iterator[None]:
+    """Have exceptions of a plug-in inside say that they are its own; empty for what is built in, whose are ours.
+
+    Raises
+    ------
+    PluginError
+        In place of any exception but those of this package.
+    """
+    try:
+        yield
+    except (SpotbagError, LimitReached):
+        raise
+    except Exception as error:
+        if not called:
+            raise
+        raise PluginError(f"{called} failed: {describe(error)}") from error
