@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import SpotbagError
+from .errors import Issue, SpotbagError
 from .limits import LimitReached
 from .wording import close_names
 
@@ -38,18 +38,21 @@ class PluginWarning(UserWarning):
     """A plug-in of an installed distribution is left out; the message names the distribution, and says why."""
 
 
-class Unusable(Exception):  # noqa: N818 (the reason, which whoever asked says in their words)
-    """Says why something cannot be used as what it was asked for.
+class Unusable(Exception):  # noqa: N818 (a reason, which whoever has asked says in their words)
+    """Says why something cannot be used as what it was given for; an issue whose place is not known yet.
 
     Parameters
     ----------
     rule : str
         What is wrong, and the way out.
+    value : object
+        What was given, if it is to be shown.
     """
 
-    def __init__(self, rule: str) -> None:
+    def __init__(self, rule: str, value: Any = Issue.NOTHING) -> None:
         super().__init__(rule)
         self.rule = rule
+        self.value = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,6 @@ class Plugin:
     what: Any
     called: str
     distribution: str = ""
-
-    @property
-    def entry_name(self) -> str:
-        """Name that it must say it has: that of its entry point; empty if it may have any."""
-        return self.name if self.distribution else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ def blaming(called: str) -> Iterator[None]:
     """
     try:
         yield
-    except (SpotbagError, LimitReached):
+    except (SpotbagError, LimitReached, Unusable):
         raise
     except Exception as error:
         if not called:

@@ -2,7 +2,8 @@
 
 The rules are the same for all systems:
 
-- A *name* is one of those that the system knows.
+- A *name* is one of those that the system knows; one that an installed distribution has added, by an entry point of the
+  group ``spotbag.policies``; or ``module:attribute``. What is found there is one of the following.
 - A *class* derives from the policy class of the system; each replay makes one of its own.
 - A *function*, or whatever else can be called, makes one for each replay: ``partial(Mine, threshold=3)``.
 - An *instance* is deep-copied for each replay: all of them start from what it holds when it is given, and it stays as
@@ -17,18 +18,28 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..core.errors import InputError, Issue
+from ..core.plugins import Plugin, Registry, Unusable, blaming
 from ..core.workers import Workers, in_this_process
+from .policy_names import Rules, options_of, split_policy_name
+
+PLUGINS = Registry("policy", "spotbag.policies")
+"""Policies that others have added, of all systems."""
+
+_OWN = __name__.partition(".")[0]
 
 
 class HasName(Protocol):
     """What all policies have in common."""
 
     name: str
+    summary: str
 
 
 P = TypeVar("P", bound=HasName)
@@ -44,20 +55,28 @@ class PolicyMaker(Generic[P]):
     Attributes
     ----------
     name : str
-        What users call the policy.
+        What users call the policy; where it was given by a name, that name, with its rules in order.
     make : callable
         Makes one, from the number of the run if it takes that.
     seed : str
         How it takes the number: ``keyword``, ``position``, or not at all (empty).
+    called : str
+        What messages call it if it fails; empty if it is built in.
     """
 
     name: str
     make: Callable[..., P]
     seed: str
+    called: str
 
     def __call__(self, number: int) -> P:
-        """Make the policy of a run."""
-        return _made(self.make, self.seed, number)
+        """Make the policy of a run; what others have added has the name that it was asked for by."""
+        with blaming(self.called):
+            policy = _made(self.make, self.seed, number)
+        if policy.name != self.name:
+            with suppress(AttributeError):  # a name that cannot be set stays as it is
+                policy.name = self.name
+        return policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +87,49 @@ class PolicyKind(Generic[P]):
     ----------
     base : type
         What they derive from.
+    built_in : collection of str
+        Names that cannot be replaced.
     find : callable
-        From a name to what makes the policy of this name; raises `InputError` if there is none.
+        From a name, and other names that its message offers, to what makes the policy of this name that is built in;
+        raises `InputError` if there is none.
     fault : callable
         Says what is wrong with a policy beyond its name; empty if nothing is.
     """
 
     base: type[P]
-    find: Callable[[str], Callable[..., P]]
+    built_in: Collection[str]
+    find: Callable[[str, Sequence[str]], Callable[..., P]]
     fault: Callable[[P], str] = lambda policy: ""
+
+    def names(self) -> list[str]:
+        """Names of the policies; those that others have added for whatever system included."""
+        return [*self.built_in, *(name for name in PLUGINS.names() if name not in self.built_in)]
+
+    def full_names(self, names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
+        """Return names of policies, each once, with their rules in the order in which the policies have them.
+
+        Parameters
+        ----------
+        names : iterable of str
+            As they are given.
+        others : sequence of str
+            Names that are left as they are, and that messages offer as well.
+
+        Raises
+        ------
+        InputError
+            With all that are none.
+        """
+        full: list[str] = []
+        issues: list[Issue] = []
+        for name in names:
+            try:
+                full.append(name if name in others else self._maker(name, 0, 1, others).name)
+            except Unusable as fault:
+                issues.append(Issue("", fault.rule, value=fault.value))
+        if issues:
+            raise InputError("policy", issues)
+        return list(dict.fromkeys(full))
 
     def several(
         self, policies: Sequence[Given[P]], number: int, workers: Workers = 1, *, none: bool = False
@@ -121,52 +174,99 @@ class PolicyKind(Generic[P]):
         """Return what makes a policy; ``where`` is what messages call its place. See `several`."""
         try:
             return self._maker(policy, number, workers)
-        except _NoPolicyError as fault:
+        except Unusable as fault:
             raise InputError("replay", [Issue(where, fault.rule, value=fault.value)]) from fault.__cause__
         except InputError as error:
             raise InputError(
                 "replay", [Issue(where, issue.rule, value=issue.value) for issue in error.issues]
             ) from None
 
-    def _maker(self, policy: Given[P], number: int, workers: Workers) -> PolicyMaker[P]:
+    def _maker(self, policy: Given[P], number: int, workers: Workers, others: Sequence[str] = ()) -> PolicyMaker[P]:
         """Return what makes a policy, or say what is wrong with it."""
+        maker = self._named(policy, number, others) if isinstance(policy, str) else self._given(policy, number)
+        if maker.called and not in_this_process(workers):
+            _demand_sendable(maker.make)
+        return maker
+
+    def _named(self, name: str, number: int, others: Sequence[str]) -> PolicyMaker[P]:
+        """Return what makes the policy of a name."""
+        try:
+            make = self.find(name, others)
+        except InputError as error:
+            fault = "; ".join(issue.rule for issue in error.issues)
+        else:
+            return self._given(make, number, built_in=True)
+        base = name.partition("+")[0]
+        try:
+            plugin = None if base in self.built_in else PLUGINS.find(base)
+            if plugin is not None:
+                return self.of_plugin(plugin, name, number)
+        except Unusable as reason:
+            raise Unusable(reason.rule, name) from reason.__cause__
+        added = [] if base in self.built_in else PLUGINS.names()
+        raise Unusable(f"{fault}; installed: {', '.join(added)}" if added else fault, name)
+
+    def of_plugin(self, plugin: Plugin, name: str, number: int = 0) -> PolicyMaker[P]:
+        """Return what makes a policy that others have added.
+
+        Parameters
+        ----------
+        plugin : Plugin
+            The policy.
+        name : str
+            Its name, and rules, each after a plus.
+        number : int
+            Of the first run.
+
+        Raises
+        ------
+        Unusable
+            If it is none of this system, or has no such rules.
+        """
+        full_name, policy = _with_rules(plugin, name)
+        maker = self._given(policy, number, called=plugin.called)
+        own = maker.name.partition("+")[0]
+        if plugin.distribution and own != plugin.name:
+            raise Unusable(f"must have the name of its entry point, not {own!r}")
+        return replace(maker, name=full_name, called=plugin.called)
+
+    def _given(self, policy: Any, number: int, *, built_in: bool = False, called: str = "") -> PolicyMaker[P]:
+        """Return what makes a policy that is given as a class, an instance, or a function."""
         base = self.base.__name__
-        if isinstance(policy, str):
-            try:
-                make = self.find(policy)
-            except InputError as error:
-                raise _NoPolicyError("; ".join(issue.rule for issue in error.issues), policy) from None
-        elif isinstance(policy, self.base):
-            make = _Copies(policy)
+        if isinstance(policy, self.base):
+            make: Callable[..., P] = _Copies(policy)
         elif isinstance(policy, type) and not issubclass(policy, self.base):
-            raise _NoPolicyError(f"{_called(policy)} is no {base}")
+            raise Unusable(f"{_called(policy)} is no {base}")
         elif callable(policy):
             make = policy
         else:
             what = f"the name of a policy, a {base} (a class or an instance), or a function that makes one"
-            raise _NoPolicyError(f"must be {what}, not {policy!r}")
-        called = _called(make)
+            raise Unusable(f"must be {what}, not {policy!r}")
+        by = _called(make)
         seed = _seed_of(make)
-        made = _made(make, seed, number)
+        with blaming("" if built_in else called or f"the policy {by}"):
+            made = _made(make, seed, number)
         if not isinstance(made, self.base):
-            raise _NoPolicyError(f"what {called} makes must be a {base}, not {made!r}")
+            raise Unusable(f"what {by} makes must be a {base}, not {made!r}")
         if not isinstance(getattr(made, "name", None), str) or not made.name:
-            raise _NoPolicyError(f"{called} must have a name: name = 'mine'")
+            raise Unusable(f"{by} must have a name: name = 'mine'")
         fault = self.fault(made)
         if fault:
-            raise _NoPolicyError(f"{called} {fault}")
-        if not in_this_process(workers) and not isinstance(policy, str):
-            _demand_sendable(policy)
-        return PolicyMaker(made.name, make, seed)
+            raise Unusable(f"{by} {fault}")
+        built_in = built_in or type(made).__module__.partition(".")[0] == _OWN
+        return PolicyMaker(made.name, make, seed, "" if built_in else called or f"the policy {made.name}")
 
 
-class _NoPolicyError(Exception):
-    """Says why something is not a policy; an issue whose place is not known yet."""
-
-    def __init__(self, rule: str, value: Any = Issue.NOTHING) -> None:
-        super().__init__(rule)
-        self.rule = rule
-        self.value = value
+def _with_rules(plugin: Plugin, name: str) -> tuple[str, Any]:
+    """Return the name of what has been added with its rules in order, and what makes it by them."""
+    rules: Any = getattr(plugin.what, "rules", None) if isinstance(plugin.what, type) else None
+    known: Rules = rules if isinstance(rules, Mapping) else {}
+    try:
+        _, chosen = split_policy_name(name, {plugin.name: known})
+    except InputError as error:
+        raise Unusable(error.issues[0].rule) from None
+    what = partial(plugin.what, **options_of(known, chosen)) if chosen else plugin.what
+    return "+".join([plugin.name, *chosen]), what
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +280,7 @@ class _Copies(Generic[P]):
             return copy.deepcopy(self.policy)
         except Exception as error:  # whatever objects raise that cannot be copied
             rule = f"cannot be copied for each replay ({error}): give the class, or a function that makes one"
-            raise _NoPolicyError(f"{_called(self)} {rule}") from error
+            raise Unusable(f"{_called(self)} {rule}") from error
 
 
 def _called(policy: object) -> str:
@@ -199,7 +299,7 @@ def _seed_of(make: Callable[..., Any]) -> str:
     missing = sorted(getattr(make, "__abstractmethods__", ())) if isinstance(make, type) else []
     if missing:
         signatures = [f"{name}({', '.join(inspect.signature(getattr(make, name)).parameters)})" for name in missing]
-        raise _NoPolicyError(f"{called} has no method {' and '.join(signatures)}")
+        raise Unusable(f"{called} has no method {' and '.join(signatures)}")
     try:
         signature = inspect.signature(make)
         parameters = signature.parameters.values()
@@ -218,7 +318,7 @@ def _seed_of(make: Callable[..., Any]) -> str:
         rule = (
             f"can be called neither with a seed nor without ({error}): give an instance, or a function that makes one"
         )
-        raise _NoPolicyError(f"{called} {rule}") from None
+        raise Unusable(f"{called} {rule}") from None
     return ""
 
 
@@ -248,4 +348,4 @@ def _demand_sendable(policy: object) -> None:
         dumps(policy)
     except Exception as error:  # whatever objects raise that cannot be pickled
         rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (workers=1)"
-        raise _NoPolicyError(rule) from None
+        raise Unusable(rule) from None

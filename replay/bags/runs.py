@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached, Stop
+from ...core.plugins import blaming
 from ...core.processes import interruptible
 from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
@@ -19,13 +20,13 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
-from ..policies import Given, PolicyKind, PolicyMaker
+from ..policies import Given, PolicyMaker
 from ..runs import Runs, check_runs, means_of, replay_batches
 from ..vms import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import DayOutcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
-from .policies import named_policy
+from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
 
@@ -36,8 +37,6 @@ _DAYS_A_BATCH = 8
 
 _Row: TypeAlias = tuple[list[DayOutcome], float | None]
 """What a day came to under each policy, and its bound."""
-
-_KIND = PolicyKind(Policy, named_policy)
 
 
 def replay_day(
@@ -54,7 +53,7 @@ def replay_day(
     schedule : Schedule
         The plan.
     policy : str, Policy or callable
-        What answers to events: a name of `POLICIES`; or a policy of your own, by its class, an instance, or a function
+        What answers to events: a name; or a policy of your own, by its class, an instance, or a function
         that makes one. See `spotbag.replay.policies`.
     timeline : Timeline
         The day; quiet if absent.
@@ -74,8 +73,8 @@ def replay_day(
         If the plan cannot be carried out.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    ready = _Ready(schedule, _KIND.single(policy, 0))
-    return _replay(ready, 0, timeline, billing, record=False).run()
+    ready = _Ready(schedule, KIND.single(policy, 0))
+    return _run(ready, 0, timeline, billing)
 
 
 def trace_day(
@@ -94,9 +93,10 @@ def trace_day(
         Number of the day, for the record, and for policies that draw something.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    ready = _Ready(schedule, _KIND.single(policy, day))
-    run = _replay(ready, day, timeline, billing, record=True)
-    outcome = run.run()
+    ready = _Ready(schedule, KIND.single(policy, day))
+    with blaming(ready.make.called):
+        run = _replay(ready, day, timeline, billing, record=True)
+        outcome = run.run()
     return outcome, trace_of(run, outcome, day, hibernation=not ready.on_demand)
 
 
@@ -193,7 +193,7 @@ def replay_days(
         If the plan cannot be carried out.
     """
     check_runs(runs, workers)
-    ready = [_Ready(schedule, make) for make in _KIND.several(policies, 0, workers, none=bounds)]
+    ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
     work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, billing)
@@ -248,6 +248,12 @@ def _demand_possible(schedule: Schedule) -> None:
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 
+def _run(ready: _Ready, number: int, timeline: Timeline, billing: Billing) -> DayOutcome:
+    """Replay a day."""
+    with blaming(ready.make.called):
+        return _replay(ready, number, timeline, billing, record=False).run()
+
+
 def _replay(ready: _Ready, number: int, timeline: Timeline, billing: Billing, record: bool) -> Replay:
     """Make the replay of a day; on-demand VMs meet a quiet one."""
     day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
@@ -271,7 +277,7 @@ def _batch(
         prepared = ClairvoyantBounds(instance, billing)
     for number in days:
         timeline = scenario.day(instance, seed, number)
-        outcomes = [_replay(entry, number, timeline, billing, record=False).run() for entry in ready]
+        outcomes = [_run(entry, number, timeline, billing) for entry in ready]
         bound = None if prepared is None else prepared.bound(timeline)
         yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from ..policies import PolicyKind
 from ..policy_names import options_of, split_policy_name
 from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
 from .job import NOWHERE, PlatformJob
@@ -137,3 +138,14 @@ def platform_policy(name: str) -> PolicyFactory:
         return partial(RoundRobin, called, rules)
     kind, preference, _ = _PREFERENCES[base]
     return lambda seed: kind(called, preference, rules)
+
+
+def _fault_of_rules(policy: PlatformPolicy) -> str:
+    """Say what is wrong with the rules of a policy; empty if nothing is."""
+    return (
+        "" if isinstance(policy.rules, PlatformRules) else f"must have PlatformRules as its rules, not {policy.rules!r}"
+    )
+
+
+KIND = PolicyKind(PlatformPolicy, PLATFORM_POLICIES, lambda name, _: platform_policy(name), _fault_of_rules)  # type: ignore[type-abstract]
+"""What policies of platforms are."""

@@ -24,6 +24,8 @@ class PlatformPolicy(ABC):
     ----------
     name : str
         What users call it.
+    summary : str
+        One line.
     rules : PlatformRules
         By which rules the local schedulers work for it.
     displaces : bool
@@ -31,6 +33,7 @@ class PlatformPolicy(ABC):
     """
 
     name: str
+    summary: str = ""
     rules: PlatformRules = PlatformRules()
     displaces: bool = True
 

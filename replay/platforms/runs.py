@@ -7,16 +7,16 @@ from functools import partial
 
 from ...core.errors import InputError, Issue
 from ...core.limits import Stop
+from ...core.plugins import blaming
 from ...core.workers import Workers
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
-from ..policies import Given, PolicyKind, PolicyMaker
+from ..policies import Given, PolicyMaker
 from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import PlatformReplay
-from .local_scheduler import PlatformRules
 from .outcome import PlatformOutcome, platform_trace
-from .policies import platform_policy
+from .policies import KIND
 from .policy import PlatformPolicy
 
 _SEEDS_A_BATCH = 2
@@ -83,7 +83,7 @@ def replay_platform(
         If a policy of one's own chooses what cannot be.
     """
     check_runs(runs, workers, seed)
-    makers = _KIND.several(policies, seed, workers)
+    makers = KIND.several(policies, seed, workers)
     platform_with_jobs(platform, job_set, seed)
     done, interrupted = replay_batches(
         partial(_batch, platform, makers, job_set),
@@ -131,10 +131,11 @@ def replay_platform_once(
         If a policy of one's own chooses what cannot be.
     """
     check_runs(1, 1, seed)
-    make = _KIND.single(policy, seed)
+    make = KIND.single(policy, seed)
     with_jobs = platform_with_jobs(platform, job_set, seed)
-    replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
-    outcome = replay.run()
+    with blaming(make.called):
+        replay = PlatformReplay(with_jobs, make(seed), seed=seed, record=True)
+        outcome = replay.run()
     return outcome, platform_trace(replay, outcome, job_set)
 
 
@@ -159,17 +160,13 @@ def _batch(
     """Replay some seeds under all policies: a row of outcomes for each."""
     for seed in seeds:
         with_jobs = platform_with_jobs(platform, job_set, seed)
-        yield [PlatformReplay(with_jobs, make(seed), seed=seed).run() for make in makers]
+        yield [_run(with_jobs, make, seed) for make in makers]
 
 
-def _fault_of_rules(policy: PlatformPolicy) -> str:
-    """Say what is wrong with the rules of a policy; empty if nothing is."""
-    return (
-        "" if isinstance(policy.rules, PlatformRules) else f"must have PlatformRules as its rules, not {policy.rules!r}"
-    )
+def _run(platform: Platform, make: PolicyMaker[PlatformPolicy], seed: int) -> PlatformOutcome:
+    with blaming(make.called):
+        return PlatformReplay(platform, make(seed), seed=seed).run()
 
-
-_KIND = PolicyKind(PlatformPolicy, platform_policy, _fault_of_rules)  # type: ignore[type-abstract]
 
 METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
     "cost": lambda run: run.cost,

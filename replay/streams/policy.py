@@ -17,9 +17,12 @@ class StreamPolicy:
     ----------
     name : str
         What users call it.
+    summary : str
+        One line.
     """
 
     name: str
+    summary: str = ""
 
     def begin(self, replay: StreamState) -> None:
         """Prepare, before anything happens."""

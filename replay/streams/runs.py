@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...core.limits import Stop
+from ...core.plugins import blaming
 from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
-from ...instances.streams.draws import draw_jobs, draws
+from ...instances.streams.draws import SampledJobs, draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
-from ..policies import Given, PolicyKind, PolicyMaker
+from ..policies import Given, PolicyMaker
 from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import StreamReplay
 from .outcome import StreamOutcome, stream_trace, violation_cost_usd
-from .policies import stream_policy
+from .policies import stream_kind
 from .policies.a2ha import A2haSettings
 from .policies.unknown import Sampling
 from .policy import StreamPolicy
@@ -85,7 +86,7 @@ def replay_stream(
         If a policy decides what cannot be carried out.
     """
     check_runs(runs, workers, seed)
-    makers = _kind(stream, sampling, a2ha).several(policies, seed, workers)
+    makers = stream_kind(stream, sampling, a2ha).several(policies, seed, workers)
     done, interrupted = replay_batches(
         partial(_batch, stream, makers),
         range(seed, seed + runs),
@@ -106,21 +107,22 @@ def replay_stream_once(
 ) -> tuple[StreamOutcome, Trace]:
     """Replay a stream once, and keep a record of all that happens; see `replay_stream`."""
     check_runs(1, 1, seed)
-    make = _kind(stream, sampling, a2ha).single(policy, seed)
-    replay = StreamReplay(draw_jobs(stream, seed), make(seed), record=True)
-    outcome = replay.run()
+    make = stream_kind(stream, sampling, a2ha).single(policy, seed)
+    with blaming(make.called):
+        replay = StreamReplay(draw_jobs(stream, seed), make(seed), record=True)
+        outcome = replay.run()
     return outcome, stream_trace(replay, outcome)
-
-
-def _kind(stream: Stream, sampling: Sampling | None, a2ha: A2haSettings | None) -> PolicyKind[StreamPolicy]:
-    """Return what policies of this stream are; settings are for those that are given by their names."""
-    return PolicyKind(StreamPolicy, lambda name: stream_policy(stream, name, sampling, a2ha))
 
 
 def _batch(stream: Stream, makers: Sequence[PolicyMaker[StreamPolicy]], seeds: range) -> Iterator[list[StreamOutcome]]:
     """Replay some seeds under all policies: a row of outcomes for each."""
     for seed, sampled in zip(seeds, draws(stream, seeds), strict=True):
-        yield [StreamReplay(sampled, make(seed)).run() for make in makers]
+        yield [_run(sampled, make, seed) for make in makers]
+
+
+def _run(sampled: SampledJobs, make: PolicyMaker[StreamPolicy], seed: int) -> StreamOutcome:
+    with blaming(make.called):
+        return StreamReplay(sampled, make(seed)).run()
 
 
 METRICS: dict[str, Callable[[StreamOutcome], float]] = {

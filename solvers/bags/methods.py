@@ -313,7 +313,7 @@ def find_method(method: GivenMethod) -> MethodEntry:
     value: object = Issue.NOTHING
     try:
         if not isinstance(method, str):
-            return _entry_of(method, "", "")
+            return _entry_of(method)
         if method in METHODS:
             return METHODS[method]
         value = method
@@ -345,13 +345,10 @@ def listed_methods() -> list[MethodEntry]:
 
 
 def _entry_of_plugin(plugin: Plugin) -> MethodEntry:
-    entry = _entry_of(plugin.what, plugin.called, plugin.name)
-    if plugin.entry_name and entry.name != plugin.entry_name:
-        raise Unusable(f"must have the name of its entry point, not {entry.name!r}")
-    return entry
+    return _entry_of(plugin.what, plugin.called, plugin.name, plugin.distribution)
 
 
-def _entry_of(method: object, called: str, name: str) -> MethodEntry:
+def _entry_of(method: object, called: str = "", name: str = "", distribution: str = "") -> MethodEntry:
     """Return the entry of a method that is not built in.
 
     Parameters
@@ -359,7 +356,9 @@ def _entry_of(method: object, called: str, name: str) -> MethodEntry:
     method : object
         As it is given.
     called, name : str
-        What messages call it, and what a function is called; both by itself if they are empty.
+        What messages call it, and the name that it was asked for by; by itself if they are empty.
+    distribution : str
+        Of which it is an entry point, if it is one.
 
     Raises
     ------
@@ -375,10 +374,12 @@ def _entry_of(method: object, called: str, name: str) -> MethodEntry:
         own = getattr(kind, "name", None)
         if not isinstance(own, str) or not own:
             raise Unusable(f"must have a name: {kind.__name__} has none, such as name = 'mine'")
-        if own in METHODS:
+        if not name and own in METHODS:
             raise Unusable(f"must have a name of its own: {own} is built in")
+        if distribution and own != name:
+            raise Unusable(f"must have the name of its entry point, not {own!r}")
         return MethodEntry(
-            own,
+            name or own,
             kind.summary,
             lambda: (kind, lambda instance, options, run: options.plan(instance, run)),
             kind.exact,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ...policies import PolicyKind
 from ...policy_names import options_of, split_policy_name
 from ..policy import Policy
 from .burst_hads import BurstHads
@@ -13,9 +14,10 @@ from .rescue import Rescue
 from .static import OnDemand, Static
 
 POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, OnDemand)}
-"""Policies by name; add your own class to use it by name."""
+"""Policies that are built in, by name."""
 
 __all__ = [
+    "KIND",
     "POLICIES",
     "BurstHads",
     "Hads",
@@ -50,3 +52,7 @@ def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
     base, rules = split_policy_name(name, {name: policy.rules for name, policy in POLICIES.items()}, others)
     policy = POLICIES[base]
     return partial(policy, **options_of(policy.rules, rules)) if rules else policy
+
+
+KIND = PolicyKind(Policy, POLICIES, named_policy)
+"""What policies of bags are."""

@@ -12,6 +12,7 @@ from ....core.errors import InputError, Issue
 from ....core.wording import counted
 from ....instances.streams.draws import most_vms_of_a_type
 from ....instances.streams.stream import Stream
+from ...policies import PLUGINS, PolicyKind
 from ..policy import StreamPolicy
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
@@ -23,6 +24,10 @@ KNOWING_POLICIES: dict[str, type[Known]] = {policy.name: policy for policy in (K
 SAMPLING_POLICIES: dict[str, type[Unknown]] = {
     policy.name: policy for policy in (Unknown, UnknownPaidBlocks, UnknownLearning)
 }
+
+_POLICIES: tuple[type[StreamPolicy], ...] = (*KNOWING_POLICIES.values(), *SAMPLING_POLICIES.values(), A2ha)
+STREAM_POLICIES: dict[str, str] = {policy.name: policy.summary for policy in _POLICIES}
+"""What each policy does, by name; fixed fleets have names of VM types."""
 
 _FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
 
@@ -53,26 +58,16 @@ def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
         raise InputError("a2ha", wrong) from None
 
 
-def stream_policies(
-    stream: Stream, names: Sequence[str], sampling: Sampling | None = None, a2ha: A2haSettings | None = None
-) -> list[Callable[[], StreamPolicy]]:
-    """Return what makes each of several policies; see `stream_policy`.
+def stream_policy_names() -> list[str]:
+    """Names of the policies that can be completed, those that others have added included."""
+    return [*STREAM_POLICIES, *PLUGINS.names()]
 
-    Raises
-    ------
-    InputError
-        With all that cannot be used.
-    """
-    makers: list[Callable[[], StreamPolicy]] = []
-    issues: list[Issue] = []
-    for name in names:
-        try:
-            makers.append(stream_policy(stream, name, sampling, a2ha))
-        except InputError as error:
-            issues += error.issues
-    if issues:
-        raise InputError("policy", issues)
-    return makers
+
+def stream_kind(
+    stream: Stream, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
+) -> PolicyKind[StreamPolicy]:
+    """Return what policies of a stream are; settings are for those that are given by their names."""
+    return PolicyKind(StreamPolicy, STREAM_POLICIES, lambda name, _: stream_policy(stream, name, sampling, a2ha))
 
 
 def stream_policy(
@@ -143,7 +138,7 @@ def _types_called(names: Sequence[str], wanted: str) -> list[int]:
 
 def _hint(stream: Stream, name: str) -> str:
     fleets = [f"{vm_type}.4" for vm_type in stream.type_names]
-    names = [*KNOWING_POLICIES, *SAMPLING_POLICIES, A2ha.name]
+    names = list(STREAM_POLICIES)
     close = difflib.get_close_matches(name, [*names, *fleets], n=1)
     if close:
         return f"did you mean {close[0]}?"

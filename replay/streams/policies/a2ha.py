@@ -150,6 +150,7 @@ class A2ha(StreamPolicy):
     """
 
     name = "a2ha"
+    summary = "predicts from finished tasks how many VMs of the first type to rent (Silva et al. 2011)"
 
     def __init__(self, settings: A2haSettings | None = None) -> None:
         self.settings = A2haSettings() if settings is None else settings

@@ -30,6 +30,7 @@ class Known(StreamPolicy):
     """
 
     name = "known"
+    summary = "knows average run times; rents the cheapest VMs that suffice (Thai et al.)"
     new_blocks: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -74,4 +75,5 @@ class KnownPaidBlocks(Known):
     """As ``known``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
 
     name = "known-paid-blocks"
+    summary = "as known; VMs take new jobs in blocks that are paid anyhow only"
     new_blocks = False

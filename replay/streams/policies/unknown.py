@@ -71,6 +71,7 @@ class Unknown(Known):
     """
 
     name = "unknown"
+    summary = "samples each application first, then goes on as known (Thai et al.)"
 
     def __init__(self, sampling: Sampling | None = None) -> None:
         super().__init__()
@@ -189,6 +190,7 @@ class UnknownPaidBlocks(Unknown):
     """As ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
 
     name = "unknown-paid-blocks"
+    summary = "as unknown; VMs take new jobs in blocks that are paid anyhow only"
     new_blocks = False
 
 
@@ -200,6 +202,7 @@ class UnknownLearning(UnknownPaidBlocks):
     """
 
     name = "unknown-learning"
+    summary = "as unknown-paid-blocks; every finished task is a sample"
 
     def begin(self, replay: StreamState) -> None:
         """Know nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 
 
 def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
@@ -20,7 +21,7 @@ def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         found = import_module(f"...{module}", __name__)
-        values = [getattr(found, name) for name in lists]
+        values = [attrgetter(name)(found) for name in lists]
         names = [name for value in values for name in (value() if callable(value) else value)]
         before, comma, last = incomplete.rpartition(",")
         return [f"{before}{comma}{name}" for name in names if name.startswith(last)]

@@ -221,7 +221,7 @@ def test_a_bound_above_the_plan_is_reported_not_hidden(monkeypatch: pytest.Monke
     def too_sure(problem: Instance, *_: object) -> Outcome:
         return Outcome(greedy(problem).schedule, bound=1e9)
 
-    monkeypatch.setitem(METHODS, "sure", registry.Method("sure", "", lambda: (GreedyOptions, too_sure), False, ""))
+    monkeypatch.setitem(METHODS, "sure", registry.MethodEntry("sure", "", lambda: (GreedyOptions, too_sure), False, ""))
     with pytest.raises(SpotbagError, match="claims a bound of 1000000000 and made a plan of"):
         solve(library_instance("tiny/boot"), "sure")
 

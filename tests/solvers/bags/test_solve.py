@@ -132,7 +132,7 @@ def test_a_plan_that_fails_the_checker_is_never_handed_out(monkeypatch: pytest.M
     def both_at_once(instance: Instance, *_: object) -> Outcome:
         return Outcome(Schedule(instance, [0], [0, 0], [0, 0], [20, 20], [False, False]))  # type: ignore[arg-type]
 
-    faulty = registry.Method("faulty", "", lambda: (GreedyOptions, both_at_once), False, "")
+    faulty = registry.MethodEntry("faulty", "", lambda: (GreedyOptions, both_at_once), False, "")
     monkeypatch.setitem(METHODS, "faulty", faulty)
     with pytest.raises(
         SpotbagError, match="breaks a rule; please report this: core: tasks 'short' and 'long' overlap by 10 s"
@@ -149,7 +149,9 @@ def claim_bound(monkeypatch: pytest.MonkeyPatch, factor: float) -> float:
     def claims(*_: object) -> Outcome:
         return dataclasses.replace(outcome, bound=objective * factor)
 
-    monkeypatch.setitem(METHODS, "claims", registry.Method("claims", "", lambda: (GreedyOptions, claims), False, ""))
+    monkeypatch.setitem(
+        METHODS, "claims", registry.MethodEntry("claims", "", lambda: (GreedyOptions, claims), False, "")
+    )
     return objective
 
 
@@ -197,7 +199,7 @@ def test_a_method_without_a_bound_that_is_cut_short_leaves_the_plan_to_a_simple_
         while True:
             checkpoint()
 
-    monkeypatch.setitem(METHODS, "slow", registry.Method("slow", "", lambda: (GreedyOptions, slow), False, ""))
+    monkeypatch.setitem(METHODS, "slow", registry.MethodEntry("slow", "", lambda: (GreedyOptions, slow), False, ""))
     fake_time(monkeypatch, look_s=0.01)
     result = solve(library_instance("tiny/boot"), "slow", time_limit_s=10.0)
     assert result.status in ("feasible", "optimal")

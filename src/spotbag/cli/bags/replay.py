@@ -58,7 +58,7 @@ def replay_command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        policies_option("See above.", "all", names_of("replay.bags.policies", "POLICIES")),
+        policies_option("See above.", "all", names_of("replay.bags.policies", "KIND.names")),
     ] = None,
     scenario: Annotated[
         str,
@@ -278,7 +278,7 @@ class _Files:
 
         stem, ending = os.path.splitext(self.gantt)
         for trace in traces:
-            name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy']}{ending}"
+            name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy'].replace(':', '-')}{ending}"
             with busy(f"drawing {name}"):
                 write_replay(trace, name)
             wrote(name)
@@ -286,11 +286,9 @@ class _Files:
 
 def _full_names(policies: Sequence[str]) -> list[str]:
     """Names of the policies, and of the bound, each once, whatever the order of its rules; refuse unknown ones."""
-    from ...replay.bags.policies import find_policy
+    from ...replay.bags.policies import KIND
 
-    given = policy_names(policies)
-    names = [name if name == CLAIRVOYANT else find_policy(name, [CLAIRVOYANT]).name for name in given]
-    return list(dict.fromkeys(names))
+    return KIND.full_names(policy_names(policies), [CLAIRVOYANT])
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:

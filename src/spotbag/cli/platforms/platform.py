@@ -58,7 +58,7 @@ def platform_command(
         policies_option(
             "See above.",
             "money-saving, time-saving and round-robin",
-            names_of("replay.platforms.policies", "PLATFORM_POLICIES"),
+            names_of("replay.platforms.policies", "KIND.names"),
         ),
     ] = None,
     draw: Annotated[
@@ -134,7 +134,7 @@ def platform_command(
         _check_writing(options, write, policy is not None or bound or story)
         _write_platform(load_platform(argument), job_set, seed, write, as_json)
         return
-    names = _full_names(policy or _DEFAULT_POLICIES, seed)
+    names = _full_names(policy or _DEFAULT_POLICIES)
     if runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
     _check_files(options, story)
@@ -216,18 +216,18 @@ def _check_files(options: RunOptions, story: bool) -> None:
     options.check_files()
 
 
-def _full_names(policies: Sequence[str], seed: int) -> list[str]:
+def _full_names(policies: Sequence[str]) -> list[str]:
     """Names of the policies, each once, whatever the order of its rules."""
-    from ...replay.platforms.policies import platform_policy
+    from ...replay.platforms.policies import KIND
 
-    return list(dict.fromkeys(platform_policy(name)(seed).name for name in policy_names(policies)))
+    return KIND.full_names(policy_names(policies))
 
 
 def _draws_nothing(policy: str) -> bool:
     """Whether a policy does the same with any seed."""
-    from ...replay.platforms.policies import PreferringPolicy, platform_policy
+    from ...replay.platforms.policies import KIND, PreferringPolicy
 
-    return isinstance(platform_policy(policy)(0), PreferringPolicy)
+    return isinstance(KIND.single(policy, 0)(0), PreferringPolicy)
 
 
 def _load(argument: str, job_set: JobSet | None) -> Platform:

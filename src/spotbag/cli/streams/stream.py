@@ -55,7 +55,7 @@ def stream_command(
         policies_option(
             "See above.",
             "known and unknown",
-            names_of("replay.streams.policies", "KNOWING_POLICIES", "SAMPLING_POLICIES"),
+            names_of("replay.streams.policies", "stream_policy_names"),
         ),
     ] = None,
     runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
@@ -145,11 +145,10 @@ def _replay(
     stream: Stream, policies: Sequence[str], options: RunOptions, sampling: Sampling, a2ha: A2haSettings
 ) -> StreamRuns:
     """Replay a stream under all policies, and write what is wanted of the first run."""
-    from ...replay.streams.policies import stream_policies
+    from ...replay.streams.policies import stream_kind
     from ...replay.streams.runs import replay_stream, replay_stream_once
 
-    names = policy_names(policies)
-    stream_policies(stream, names, sampling, a2ha)
+    names = stream_kind(stream, sampling, a2ha).full_names(policy_names(policies))
     _warn_of_hopeless_jobs(stream)
     with counting(f"replaying {stream.name}", options.n_runs) as count:
         done = replay_stream(
