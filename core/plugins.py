@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+
+TAKEN = "has the name of one that is built in, which cannot be replaced"
+"""Rule that a plug-in breaks."""
 
 _OWN = __name__.partition(".")[0]
 
@@ -121,13 +124,11 @@ class Registry:
         """Names of all that is installed; nothing is loaded."""
         return list(dict.fromkeys(entry.name for entry in self._entries()))
 
-    def installed(self, built_in: Collection[str], accept: Callable[[Plugin], T]) -> list[T]:
+    def installed(self, accept: Callable[[Plugin], T]) -> list[T]:
         """Load all that is installed.
 
         Parameters
         ----------
-        built_in : collection of str
-            Names that are taken.
         accept : callable
             What becomes of each; raises `Unusable` if it is none of this kind.
 
@@ -139,9 +140,7 @@ class Registry:
         accepted: dict[str, T] = {}
         holders: dict[str, str] = {}
         for entry in self._entries():
-            if entry.name in built_in:
-                _warn(f"{self._called(entry)} is left out: {entry.name} is built in and cannot be replaced")
-            elif entry.name in holders:
+            if entry.name in holders:
                 _warn(f"{self._called(entry)} is left out: {holders[entry.name]} has one of this name, too")
             else:
                 holders[entry.name] = _distribution(entry)
@@ -149,6 +148,8 @@ class Registry:
                     accepted[entry.name] = accept(self._load(entry))
                 except Unusable as reason:
                     _warn(f"{self._called(entry)} is left out: it {reason.rule}")
+                except SpotbagError as error:
+                    _warn(f"{self._called(entry)} is left out: {error}")
         return list(accepted.values())
 
     def _entries(self, name: str | None = None) -> list[EntryPoint]:

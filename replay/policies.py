@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..core.errors import InputError, Issue
-from ..core.plugins import Plugin, Registry, Unusable, blaming
+from ..core.plugins import TAKEN, Plugin, Registry, Unusable, blaming
 from ..core.workers import Workers, in_this_process
 from .policy_names import Rules, options_of, split_policy_name
 
@@ -223,12 +223,24 @@ class PolicyKind(Generic[P]):
         Unusable
             If it is none of this system, or has no such rules.
         """
-        full_name, policy = _with_rules(plugin, name)
+        if plugin.name in self.built_in:
+            raise Unusable(TAKEN)
+        rules = self.rules_of(plugin)
+        try:
+            _, chosen = split_policy_name(name, {plugin.name: rules})
+        except InputError as error:
+            raise Unusable(error.issues[0].rule) from None
+        policy = partial(plugin.what, **options_of(rules, chosen)) if chosen else plugin.what
         maker = self._given(policy, number, called=plugin.called)
         own = maker.name.partition("+")[0]
         if plugin.distribution and own != plugin.name:
             raise Unusable(f"must have the name of its entry point, not {own!r}")
-        return replace(maker, name=full_name, called=plugin.called)
+        return replace(maker, name="+".join([plugin.name, *chosen]), called=plugin.called)
+
+    def rules_of(self, plugin: Plugin) -> Rules:
+        """Return the rules that the name of a policy may have that others have added: those of its class, if any."""
+        rules: Any = getattr(plugin.what, "rules", None) if isinstance(plugin.what, type) else None
+        return rules if isinstance(rules, Mapping) else {}
 
     def _given(self, policy: Any, number: int, *, built_in: bool = False, called: str = "") -> PolicyMaker[P]:
         """Return what makes a policy that is given as a class, an instance, or a function."""
@@ -255,18 +267,6 @@ class PolicyKind(Generic[P]):
             raise Unusable(f"{by} {fault}")
         built_in = built_in or type(made).__module__.partition(".")[0] == _OWN
         return PolicyMaker(made.name, make, seed, "" if built_in else called or f"the policy {made.name}")
-
-
-def _with_rules(plugin: Plugin, name: str) -> tuple[str, Any]:
-    """Return the name of what has been added with its rules in order, and what makes it by them."""
-    rules: Any = getattr(plugin.what, "rules", None) if isinstance(plugin.what, type) else None
-    known: Rules = rules if isinstance(rules, Mapping) else {}
-    try:
-        _, chosen = split_policy_name(name, {plugin.name: known})
-    except InputError as error:
-        raise Unusable(error.issues[0].rule) from None
-    what = partial(plugin.what, **options_of(known, chosen)) if chosen else plugin.what
-    return "+".join([plugin.name, *chosen]), what
 
 
 @dataclass(frozen=True, slots=True)

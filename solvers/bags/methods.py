@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, ModelRefusal
-from ...core.plugins import Plugin, PluginError, Registry, Unusable, blaming
+from ...core.plugins import TAKEN, Plugin, PluginError, Registry, Unusable, blaming
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -57,6 +57,8 @@ class MethodEntry:
         Whether it plans from a state: with VMs that exist, and tasks that run on them.
     plugin : str
         What messages call it, if it is not built in.
+    distribution : str
+        Name and version of what has added it; empty if nothing has.
     given : Method, optional
         Its options, if it was given with them.
     """
@@ -71,6 +73,7 @@ class MethodEntry:
     published: bool = False
     machines: bool = False
     plugin: str = ""
+    distribution: str = ""
     given: Method | None = None
 
     @property
@@ -341,10 +344,12 @@ def listed_methods() -> list[MethodEntry]:
     PluginWarning
         For each of these that is left out.
     """
-    return [*METHODS.values(), *PLUGINS.installed(METHODS, _entry_of_plugin)]
+    return [*METHODS.values(), *PLUGINS.installed(_entry_of_plugin)]
 
 
 def _entry_of_plugin(plugin: Plugin) -> MethodEntry:
+    if plugin.name in METHODS:
+        raise Unusable(TAKEN)
     return _entry_of(plugin.what, plugin.called, plugin.name, plugin.distribution)
 
 
@@ -386,6 +391,7 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
             kind.takes,
             seeded=kind.seeded,
             plugin=called or f"the method {own!r}",
+            distribution=distribution,
             given=None if isinstance(method, type) else method,
         )
     what = "a Method (a class or an instance), or a function of an instance and a Run"
@@ -404,6 +410,7 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
         exact=False,
         takes="",
         plugin=called or f"the method {own}",
+        distribution=distribution,
     )
 
 

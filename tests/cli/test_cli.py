@@ -484,6 +484,7 @@ COMMANDS = [
     ["stream"],
     ["platform"],
     ["methods"],
+    ["policies"],
     ["schema"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),

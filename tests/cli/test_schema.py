@@ -29,6 +29,7 @@ _PRINTED = {
     "show": "show tiny/two-cores",
     "schedule": "show plan.json",
     "methods": "methods",
+    "policies": "policies",
     "instance-list": "instance list",
     "types": "instance types --types c5.*",
     "written": "instance generate --tasks 2 --out bag.json",

@@ -969,7 +969,7 @@ _COMMANDS = (
     "best-known", "instance generate", "instance import hads", "instance import csv", "instance import swf",
     "instance import gwf", "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "policies"} == set(_MODULES)
 
 
 def _arguments(case: Case, name: str) -> list[str]:

@@ -19,6 +19,7 @@ from tiny_days import bag, plan, vm_type
 
 import spotbag
 from spotbag.core.errors import InputError
+from spotbag.core.plugins import PluginError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.replay.bags.engine import Replay
@@ -112,7 +113,7 @@ def test_an_instance_starts_from_what_it_holds(system: System) -> None:
     used = system.own()
     used.begun = True
     used.seen = list(range(100))
-    with pytest.raises(AssertionError, match="has gone through another replay"):
+    with pytest.raises(PluginError, match="AssertionError: this policy has gone through another replay"):
         system.replay([used])
 
 

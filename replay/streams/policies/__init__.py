@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 
 from ....core.errors import InputError, Issue
 from ....core.wording import counted
 from ....instances.streams.draws import most_vms_of_a_type
 from ....instances.streams.stream import Stream
-from ...policies import PLUGINS, PolicyKind
+from ...policies import PolicyKind
 from ..policy import StreamPolicy
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
@@ -58,16 +58,11 @@ def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
         raise InputError("a2ha", wrong) from None
 
 
-def stream_policy_names() -> list[str]:
-    """Names of the policies that can be completed, those that others have added included."""
-    return [*STREAM_POLICIES, *PLUGINS.names()]
-
-
 def stream_kind(
     stream: Stream, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
 ) -> PolicyKind[StreamPolicy]:
     """Return what policies of a stream are; settings are for those that are given by their names."""
-    return PolicyKind(StreamPolicy, STREAM_POLICIES, lambda name, _: stream_policy(stream, name, sampling, a2ha))
+    return replace(KIND, find=lambda name, _: stream_policy(stream, name, sampling, a2ha))
 
 
 def stream_policy(
@@ -143,3 +138,11 @@ def _hint(stream: Stream, name: str) -> str:
     if close:
         return f"did you mean {close[0]}?"
     return f"there are {', '.join(names)}, and fixed fleets such as {fleets[0]}"
+
+
+def _of_no_stream(name: str, _: Sequence[str]) -> Callable[[], StreamPolicy]:
+    raise InputError("policy", [Issue("", "is to be looked up for a stream", value=name)])
+
+
+KIND = PolicyKind(StreamPolicy, STREAM_POLICIES, _of_no_stream)
+"""What policies of streams are; `stream_kind` also finds those that are built in."""

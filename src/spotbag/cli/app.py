@@ -30,6 +30,7 @@ _MODULES = {
     "import-log": "bags.import_log",
     "show": "bags.show",
     "methods": "bags.methods",
+    "policies": "policies",
     "schema": "schema",
     "bench": "bench",
     "instance": "instance",

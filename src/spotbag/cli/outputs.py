@@ -685,6 +685,7 @@ class DescribedMethod(_Output):
     summary: str
     exact: bool
     takes: str
+    distribution: str
     options: tuple[MethodOption, ...]
 
 
@@ -693,6 +694,23 @@ class Methods(_Output):
 
     format: Literal["spotbag.methods/1"]
     methods: dict[str, DescribedMethod]
+
+
+class DescribedPolicy(_Output):
+    """A policy of ``spotbag replay``, ``stream`` or ``platform``, and what its rules change."""
+
+    command: Literal["replay", "stream", "platform"]
+    name: str
+    summary: str
+    rules: dict[str, str]
+    distribution: str
+
+
+class Policies(_Output):
+    """``spotbag policies``."""
+
+    format: Literal["spotbag.policies/1"]
+    policies: tuple[DescribedPolicy, ...]
 
 
 class PublishedRow(_Output):
@@ -830,8 +848,8 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
         Solve, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay, NoPlan, Size,
-        Stream, StreamList, Platform, PlatformList, Show, Methods, PublishedComparison, InstanceList, Types,
-        Export, ImportLog, Written, Schemas, Error,
+        Stream, StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList,
+        Types, Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

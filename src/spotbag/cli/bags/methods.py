@@ -10,7 +10,7 @@ EXAMPLE = "Example:  spotbag methods"
 
 
 def methods_command(as_json: JsonOption = False) -> None:
-    """List the methods of 'solve', what each can do, and their options."""
+    """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""
     from ...solvers.bags.methods import describe_options, listed_methods
 
     methods = listed_methods()
@@ -20,6 +20,7 @@ def methods_command(as_json: JsonOption = False) -> None:
                 "summary": method.summary,
                 "exact": method.exact,
                 "takes": method.takes,
+                "distribution": method.distribution,
                 "options": [
                     {"name": name, "values": kind, "default": default}
                     for name, kind, default in describe_options(method)
@@ -30,7 +31,15 @@ def methods_command(as_json: JsonOption = False) -> None:
         print_json("methods", {"methods": described})
         return
     columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
-    rows = [(m.name, m.summary, "yes" if m.exact else "no", m.takes) for m in methods]
+    rows = [
+        (
+            m.name,
+            f"{m.summary} ({m.distribution})".lstrip() if m.distribution else m.summary,
+            "yes" if m.exact else "no",
+            m.takes,
+        )
+        for m in methods
+    ]
     print_table(Table(columns, rows))
     columns = [Column("method"), Column("option"), Column("values"), Column("default")]
     options = [(m.name, *described) for m in methods for described in describe_options(m)]

@@ -55,7 +55,7 @@ def stream_command(
         policies_option(
             "See above.",
             "known and unknown",
-            names_of("replay.streams.policies", "stream_policy_names"),
+            names_of("replay.streams.policies", "KIND.names"),
         ),
     ] = None,
     runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,

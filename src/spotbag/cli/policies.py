@@ -1,0 +1,109 @@
+"""``spotbag policies``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..core.tables import Column, Table
+from .arguments import JsonOption, print_json
+from .tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..core.plugins import Plugin
+    from ..replay.policies import PolicyKind
+    from ..replay.policy_names import Rule
+
+EXAMPLE = "Example:  spotbag policies"
+
+
+def policies_command(as_json: JsonOption = False) -> None:
+    """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
+    policies = [*_built_in(), *_installed()]
+    if as_json:
+        print_json("policies", {"policies": [policy.as_object() for policy in policies]})
+        return
+    columns = [Column("command"), Column("policy"), Column("what it does")]
+    print_table(Table(columns, [(policy.command, policy.name, policy.said()) for policy in policies]))
+    columns = [Column("command"), Column("rule"), Column("what it changes"), Column("of")]
+    print_table(Table(columns, list(_rules(policies))))
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A policy of a command."""
+
+    command: str
+    name: str
+    summary: str
+    rules: Mapping[str, Rule]
+    distribution: str = ""
+
+    def as_object(self) -> dict[str, Any]:
+        """Return it as an object of JSON."""
+        return {
+            "command": self.command,
+            "name": self.name,
+            "summary": self.summary,
+            "rules": {name: rule.summary for name, rule in self.rules.items()},
+            "distribution": self.distribution,
+        }
+
+    def said(self) -> str:
+        """Say what it does, and where it comes from."""
+        return f"{self.summary} ({self.distribution})".lstrip() if self.distribution else self.summary
+
+
+def _built_in() -> Iterator[_Listed]:
+    from ..replay.bags.policies import POLICIES
+    from ..replay.platforms.local_scheduler import SUFFIXES
+    from ..replay.platforms.policies import PLATFORM_POLICIES
+    from ..replay.streams.policies import STREAM_POLICIES
+
+    for policy in POLICIES.values():
+        yield _Listed("replay", policy.name, policy.summary, policy.rules)
+    for name, summary in STREAM_POLICIES.items():
+        yield _Listed("stream", name, summary, {})
+    yield _Listed("stream", "TYPE.N", "a fixed fleet of N VMs of one type, such as large.4", {})
+    for name, summary in PLATFORM_POLICIES.items():
+        yield _Listed("platform", name, summary, SUFFIXES)
+
+
+def _installed() -> list[_Listed]:
+    """Policies that others have added; a warning for each that is left out."""
+    from ..core.plugins import Unusable
+    from ..replay.bags.policies import KIND as OF_BAGS
+    from ..replay.platforms.policies import KIND as OF_PLATFORMS
+    from ..replay.policies import PLUGINS
+    from ..replay.streams.policies import KIND as OF_STREAMS
+
+    kinds: dict[str, PolicyKind[Any]] = {"replay": OF_BAGS, "stream": OF_STREAMS, "platform": OF_PLATFORMS}
+
+    def accept(plugin: Plugin) -> _Listed:
+        for command, kind in kinds.items():
+            what = plugin.what
+            try:
+                made = kind.of_plugin(plugin, plugin.name)(0)
+            except Unusable:
+                if isinstance(what, kind.base) or (isinstance(what, type) and issubclass(what, kind.base)):
+                    raise
+            else:
+                return _Listed(command, plugin.name, made.summary, kind.rules_of(plugin), plugin.distribution)
+        bases = " or ".join(kind.base.__name__ for kind in kinds.values())
+        raise Unusable(f"must be a {bases}: a class, an instance, or a function that makes one")
+
+    return PLUGINS.installed(accept)
+
+
+def _rules(policies: list[_Listed]) -> Iterator[tuple[str, str, str, str]]:
+    """Rules, each once, with the policies that have them."""
+    holders: dict[tuple[str, str, str], list[str]] = {}
+    for policy in policies:
+        for name, rule in policy.rules.items():
+            holders.setdefault((policy.command, f"+{name}", rule.summary), []).append(policy.name)
+    for (command, name, summary), names in holders.items():
+        built_in = sum(1 for policy in policies if policy.command == command and not policy.distribution)
+        yield command, name, summary, "all" if len(names) == built_in > 1 else ", ".join(names)
