@@ -150,6 +150,8 @@ class Method(ABC):
         Whether it proves the optimum of the instances that it takes, given time.
     seeded : bool
         Whether its plan may depend on the seed; if not, one run is enough.
+    machines : bool
+        Whether it plans from a state: with VMs that exist (`Instance.machines`), and tasks that run on them.
     """
 
     name: ClassVar[str]
@@ -157,6 +159,7 @@ class Method(ABC):
     takes: ClassVar[str] = "any instance"
     exact: ClassVar[bool] = False
     seeded: ClassVar[bool] = False
+    machines: ClassVar[bool] = False
 
     @abstractmethod
     def plan(self, instance: Instance, run: Run) -> Outcome:

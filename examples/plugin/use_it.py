@@ -8,7 +8,7 @@ from spotbag_example.method import SingleType
 from spotbag_example.policy import Impatient
 
 import spotbag
-from spotbag.plugins import Instance, Outcome, Run
+from spotbag.plugins import Instance, Outcome, Policy, Run
 
 
 def as_it_comes(instance: Instance, run: Run) -> Outcome:
@@ -28,7 +28,7 @@ def main() -> None:
     plan = spotbag.solve(instance, "single-type").schedule
     assert plan is not None
     scenario = spotbag.find_scenario("hads/sc4")
-    policies = ["hads", "impatient", "impatient+fastest", Impatient(fastest=True)]
+    policies: list[str | Policy] = ["hads", "impatient", "impatient+fastest", Impatient(fastest=True)]
     for days in (
         spotbag.replay_days(plan, policies, scenario, runs=8),
         spotbag.replay_days(plan, policies, scenario, runs=8, workers=2),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import math
 import re
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, ModelRefusal
@@ -114,9 +116,7 @@ class MethodEntry:
         plan = outcome.schedule
         if plan is not None and not isinstance(plan, Schedule):
             raise PluginError(f"{self.plugin} must return an Outcome of a Schedule or None, not {_kind(plan)}")
-        if outcome.bound is not None and not (
-            isinstance(outcome.bound, int | float) and outcome.bound == outcome.bound
-        ):
+        if outcome.bound is not None and (not isinstance(outcome.bound, Real) or math.isnan(outcome.bound)):
             raise PluginError(f"{self.plugin} must return a number as its bound, not {outcome.bound!r}")
         return outcome
 
@@ -390,6 +390,7 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
             kind.exact,
             kind.takes,
             seeded=kind.seeded,
+            machines=kind.machines,
             plugin=called or f"the method {own!r}",
             distribution=distribution,
             given=None if isinstance(method, type) else method,
