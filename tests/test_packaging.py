@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import doctest
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import spotbag
+from spotbag import plugins
 
 ROOT = Path(__file__).parents[1]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -89,6 +92,28 @@ def test_public_names_are_there_and_unknown_ones_are_not() -> None:
         assert name in dir(spotbag)
     with pytest.raises(AttributeError, match="has no attribute 'slove'"):
         _ = spotbag.slove
+
+
+def test_names_for_plug_ins_stay_and_cost_nothing_until_they_are_used() -> None:
+    code = "import sys, spotbag.plugins as p; assert not {'numpy', 'pydantic'} & set(sys.modules); print(*p.__all__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = set(done.stdout.split())
+    assert {getattr(plugins, name) is not None for name in names} == {True}
+    assert names <= set(dir(plugins))
+    assert names >= STABLE
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        plugins.nothing  # noqa: B018
+
+
+STABLE = {
+    *("BASELINE", "Candidate", "FULL_SPEED", "HIBERNATED", "Incumbent", "InputError", "Instance", "LAUNCHING"),
+    *("LimitReached", "Method", "MethodFunction", "ModelRefusal", "NEVER", "NOWHERE", "Outcome", "PlatformJob"),
+    *("PlatformPolicy", "PlatformRules", "PlatformState", "PluginError", "PluginWarning", "Policy", "Queue", "RUNNING"),
+    *("RentalOffer", "ReplayState", "Rule", "Run", "Schedule", "SpotbagError", "StreamPolicy", "StreamState"),
+    *("StreamVm", "TERMINATED", "TracePoint", "Vm", "VmTimeline", "checkpoint", "ends_in_time", "out_of_time"),
+    *("queues_of_schedule", "schedule_of_queues", "seconds_left"),
+}
+"""What plug-ins are promised: names may be added, none is taken away."""
 
 
 def test_the_version_is_that_of_the_project() -> None:
