@@ -18,6 +18,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     cast,
+    dataclass_transform,
     get_args,
     get_origin,
 )
@@ -48,6 +49,7 @@ else:
     _ModelType = type(BaseModel)
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))  # for type checkers: it is not inherited
 class _RecordType(_ModelType):
     """Makes the constructors of records raise `InputError`; records inside others are validated by pydantic itself."""
 
