@@ -42,12 +42,27 @@ def on_files(files: Any, config: Any) -> None:
     texts: dict[str, str | bytes] = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.*")}
     pages = [texts["README.md"].replace("](../docs/", "](../")]
     for name in sorted(name for name in texts if name.endswith(".py")):
-        pages.append(f"## {name}\n\n```python\n{texts[name]}```\n")
+        pages.append(_script(name, texts[name]))
     texts["README.md"] = "\n".join(pages)
     for path in sorted(folder.glob("*.ipynb")):
         texts |= _executed(path)
+    texts["plugin/README.md"] = _plugin(folder / "plugin")
     for name, content in texts.items():
         files.append(File.generated(config, f"examples/{name}", content=content))
+
+
+def _script(name: str, text: str | bytes) -> str:
+    return f"## {name}\n\n```python\n{text}```\n"
+
+
+def _plugin(folder: Path) -> str:
+    """The page of the plug-in: its files below what it says of them."""
+    readme = (folder / "README.md").read_text(encoding="utf-8").replace("](../../docs/", "](../../")
+    names = re.findall(r"\]\((\S+\.(?:py|toml))\)", readme)
+    for name in names:
+        readme = readme.replace(f"({name})", f"(#{name.rpartition('/')[2].replace('.', '')})")
+    scripts = [_script(name.rpartition("/")[2], (folder / name).read_text(encoding="utf-8")) for name in names]
+    return "\n".join([readme, *scripts]).replace("```python\n[build", "```toml\n[build")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

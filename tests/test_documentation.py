@@ -274,3 +274,17 @@ def _keys(value: Any) -> set[str]:
 
 _NAMES = {"small", "big", "known", "unknown", "money-saving", "time-saving", "round-robin"}
 """VM types of ``tiny/two-jobs``, and policies: keys of what is listed by name."""
+
+
+def test_the_example_of_a_method_of_ones_own_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "howto" / "plugins.md").read_text()
+    function, method, policy = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(function, {"__name__": "example"})
+    status, cost, bound = capsys.readouterr().out.split()
+    assert status == "feasible"
+    assert float(cost) >= float(bound)
+    folder = ROOT / "examples" / "plugin"
+    assert method in (folder / "spotbag_example" / "method.py").read_text()
+    assert policy in (folder / "spotbag_example" / "policy.py").read_text()
+    [entries] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert entries in (folder / "pyproject.toml").read_text()
