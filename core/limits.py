@@ -162,3 +162,9 @@ def seconds_left() -> float | None:
     """Seconds until the limit here is over, at least 0; None without one."""
     deadline = _current.get().deadline
     return None if deadline == math.inf else max(deadline - time.perf_counter(), 0.0)
+
+
+def share_of_time(share: float) -> float | None:
+    """Seconds that are a share of those until the limit here is over; None without one."""
+    left = seconds_left()
+    return None if left is None else share * left

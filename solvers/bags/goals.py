@@ -32,6 +32,30 @@ _QUESTIONS_WITHOUT_PROOF = 4
 """Questions to a method that proves nothing, where there is no time limit: the same ones on every machine."""
 
 
+class FirstStage(NamedTuple):
+    """The plan after the first quantity.
+
+    Attributes
+    ----------
+    instance : Instance
+        With the D_spot of the plan.
+    attempt : Attempt
+        The plan, with the bound of all plans, surviving or not.
+    took_s : float
+        Seconds that the method took for it.
+    survives : bool
+        Whether D_spot was chosen so that the plan survives.
+    without_usd : float or None
+        Cost of the plan that need not survive, where that is cheaper.
+    """
+
+    instance: Instance
+    attempt: Attempt
+    took_s: float = math.inf
+    survives: bool = False
+    without_usd: float | None = None
+
+
 class SecondStage(NamedTuple):
     """The plan after the second quantity, and what is proved of it.
 

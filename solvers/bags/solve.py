@@ -6,14 +6,13 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, seconds_left, stopped, within
+from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
@@ -23,8 +22,8 @@ from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
-from .attempts import Attempts
-from .goals import FIRST_SHARE, SecondStage, first_stage, is_proven, second_stage, second_value
+from .attempts import Attempt, Attempts
+from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import GivenMethod, find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
 
@@ -102,6 +101,56 @@ def solve(
     """
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
+    _refuse_wrong(time_limit_s, target_gap, seed, threads)
+    if goal is not None or budget_usd is not None:
+        instance = instance.with_goal(goal, budget_usd)
+    if survive is not None:
+        instance = instance.replace(survive=survive)
+    begin = time.perf_counter()
+    progress = _Progress(on_progress)
+    on_life = None if on_progress is None else progress.again
+    attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again)
+    with interruptible(stop, on_life):
+        with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
+            question = _question(instance, chosen.published)
+            start = None if initial is None else start_of(question.instance, initial)
+            first = _first_stage(attempts, question, start)
+            second = _second_stage(attempts, question, first)
+            bound = _bound(question, first.attempt)
+            interrupted = stopped()
+        schedule = first.attempt.schedule if second is None else second.schedule
+        if schedule is not None:
+            _refuse_false_answer(chosen.name, first.instance, schedule, bound)
+            bound = min(bound, schedule.objective)  # apart by rounding only
+            progress.again()
+        survival = None
+        if schedule is not None and question.level is not None:
+            left = None if time_limit_s is None else time_limit_s - (time.perf_counter() - begin)
+            survival = _survival(schedule, question.level, first.without_usd, left)
+            progress.again()
+        stages = _stages(first.instance, schedule, bound, second)
+        warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings)
+        trace = first.attempt.trace
+        return Result(
+            status=_status(schedule, bound, stages),
+            instance=first.instance,
+            method=chosen.name,
+            schedule=schedule,
+            message=first.attempt.message,
+            warnings=tuple(text for text in warnings if text),
+            bound=bound,
+            stages=stages,
+            survival=survival,
+            runtime_s=time.perf_counter() - begin,
+            seed=seed,
+            stats={"iterations": trace[-1].iteration} if trace else {},
+            trace=trace,
+            interrupted=interrupted,
+        )
+
+
+def _refuse_wrong(time_limit_s: float | None, target_gap: float, seed: int, threads: int) -> None:
+    """Refuse numbers that mean nothing."""
     if time_limit_s is not None and not isinstance(time_limit_s, Real):
         raise InputError("time limit", [Issue("", "must be a number of seconds, such as 8 or 0.5", value=time_limit_s)])
     if time_limit_s is not None and not time_limit_s > 0:
@@ -112,87 +161,6 @@ def solve(
         raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
     if not 1 <= threads <= 1024:
         raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
-    if goal is not None or budget_usd is not None:
-        instance = instance.with_goal(goal, budget_usd)
-    if survive is not None:
-        instance = instance.replace(survive=survive)
-    given = instance
-    begin = time.perf_counter()
-    progress = _Progress(on_progress)
-    on_life = None if on_progress is None else progress.again
-    attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again)
-    second: SecondStage | None = None
-    with interruptible(stop, on_life):
-        with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
-            instance = with_d_spot(given, "paper" if chosen.published else None)
-            if initial is not None:
-                initial = start_of(instance, initial)
-            two = instance.goal != "balanced" and not chosen.published
-            level = _level(instance)
-            chooses = level is not None and _chooses_d_spot(given, instance, chosen.published)
-            asked = given.survive is not None
-            if chooses:
-                from .survival import SHARE_OF_FIRST_PLAN, can_survive, in_surviving_order, surviving_plan
-            left = seconds_left()
-            with within(left if left is None or not two else FIRST_SHARE * left):
-                left = seconds_left()
-                with within(left if left is None or not chooses else SHARE_OF_FIRST_PLAN * left):
-                    first = first_stage(attempts, instance, initial)
-                took_s = time.perf_counter() - begin
-                survives, without_usd = False, None
-                if chooses and level is not None and first.schedule is not None:
-                    instance, first, survives, without_usd = surviving_plan(attempts, instance, level, first, took_s)
-            # An interrupt must not cost the best plan so far: that it was not looked at is said then.
-            lost = chooses and asked and not survives and not stopped()
-            if lost and first.schedule is not None and level is not None:
-                first = replace(first, schedule=None, message=_beyond_rescue(first.schedule, level))
-            schedule, bound = first.schedule, first.bound
-            as_given = with_d_spot(given)
-            if not chooses and as_given.d_spot_s != instance.d_spot_s:
-                bound = divisible_bound(as_given).objective  # one of plans with the paper's D_spot is none of all plans
-            if schedule is not None and two and not stopped():
-                if survives and level is not None:
-                    second = second_stage(attempts, instance, first, partial(can_survive, level=level), took_s)
-                    ordered = in_surviving_order(second.schedule, level)
-                    second = second._replace(schedule=ordered or schedule)
-                    if instance.d_spot_s != as_given.d_spot_s:  # others may survive with a later D_spot
-                        second = second._replace(bound=None)
-                else:
-                    second = second_stage(attempts, instance, first, first_took_s=took_s)
-                schedule = second.schedule
-            interrupted = stopped()
-        if schedule is not None:
-            violations = check(instance, schedule).violations
-            progress.again()
-            if violations:
-                raise SpotbagError(f"{chosen.name} made a plan that breaks a rule; please report this: {violations[0]}")
-            if bound > schedule.objective * (1 + OPTIMALITY_TOLERANCE):
-                objective = schedule.objective
-                claimed = f"{chosen.name} claims a bound of {bound:.12g} and made a plan of {objective:.12g}"
-                raise SpotbagError(f"{claimed}; please report this")
-            bound = min(bound, schedule.objective)  # apart by rounding only
-        survival = None
-        if schedule is not None and level is not None:
-            left = None if time_limit_s is None else time_limit_s - (time.perf_counter() - begin)
-            survival = _survival(schedule, level, without_usd, left)
-            progress.again()
-        stages = _stages(instance, schedule, bound, second)
-        return Result(
-            status=_status(schedule, bound, stages),
-            instance=instance,
-            method=chosen.name,
-            schedule=schedule,
-            message=first.message,
-            warnings=tuple(text for text in (*_warnings(given, instance, chooses, survival), *first.warnings) if text),
-            bound=bound,
-            stages=stages,
-            survival=survival,
-            runtime_s=time.perf_counter() - begin,
-            seed=seed,
-            stats={"iterations": first.trace[-1].iteration} if first.trace else {},
-            trace=first.trace,
-            interrupted=interrupted,
-        )
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:
@@ -207,30 +175,92 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     return start
 
 
-def _level(instance: Instance) -> SurvivalLevel | None:
-    """What a plan is to survive; None if that is of no interest."""
-    asked = instance.survive or "one-type"
-    return None if asked == "none" else asked
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of a method.
+
+    Attributes
+    ----------
+    given : Instance
+        As it is given.
+    instance : Instance
+        With D_spot set: the latest, where it is to be chosen.
+    level : {"one-type", "blackout", "each"} or None
+        What a plan is to survive; None if that is of no interest.
+    chooses : bool
+        Whether D_spot is to be chosen so that the plan survives that.
+    ordered : bool
+        Whether a second quantity is made least after the first.
+    """
+
+    given: Instance
+    instance: Instance
+    level: SurvivalLevel | None
+    chooses: bool
+    ordered: bool
 
 
-def _chooses_d_spot(given: Instance, resolved: Instance, published: bool) -> bool:
-    """Whether D_spot is to be found so that the plan survives."""
-    open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and not published
-    return open_to_choice and resolved.d_spot_s is not None
+def _question(given: Instance, published: bool) -> _Question:
+    """Return what is asked of a method; those that are published have the D_spot, and the objective, of their paper."""
+    instance = with_d_spot(given, "paper" if published else None)
+    asked = given.survive or "one-type"
+    level = None if asked == "none" else asked
+    open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and instance.d_spot_s is not None
+    return _Question(
+        given,
+        instance,
+        level,
+        chooses=level is not None and open_to_choice and not published,
+        ordered=instance.goal != "balanced" and not published,
+    )
+
+
+def _first_stage(attempts: Attempts, question: _Question, start: Schedule | None) -> FirstStage:
+    """Make the first quantity least, of the plans that survive where that is to be chosen."""
+    with within(share_of_time(FIRST_SHARE if question.ordered else 1.0)):
+        if question.chooses and question.level is not None:
+            from .survival import surviving_first_stage  # here, since not all ask for it
+
+            must = question.given.survive is not None
+            return surviving_first_stage(attempts, question.instance, question.level, start, must)
+        begin = time.perf_counter()
+        attempt = first_stage(attempts, question.instance, start)
+        return FirstStage(question.instance, attempt, time.perf_counter() - begin)
+
+
+def _second_stage(attempts: Attempts, question: _Question, first: FirstStage) -> SecondStage | None:
+    """Make the second quantity least, if there is one; the plan survives what the first did."""
+    if not question.ordered or first.attempt.schedule is None or stopped():
+        return None
+    if first.survives and question.level is not None:
+        from .survival import surviving_second_stage
+
+        return surviving_second_stage(attempts, question.instance, question.level, first)
+    return second_stage(attempts, first.instance, first.attempt, first_took_s=first.took_s)
+
+
+def _bound(question: _Question, first: Attempt) -> float:
+    """Return the proven bound of all plans."""
+    as_given = with_d_spot(question.given)
+    if as_given.d_spot_s == question.instance.d_spot_s:
+        return first.bound
+    return divisible_bound(as_given).objective  # one of plans with the paper's D_spot is none of all plans
+
+
+def _refuse_false_answer(method: str, instance: Instance, schedule: Schedule, bound: float) -> None:
+    """Refuse a plan that the checker refuses, or that is better than a proven bound."""
+    violations = check(instance, schedule).violations
+    if violations:
+        raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
+    objective = schedule.objective
+    if bound > objective * (1 + OPTIMALITY_TOLERANCE):
+        raise SpotbagError(
+            f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
+        )
 
 
 _LOOK_S = 0.25
 _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
-
-
-def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
-    """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
-    from ...heuristics.bags.rescue import certify
-
-    with overtime(_LOOK_S), suppress(LimitReached):
-        reason = certify(schedule, level, cost=False).reason
-        return f"no plan was found that survives {LOSSES[level]}; the best that does not: {reason}"
-    return f"no plan was found in time that is shown to survive {LOSSES[level]}"
 
 
 def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | None, left_s: float | None) -> Survival:
@@ -252,15 +282,20 @@ def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | Non
     return Survival(level=level, verdict="not-shown", reason=_NO_TIME_TO_LOOK)
 
 
-def _warnings(given: Instance, instance: Instance, chooses: bool, survival: Survival | None) -> Iterator[str]:
+def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
-    if not chooses:
-        yield d_spot_warning(given, instance)
-    if survival is not None and survival.verdict != "survives" and (chooses or given.survive is not None):
+    if not question.chooses:
+        yield d_spot_warning(question.given, instance)
+    should = question.chooses or question.given.survive is not None
+    if survival is not None and survival.verdict != "survives" and should:
         if survival.reason == _NO_TIME_TO_LOOK:
             yield _NO_TIME_TO_LOOK
             return
-        subject = "no plan was found that survives" if chooses else "it is not shown that the plan survives"
+        subject = "it is not shown that the plan survives"
+        if question.chooses:
+            subject = "no plan was found that survives"
+        elif survival.verdict == "does-not-survive":
+            subject = "the plan does not survive"
         yield f"{subject} {LOSSES[survival.level]}: {survival.reason}"
 
 

@@ -9,13 +9,14 @@ is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
 from __future__ import annotations
 
 import math
+import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
-from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, within
+from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import longest_first_order, repaired
@@ -23,12 +24,13 @@ from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import Limits, SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
-from .goals import first_stage, plan_of, within_budget
+from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, within_budget
 from .methods import find_method, make_options
 from .result import closes_gap
 
-SHARE_OF_FIRST_PLAN = 0.5
+_SHARE_OF_FIRST_PLAN = 0.5
 """Share of a time limit for the plan without the guarantee."""
 
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
@@ -37,29 +39,9 @@ _LEAST_POLISH_S = 1.0
 _SHARE_OF_A_STEP = 0.25
 _MOVES = 1_000_000
 _MOST_POLISHED = 3
+_LOOK_S = 0.25
 _LEAST_LOOK_S = 0.1
 _LOOK_S_A_TASK = 3e-6
-
-
-class Survivor(NamedTuple):
-    """The plan that was chosen.
-
-    Attributes
-    ----------
-    instance : Instance
-        With the D_spot of the plan.
-    attempt : Attempt
-        The plan, with the bound of all plans, surviving or not.
-    survives : bool
-        Whether it is shown that it survives; if not, the plan is the one that was given.
-    without_usd : float or None
-        Cost of the plan without the guarantee, where that is cheaper.
-    """
-
-    instance: Instance
-    attempt: Attempt
-    survives: bool
-    without_usd: float | None = None
 
 
 def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | None:
@@ -81,10 +63,10 @@ def can_survive(schedule: Schedule, level: SurvivalLevel) -> bool:
     return in_surviving_order(schedule, level) is not None
 
 
-def surviving_plan(
-    attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt, first_took_s: float = math.inf
-) -> Survivor:
-    """Choose a plan that survives.
+def surviving_first_stage(
+    attempts: Attempts, instance: Instance, level: SurvivalLevel, initial: Schedule | None, must: bool
+) -> FirstStage:
+    """Make the first quantity least, and choose a plan that survives.
 
     Parameters
     ----------
@@ -94,21 +76,63 @@ def surviving_plan(
         With D_spot at the deadline.
     level : {"one-type", "blackout", "each"}
         What is to be survived.
-    first : Attempt
-        What the method came to for it, with a plan.
-    first_took_s : float
-        Seconds that this took.
+    initial : Schedule, optional
+        A plan of it to start from.
+    must : bool
+        Whether a plan that does not survive is of no use.
     """
-    search = _Search(attempts, instance, level, first)
+    begin = time.perf_counter()
+    with within(share_of_time(_SHARE_OF_FIRST_PLAN)):
+        first = FirstStage(instance, first_stage(attempts, instance, initial))
+    first = first._replace(took_s=time.perf_counter() - begin)
+    if first.attempt.schedule is None:
+        return first
+    search = _Search(attempts, instance, level, first.attempt)
     try:
-        if search.take(instance, first.schedule):
+        if search.take(instance, first.attempt.schedule):
             search.go_on()
         else:
             search.look()
-            search.polish(first_took_s)
+            search.polish(first.took_s)
     except LimitReached:
         pass
-    return search.survivor()
+    first = search.chosen(first.took_s)
+    # An interrupt must not cost the best plan so far: that it was not looked at is said then.
+    if first.survives or not must or stopped() or first.attempt.schedule is None:
+        return first
+    message = _beyond_rescue(first.attempt.schedule, level)
+    return first._replace(attempt=replace(first.attempt, schedule=None, message=message))
+
+
+def surviving_second_stage(
+    attempts: Attempts, instance: Instance, level: SurvivalLevel, first: FirstStage
+) -> SecondStage:
+    """Make the second quantity least at the value of the first, of plans that survive.
+
+    Parameters
+    ----------
+    attempts, instance, level
+        See `surviving_first_stage`.
+    first : FirstStage
+        With a plan that survives.
+    """
+    plan = first.attempt.schedule
+    assert plan is not None, "there is something to be improved"
+    survives = partial(can_survive, level=level)
+    second = second_stage(attempts, first.instance, first.attempt, survives, first.took_s)
+    ordered = in_surviving_order(second.schedule, level)
+    second = second._replace(schedule=ordered or plan)
+    if first.instance.d_spot_s != instance.d_spot_s:  # others may survive with a later D_spot
+        second = second._replace(bound=None)
+    return second
+
+
+def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
+    """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
+    with overtime(_LOOK_S), suppress(LimitReached):
+        reason = certify(schedule, level, cost=False).reason
+        return f"no plan was found that survives {LOSSES[level]}; the best that does not: {reason}"
+    return f"no plan was found in time that is shown to survive {LOSSES[level]}"
 
 
 def _repaired(plan: Schedule) -> Schedule | None:
@@ -137,15 +161,15 @@ class _Search:
         self._best_at_s = 0
         self._kept: list[int] = []
 
-    def survivor(self) -> Survivor:
-        """Return what was chosen."""
+    def chosen(self, took_s: float) -> FirstStage:
+        """Return what was chosen; the plan without the guarantee if none survives."""
         first, best = self._first, self._best
         assert first.schedule is not None, "there is a plan to begin with"
         if best is None:
-            return Survivor(self._instance, first, False)
+            return FirstStage(self._instance, first, took_s)
         cheaper = first.schedule.cost_usd < best.cost_usd - 1e-12
-        attempt = replace(first, schedule=best)
-        return Survivor(best.instance, attempt, True, first.schedule.cost_usd if cheaper else None)
+        without_usd = first.schedule.cost_usd if cheaper else None
+        return FirstStage(best.instance, replace(first, schedule=best), took_s, True, without_usd)
 
     def take(self, instance: Instance, schedule: Schedule | None) -> bool:
         """Keep a plan if it survives, within the budget, and is the best; return whether it survives."""
@@ -233,8 +257,7 @@ class _Search:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
         if self._settled():
             return None
-        left = seconds_left()
-        with within(None if left is None else left / max(to_come, 1)):
+        with within(share_of_time(1 / max(to_come, 1))):
             survives = self._try_with(self._quick, self._instance.replace(d_spot_s=d_spot_s), limits)
         if survives and limits is None:
             self._kept.append(d_spot_s)
@@ -277,8 +300,7 @@ class _Search:
         most = 1 if limited else _MOST_POLISHED
         for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:most]):
             before = self._best.objective
-            left = seconds_left()
-            share = None if left is None else left / (most - number)
+            share = share_of_time(1 / (most - number))
             with within(max(_SHARE_OF_A_STEP * first_took_s, _LEAST_POLISH_S) if limited else share):
                 self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
             if self._best.objective < before:

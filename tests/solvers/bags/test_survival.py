@@ -99,7 +99,7 @@ def test_a_d_spot_that_is_given_stays_and_is_reported_on() -> None:
     assert result.instance.d_spot_s == 250
     assert result.survival is not None
     assert result.survival.verdict == "does-not-survive"
-    assert result.warnings[0].startswith("it is not shown that the plan survives any one spot type down for good")
+    assert result.warnings[0].startswith("the plan does not survive any one spot type down for good")
     assert quickly(instance).warnings == ()
 
 
