@@ -100,10 +100,11 @@ class _Proof:
 def configuration_bound(instance: Instance, divisible: DivisibleBound | None = None) -> ConfigurationBound:
     """Compute the bound of an instance with D_spot set; see the module.
 
-    Too large a bag gets the divisible bound and no cuts.
+    Too large a bag gets the divisible bound and no cuts, and so does one with machines.
     """
     divisible = divisible or divisible_bound(instance)
-    if math.isinf(divisible.objective) or len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS:
+    too_large = len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS
+    if instance.machines or math.isinf(divisible.objective) or too_large:
         return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())
     found: list[_Proof] = []
     extra: dict[int, list[Weighting]] = {}
@@ -124,7 +125,7 @@ def configuration_bound(instance: Instance, divisible: DivisibleBound | None = N
 def vm_room(instance: Instance, offer_index: int, usable: BoolArray) -> VmRoom:
     """A VM of an offer, and the groups that may use it, shape (n_groups,)."""
     offer = instance.offers[offer_index]
-    copies = np.where(usable, instance.group_size, 0)
+    copies = np.where(usable, instance.open_size, 0)
     return VmRoom(offer.vcpus, offer.memory_kb, instance.memory_kb, copies)
 
 

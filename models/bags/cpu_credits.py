@@ -7,6 +7,7 @@ units of 1/3600 credit all of these are per second.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -50,7 +51,9 @@ class CreditRules:
     most: int
 
 
-def credit_rules(offer: RentalOffer, horizon_s: int, most_scale: int | None = None) -> CreditRules:
+def credit_rules(
+    offer: RentalOffer, horizon_s: int, most_scale: int | None = None, initial_credits: float | None = None
+) -> CreditRules:
     """Credits of a VM of a burstable offer over a time, in integers.
 
     More than the cores can spend in that time is worth nothing: the balance is capped there.
@@ -64,13 +67,17 @@ def credit_rules(offer: RentalOffer, horizon_s: int, most_scale: int | None = No
     most_scale : int, optional
         Most parts of 1/3600 credit that are counted; decimals that are finer are rounded in favour of the plan. Nothing
         is rounded if absent.
+    initial_credits : float, optional
+        Credits of a machine that exists, instead of those of the type; a balance above the cap is at the cap.
     """
     burstable = offer.vm_type.burstable
     assert burstable is not None
+    if initial_credits is None:
+        initial_credits = burstable.initial_credits
     rates = [
         _decimal(burstable.credits_per_hour),
         _FULL_PER_S * _decimal(burstable.baseline_fraction),
-        3600 * _decimal(burstable.initial_credits),
+        3600 * _decimal(initial_credits),
         3600 * _decimal(burstable.credit_cap),
     ]
     scale = math.lcm(*(rate.denominator for rate in rates))
@@ -88,7 +95,7 @@ def credit_rules(offer: RentalOffer, horizon_s: int, most_scale: int | None = No
     )
 
 
-def solver_credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
+def solver_credit_rules(offer: RentalOffer, horizon_s: int, initial_credits: float | None = None) -> CreditRules:
     """Credits as `credit_rules` has them, in integers that a solver can take.
 
     What is rounded, less than a part in each second for what is earned and for what each core spends, comes to less
@@ -97,16 +104,18 @@ def solver_credit_rules(offer: RentalOffer, horizon_s: int) -> CreditRules:
     seconds = max(horizon_s, 1)
     fine_enough = math.ceil((offer.vcpus + 1) * (seconds + 1) * _SCALE_OF_TOLERANCE)
     largest = _LARGEST_BALANCE // (_FULL_PER_S * offer.vcpus * seconds)
-    return credit_rules(offer, horizon_s, max(_LEAST_SCALE, min(fine_enough, largest)))
+    return credit_rules(offer, horizon_s, max(_LEAST_SCALE, min(fine_enough, largest)), initial_credits)
 
 
-def full_speed_possible(instance: Instance, offer: RentalOffer, horizon_s: int) -> BoolArray:
+def full_speed_possible(
+    instance: Instance, offer: RentalOffer, horizon_s: int, initial_credits: float | None = None
+) -> BoolArray:
     """Groups of which a task could ever run at full speed on a burstable VM, and gain by it, shape (n_groups,).
 
     Alone on the VM, as late as it can start, with all credits earned until then. At a baseline as fast as full speed
     nothing is gained.
     """
-    rules = credit_rules(offer, horizon_s)
+    rules = credit_rules(offer, horizon_s, initial_credits=initial_credits)
     result = np.zeros(len(instance.tasks), dtype=bool)
     for group in range(len(instance.tasks)):
         seconds = int(instance.duration_s[group, offer.index, FULL_SPEED])
@@ -116,7 +125,14 @@ def full_speed_possible(instance: Instance, offer: RentalOffer, horizon_s: int) 
     return result
 
 
-def credit_role(instance: Instance, offer: RentalOffer, usable: BoolArray, horizon_s: int) -> CreditRole:
+def credit_role(
+    instance: Instance,
+    offer: RentalOffer,
+    usable: BoolArray,
+    horizon_s: int,
+    initial_credits: float | None = None,
+    busy_s: Sequence[int] = (),
+) -> CreditRole:
     """What credits mean on the VMs of an offer.
 
     "always enough": even if all cores work at full speed all the time, or every task runs there at full speed.
@@ -128,15 +144,19 @@ def credit_role(instance: Instance, offer: RentalOffer, usable: BoolArray, horiz
         Groups that may run there.
     horizon_s : int
         Seconds from ready until the VM must end.
+    initial_credits : float, optional
+        See `credit_rules`.
+    busy_s : sequence of int
+        For how long each task that runs there already goes on.
     """
     if not offer.burstable:
         return "no credits"
-    if not (full_speed_possible(instance, offer, horizon_s) & usable).any():
+    if not (full_speed_possible(instance, offer, horizon_s, initial_credits) & usable).any():
         return "never enough"
-    rules = credit_rules(offer, horizon_s)
-    cores = min(offer.vcpus, int(instance.group_size[usable].sum()))
+    rules = credit_rules(offer, horizon_s, initial_credits=initial_credits)
+    cores = min(offer.vcpus, int(instance.open_size[usable].sum()) + len(busy_s))
     seconds = np.where(usable, instance.duration_s[:, offer.index, FULL_SPEED], 0)
-    everything = int((seconds * instance.group_size).sum()) * rules.full
+    everything = (int((seconds * instance.open_size).sum()) + sum(busy_s)) * rules.full
     enough = rules.initial >= min(everything, max(cores * rules.full - rules.earned, 0) * horizon_s)
     return "always enough" if enough else "to be planned"
 

@@ -133,7 +133,7 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         nothing = np.zeros(len(pools))
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
-            objective = _held_objective(instance) + objective_weights(instance)[1] * least_s
+            objective = held_objective(instance) + objective_weights(instance)[1] * least_s
         return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, np.zeros(0))
     return _Dual(instance, pools, least_s).solve(start, most_cuts)
 
@@ -141,7 +141,7 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
 def worst_objective(instance: Instance) -> float:
     """Objective that no plan of an instance with D_spot set exceeds: all VMs, until they must end."""
     cost_weight, time_weight = objective_weights(instance)
-    worst = time_weight * instance.deadline_s + _held_objective(instance)
+    worst = time_weight * instance.deadline_s + held_objective(instance)
     for offer in usable_offers(instance):
         seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
         worst += cost_weight * offer.price_usd_per_s * min(offer.limit, instance.n_tasks) * seconds
@@ -150,7 +150,7 @@ def worst_objective(instance: Instance) -> float:
     return worst * (1 + 1e-6)
 
 
-def _held_objective(instance: Instance) -> float:
+def held_objective(instance: Instance) -> float:
     """What machines cost for the tasks that run on them, in units of the objective."""
     if not instance.machines:
         return 0.0
@@ -187,7 +187,7 @@ class _Dual:
         self.pools = pools
         self.offers = offers = [pool.offer for pool in pools]
         self.worst = worst_objective(instance)
-        self.held = _held_objective(instance)
+        self.held = held_objective(instance)
         self.cost_weight, self.time_weight = objective_weights(instance)
         self.ready = instance.boot_overhead_s
         self.deadline = instance.deadline_s

@@ -9,6 +9,10 @@ It is exact for every offer. VMs are individual, times count from the moment the
 VMs on which no two tasks can ever run together need no intervals: the order of their tasks is free, and they are paid
 for the sum. On burstable VMs whose credits matter the starts are indexed by second, and the balance is followed from
 second to second: it can pay to wait until credits are earned, and the model does so where it pays.
+
+Machines, VMs that exist already, are VMs of the model like those that may be rented: what runs on them is there as
+intervals that do not move, and only the seconds after those that are paid anyway cost anything. With machines, the time
+of the model counts from now, and that of each VM from when it is ready.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import integer_costs
 from .configuration_bound import ConfigurationBound, vm_room
-from .interval_places import Choices, CreditAccount, IntervalSwitches, Place, Vm, place_sum, weighted_sum
+from .divisible_bound import held_objective
+from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Place, Vm, place_sum, weighted_sum
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -84,7 +89,8 @@ class IntervalModel:
         self.start = start
         self.switches = switches or IntervalSwitches()
         self.choices = Choices(instance, bound, start, without_offers, self.switches)
-        self.ready = self.choices.ready
+        self.zero_s = self.choices.zero_s
+        self.open_tasks = instance.open_tasks.tolist()
         self.last_s = self.choices.last_s
         self.model = cp_model.CpModel()
         self._add_variables()
@@ -96,37 +102,43 @@ class IntervalModel:
 
     def _add_variables(self) -> None:
         """VMs, places, starts and the end of the last task."""
-        instance, model, choices = self.instance, self.model, self.choices
-        least = 0 if self.bound is None else self.bound.makespan_s - self.ready
+        instance, model = self.instance, self.model
+        least = 0 if self.bound is None else self.bound.makespan_s - self.zero_s
         # An empty window has no domain: the model is then infeasible by a clause.
         self.last = model.new_int_var(min(max(least, 0), self.last_s), max(self.last_s, 0), "last")
         self.vms: list[Vm] = []
         self.places: list[Place] = []
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
-        for offer in instance.offers:
-            usable = choices.usable[:, offer.index]
-            role = choices.roles[offer.index]
-            alone = role != "to be planned" and vm_room(instance, offer.index, usable).one_at_a_time()
-            for number in range(choices.vm_counts[offer.index]):
-                limit = int(choices.limits_s[offer.index])
-                paid = model.new_int_var(0, limit, f"paid_{offer.index}_{number}")
-                self.vms.append(Vm(offer, number, limit, paid, alone, role))
+        for index, kind in enumerate(self.choices.kinds):
+            room = vm_room(instance, kind.offer.index, kind.usable)
+            alone = kind.credits != "to be planned" and room.one_at_a_time()
+            alone = alone and (not kind.busy or kind.offer.vcpus == 1)
+            for number in range(kind.vms):
+                end = paid = model.new_int_var(kind.busy_s, kind.most_s, f"end_{index}_{number}")
+                if kind.machines:
+                    paid = model.new_int_var(0, self._most_paid_s(kind), f"paid_{index}_{number}")
+                self.vms.append(Vm(kind, end, paid, alone))
                 self._add_places(len(self.vms) - 1)
         self.by_vm: list[list[Place]] = [[] for _ in self.vms]
         for place in self.places:
             self.by_task[place.task].append(place)
             self.by_vm[place.vm].append(place)
-        self.starts = [self._new_start(task) for task in range(instance.n_tasks)]
+        self.starts = {task: self._new_start(task) for task in self.open_tasks}
         self.accounts: dict[int, CreditAccount] = {}
+
+    def _most_paid_s(self, kind: Kind) -> int:
+        """Most seconds that a VM can cost."""
+        return max(kind.most_s - kind.free_s, 0)
 
     def _add_places(self, vm: int) -> None:
         """Whether each task runs on a VM, in each mode it can."""
         checkpoint()
-        offer = self.vms[vm].offer
-        for task, group in enumerate(self.instance.task_group.tolist()):
+        kind = self.vms[vm].kind
+        for task in self.open_tasks:
+            group = self.instance.task_group[task]
             for mode in (FULL_SPEED, BASELINE):
-                if self.choices.modes[group, offer.index, mode]:
-                    seconds = int(self.instance.duration_s[group, offer.index, mode])
+                if kind.modes[group, mode]:
+                    seconds = int(self.instance.duration_s[group, kind.offer.index, mode])
                     present = self.model.new_bool_var(f"present_{task}_{vm}_{mode}")
                     self.places.append(Place(task, vm, mode, seconds, present))
 
@@ -137,7 +149,7 @@ class IntervalModel:
 
     def _latest_start(self, place: Place) -> int:
         vm = self.vms[place.vm]
-        return 0 if vm.one_at_a_time else vm.limit_s - place.seconds
+        return 0 if vm.one_at_a_time else vm.kind.limit_s - place.seconds
 
     # ------------------------------------------------------------ constraints
 
@@ -158,7 +170,8 @@ class IntervalModel:
     def each_task_runs_once(self) -> None:
         """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""
         self.placeless: int | None = None
-        for task, places in enumerate(self.by_task):
+        for task in self.open_tasks:
+            places = self.by_task[task]
             if places:
                 self.model.add_exactly_one(place.present for place in places)
             else:
@@ -167,25 +180,35 @@ class IntervalModel:
 
     def vms_are_paid_until_their_last_task(self) -> None:
         """VMs end after their tasks, and the last task after all (Burst-HADS eq. 5 and 6)."""
-        for vm in self.vms:
-            self.model.add(self.last >= vm.paid_s)
         for vm, places in zip(self.vms, self.by_vm, strict=True):
+            later_s = vm.kind.ready_s - self.zero_s
+            for place in places if later_s else ():  # only a VM that is used is waited for
+                self.model.add(self.last >= vm.end_s + later_s * place.present)
+            self.model.add(self.last >= vm.end_s)
+        for vm, places in zip(self.vms, self.by_vm, strict=True):
+            if vm.kind.machines:
+                self.model.add(vm.paid_s >= vm.end_s - vm.kind.free_s)
             if vm.one_at_a_time:
-                self.model.add(vm.paid_s >= place_sum(places, lambda place: place.seconds))
-        for start, places in zip(self.starts, self.by_task, strict=True):
+                self.model.add(vm.end_s >= vm.kind.busy_s + place_sum(places, lambda place: place.seconds))
+        for task in self.open_tasks:
             checkpoint()
+            start, places = self.starts[task], self.by_task[task]
             for place in places:
                 vm = self.vms[place.vm]
                 if not vm.one_at_a_time:
-                    self.model.add(vm.paid_s >= start + place.seconds).only_enforce_if(place.present)
+                    self.model.add(vm.end_s >= start + place.seconds).only_enforce_if(place.present)
             # The same for the linear relaxation.
             self.model.add(start <= place_sum(places, self._latest_start))
-            self.model.add(self.last >= start + place_sum(places, lambda place: place.seconds))
+            self.model.add(self.last >= start + place_sum(places, self._seconds_from_zero))
+
+    def _seconds_from_zero(self, place: Place) -> int:
+        """Seconds of a place, after those until its VM is ready."""
+        return place.seconds + self.vms[place.vm].kind.ready_s - self.zero_s
 
     def cores_and_memory_suffice(self) -> None:
         """At each instant no more tasks than cores, and no more memory than there is (Burst-HADS eq. 2 and 3)."""
         free = self.instance.memory_never_binds
-        for vm, places in zip(self.vms, self.by_vm, strict=True):
+        for number, (vm, places) in enumerate(zip(self.vms, self.by_vm, strict=True)):
             checkpoint()
             if vm.one_at_a_time or not places:
                 continue
@@ -195,29 +218,36 @@ class IntervalModel:
                 )
                 for place in places
             ]
+            # What runs there already.
+            busy = [entry for entry in vm.kind.busy if entry.seconds]
+            intervals += [
+                self.model.new_fixed_size_interval_var(0, entry.seconds, f"busy_{number}_{core}")
+                for core, entry in enumerate(busy)
+            ]
             if vm.offer.vcpus == 1:
                 self.model.add_no_overlap(intervals)
                 continue
-            if len({place.task for place in places}) > vm.offer.vcpus:
+            tasks = [*(place.task for place in places), *range(-len(busy), 0)]
+            if len(set(tasks)) > vm.offer.vcpus:
                 self.model.add_cumulative(intervals, [1] * len(intervals), vm.offer.vcpus)
             if not free[vm.offer.type_index]:
-                needs = [self._need_kb(place) for place in places]
+                needs = [*(self._need_kb(place) for place in places), *(entry.need_kb for entry in busy)]
                 self.model.add_cumulative(intervals, needs, vm.offer.memory_kb)
                 large = [k for k, need in enumerate(needs) if 2 * need > vm.offer.memory_kb]
-                if len({places[k].task for k in large}) > 1:  # own: no two of these at a time
+                if len({tasks[k] for k in large}) > 1:  # own: no two of these at a time
                     self.model.add_no_overlap([intervals[k] for k in large])
 
     def credits_suffice(self) -> None:
         """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
         for index, vm in enumerate(self.vms):
-            if vm.credits == "to be planned" and self.by_vm[index]:
+            if vm.kind.credits == "to be planned" and (self.by_vm[index] or vm.kind.bursts):
                 self.accounts[index] = CreditAccount(self.model, index, vm, self.by_vm[index], self.starts)
 
     def markets_are_limited(self) -> None:
         """No more VMs of a market than the instance allows."""
         for market in self.instance.markets:
-            cap = self.instance.limits.of(market)
-            members = [index for index, vm in enumerate(self.vms) if vm.offer.market == market]
+            cap = self.instance.market_limit(market)
+            members = [index for index, vm in enumerate(self.vms) if self._rented(vm, market)]
             if cap is None or cap >= len(members):
                 continue
             used = {index: self.model.new_bool_var(f"used_{index}") for index in members}
@@ -239,15 +269,18 @@ class IntervalModel:
             checkpoint()
             if vm.one_at_a_time:
                 continue
-            self.model.add(vm.offer.vcpus * vm.paid_s >= place_sum(places, lambda place: place.seconds))
+            busy = vm.kind.busy
+            held = sum(entry.seconds for entry in busy)
+            self.model.add(vm.offer.vcpus * vm.end_s >= held + place_sum(places, lambda place: place.seconds))
             if not free[vm.offer.type_index]:
-                used = place_sum(places, lambda place: self._need_kb(place) * place.seconds)
-                self.model.add(vm.offer.memory_kb * vm.paid_s >= used)
+                held = sum(entry.need_kb * entry.seconds for entry in busy)
+                used = held + place_sum(places, lambda place: self._need_kb(place) * place.seconds)
+                self.model.add(vm.offer.memory_kb * vm.end_s >= used)
             weightings = () if self.bound is None else self.bound.weightings.get(vm.offer.index, ())
             for cut in weightings:
                 weights = cut.weights[groups].tolist()
                 weighted = weighted_sum(places, [weights[place.task] * place.seconds for place in places])
-                self.model.add(cut.capacity * vm.paid_s >= weighted)
+                self.model.add(cut.capacity * vm.end_s >= weighted)
 
     def cores_hold_few_long_tasks(self) -> None:
         """A VM is paid for its longest task, and in the time that is left a core takes one long task (own).
@@ -257,32 +290,33 @@ class IntervalModel:
         """
         for vm, places in zip(self.vms, self.by_vm, strict=True):
             checkpoint()
-            if vm.one_at_a_time or vm.credits == "to be planned":
+            if vm.one_at_a_time or vm.kind.credits == "to be planned":
                 continue
             for place in places:
-                self.model.add(vm.paid_s >= place.seconds * place.present)
-            lengths = {place.seconds for place in places if 3 * place.seconds > vm.limit_s >= 2 * place.seconds}
-            for shortest in sorted({*lengths, vm.limit_s // 2 + 1}):
+                self.model.add(vm.end_s >= (vm.kind.first_core_s + place.seconds) * place.present)
+            limit_s = vm.kind.limit_s
+            lengths = {place.seconds for place in places if 3 * place.seconds > limit_s >= 2 * place.seconds}
+            for shortest in sorted({*lengths, limit_s // 2 + 1}):
                 halves = [
-                    (2 if place.seconds > vm.limit_s - shortest else 1, place)
+                    (2 if place.seconds > limit_s - shortest else 1, place)
                     for place in places
                     if place.seconds >= shortest
                 ]
-                if 2 * shortest > vm.limit_s:
+                if 2 * shortest > limit_s:
                     halves = [(2, place) for _, place in halves]
                 if sum(half for half, _ in halves) > 2 * vm.offer.vcpus:
                     self.model.add(sum(half * place.present for half, place in halves) <= 2 * vm.offer.vcpus)
 
     def identical_vms_are_ordered(self) -> None:
-        """VMs of the same offer by falling end."""
+        """VMs of the same kind by falling end."""
         for before, after in zip(self.vms, self.vms[1:], strict=False):
-            if before.offer is after.offer:
-                self.model.add(before.paid_s >= after.paid_s)
+            if before.kind is after.kind:
+                self.model.add(before.end_s >= after.end_s)
 
     def identical_tasks_are_ordered(self) -> None:
         """Tasks of a group by VM, then by start."""
         step = self.last_s + 1
-        for before, after in zip(range(self.instance.n_tasks), range(1, self.instance.n_tasks), strict=False):
+        for before, after in zip(self.open_tasks, self.open_tasks[1:], strict=False):
             checkpoint()
             if self.instance.task_group[before] == self.instance.task_group[after]:
                 keys = [
@@ -296,17 +330,21 @@ class IntervalModel:
 
         Only if both may run the same tasks as fast and as late, and no market is limited: then tasks can change over.
         """
-        if any(self.instance.limits.of(m) is not None and self._market_may_bind(m) for m in self.instance.markets):
+        if any(self._market_may_bind(market) for market in self.instance.markets):
             return
         for cheap, dear in self.choices.twins():
-            cheap_vms = [vm for vm in self.vms if vm.offer.index == cheap]
-            dear_vms = [vm for vm in self.vms if vm.offer.index == dear]
-            if cheap_vms and dear_vms and len(cheap_vms) == self.instance.offers[cheap].limit:
-                self.model.add(cheap_vms[-1].paid_s >= dear_vms[0].paid_s)
+            cheap_vms = [vm for vm in self.vms if vm.kind is cheap]
+            dear_vms = [vm for vm in self.vms if vm.kind is dear]
+            if cheap_vms and dear_vms and len(cheap_vms) == cheap.offer.limit:
+                self.model.add(cheap_vms[-1].end_s >= dear_vms[0].end_s)
 
     def _market_may_bind(self, market: Market) -> bool:
-        cap = self.instance.limits.of(market)
-        return cap is not None and cap < sum(vm.offer.market == market for vm in self.vms)
+        cap = self.instance.market_limit(market)
+        return cap is not None and cap < sum(self._rented(vm, market) for vm in self.vms)
+
+    def _rented(self, vm: Vm, market: Market) -> bool:
+        """Whether a VM is one of a market that is not there yet."""
+        return vm.offer.market == market and not vm.kind.machines
 
     # -------------------------------------------------------------- objective
 
@@ -314,9 +352,9 @@ class IntervalModel:
         """Cost and makespan (Burst-HADS eq. 1), between the bound and the start."""
         cost_weight, time_weight = objective_weights(self.instance)
         prices = [cost_weight * vm.offer.price_usd_per_s for vm in self.vms]
-        self.constant = time_weight * self.ready
+        self.constant = time_weight * self.zero_s + held_objective(self.instance)
         variables = [self.last, *(vm.paid_s for vm in self.vms)]
-        most = [max(self.last_s, 0), *(vm.limit_s for vm in self.vms)]
+        most = [max(self.last_s, 0), *(self._most_paid_s(vm.kind) for vm in self.vms)]
         whole = sum(cost * high for cost, high in zip([time_weight, *prices], most, strict=True))
         known = whole if self.start is None else self.start.objective - self.constant
         costs, self.factor = integer_costs([time_weight, *prices], max(known, whole / _DOMAIN_OVER_OBJECTIVE))
@@ -342,15 +380,17 @@ class IntervalModel:
         chosen = self._places_of(start, slots)
         if chosen is None:
             return False
-        paid = [0] * len(self.vms)
+        ends = [vm.kind.busy_s for vm in self.vms]
         for place, begin in chosen.values():
             if self.vms[place.vm].one_at_a_time:
-                paid[place.vm] += place.seconds
+                ends[place.vm] += place.seconds
             else:
-                paid[place.vm] = max(paid[place.vm], begin + place.seconds)
-        for vm, seconds in zip(self.vms, paid, strict=True):
-            self.model.add_hint(vm.paid_s, seconds)
-        self.model.add_hint(self.last, max(paid))
+                ends[place.vm] = max(ends[place.vm], begin + place.seconds)
+        for vm, seconds in zip(self.vms, ends, strict=True):
+            self.model.add_hint(vm.end_s, seconds)
+            if vm.kind.machines:
+                self.model.add_hint(vm.paid_s, max(seconds - vm.kind.free_s, 0))
+        self.model.add_hint(self.last, start.makespan_s - self.zero_s)
         taken = {id(place) for place, _ in chosen.values()}
         for place in self.places:
             self.model.add_hint(place.present, id(place) in taken)
@@ -362,15 +402,18 @@ class IntervalModel:
         return True
 
     def _slots_of(self, start: Schedule) -> list[int] | None:
-        """VM of the model for each VM of a plan: those of an offer by falling end; None if there are too few."""
+        """VM of the model for each VM of a plan: those of a kind by falling end; None if there are too few."""
         rooms: dict[int, list[int]] = defaultdict(list)
         for index, vm in enumerate(self.vms):
-            rooms[vm.offer.index].append(index)
+            rooms[id(vm.kind)].append(index)
+        kinds = {machine: kind for kind in self.choices.kinds for machine in kind.machines}
         slots = [-1] * len(start.vm_offer)
         used = set(start.task_vm.tolist())
         for vm in np.argsort(-start.vm_end_s, kind="stable").tolist():
             if vm in used:
-                room = rooms[int(start.vm_offer[vm])]
+                machine = int(start.vm_machine[vm])
+                kind = self.choices.kinds[start.vm_offer[vm]] if machine < 0 else kinds[machine]
+                room = rooms[id(kind)]
                 if not room:
                     return None
                 slots[vm] = room.pop(0)
@@ -380,15 +423,17 @@ class IntervalModel:
         """Place and start of each task, identical tasks in the order of the model; None if one is not in it."""
         lookup = {(place.task, place.vm, place.mode): place for place in self.places}
         rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for task, group in enumerate(self.instance.task_group.tolist()):
-            vm = slots[int(start.task_vm[task])]
-            begin = 0 if self.vms[vm].one_at_a_time else int(start.task_start_s[task]) - self.ready
+        groups = self.instance.task_group.tolist()
+        for task in self.open_tasks:
+            group, vm = groups[task], slots[int(start.task_vm[task])]
+            own = self.vms[vm]
+            begin = 0 if own.one_at_a_time else int(start.task_start_s[task]) - own.kind.ready_s
             rows[group].append((vm, begin, int(start.task_baseline[task])))
         for row in rows.values():
             row.sort(reverse=True)
         chosen = {}
-        for task, group in enumerate(self.instance.task_group.tolist()):
-            vm, begin, mode = rows[group].pop()
+        for task in self.open_tasks:
+            vm, begin, mode = rows[groups[task]].pop()
             # Where only one mode is in the model, it is no slower.
             place = lookup.get((task, vm, mode)) or lookup.get((task, vm, 1 - mode))
             if place is None:
@@ -400,29 +445,47 @@ class IntervalModel:
 
     def schedule(self, value: Callable[[cp_model.IntVar], int]) -> Schedule:
         """Make the plan of a solution: cores are given out greedily by start, which is enough for intervals."""
-        instance = self.instance
+        instance, running = self.instance, self.instance.running
         task_vm, core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
         baseline = np.zeros(instance.n_tasks, dtype=bool)
+        core[running.task], start_s[running.task] = running.core, running.start_s
+        baseline[running.task] = running.baseline
         vm_offer: list[int] = []
+        vm_machine: list[int] = []
+        left = {id(kind): [*kind.machines] for kind in self.choices.kinds}
         for vm, places in zip(self.vms, self.by_vm, strict=True):
+            ready_s = vm.kind.ready_s
+            machine = left[id(vm.kind)].pop(0) if vm.kind.machines else -1
             here = [place for place in places if value(place.present)]
-            if not here:
+            if not here and not vm.kind.busy:
                 continue
             begins = self._begins(vm, here, value)
             free = [0] * vm.offer.vcpus
+            if machine >= 0:
+                free = np.maximum(instance.machine_core_free_s[machine, : vm.offer.vcpus] - ready_s, 0).tolist()
+                task_vm[running.task[running.machine == machine]] = len(vm_offer)
             for begin, place in sorted(zip(begins, here, strict=True), key=lambda pair: (pair[0], pair[1].task)):
                 chosen = next(k for k, time in enumerate(free) if time <= begin)
                 free[chosen] = begin + place.seconds
                 task_vm[place.task], core[place.task] = len(vm_offer), chosen
-                start_s[place.task] = begin + self.ready
+                start_s[place.task] = begin + ready_s
                 baseline[place.task] = place.mode == BASELINE
             vm_offer.append(vm.offer.index)
-        return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, core, start_s, baseline)
+            vm_machine.append(machine)
+        return Schedule(
+            instance,
+            np.array(vm_offer, dtype=np.int64),
+            task_vm,
+            core,
+            start_s,
+            baseline,
+            vm_machine=np.array(vm_machine, dtype=np.int64),
+        )
 
     def _begins(self, vm: Vm, here: list[Place], value: Callable[[cp_model.IntVar], int]) -> list[int]:
         """Starts of the tasks of a VM; one after the other where no two can run together."""
         if vm.one_at_a_time:
-            return [sum(place.seconds for place in here[:k]) for k in range(len(here))]
+            return [vm.kind.busy_s + sum(place.seconds for place in here[:k]) for k in range(len(here))]
         return [value(self.starts[place.task]) for place in here]
 
     def _need_kb(self, place: Place) -> int:

@@ -6,15 +6,16 @@ that is known can take is left out before the model is built, and so is a mode t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import BoolArray
 from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
@@ -52,32 +53,102 @@ class IntervalSwitches:
     fixing: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Vm:
-    """A VM that can be rented.
+class Busy(NamedTuple):
+    """A core of a machine that is busy when the machine is ready: for how long, with how much memory, in which mode."""
+
+    seconds: int
+    need_kb: int
+    mode: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """VMs that are alike: those of an offer that may be rented, or machines that exist. Times count from ready.
 
     Attributes
     ----------
     offer : RentalOffer
-        What it is.
-    number : int
-        Among the VMs of its offer.
+        What they are.
+    machines : tuple of int
+        Machines, as indices into ``instance.machines``; none for VMs that may be rented.
+    vms : int
+        How many: of an offer, no more than there are tasks for them.
+    ready_s : int
+        When they are ready, from the start of the application.
     limit_s : int
-        Seconds from ready until it must end.
-    paid_s : IntVar
-        Seconds it is paid.
-    one_at_a_time : bool
-        No two tasks can run together: their order is free.
+        Seconds until they must end.
+    free_s : int
+        Seconds that cost nothing more: what runs there goes on until then, or it is paid.
+    busy : tuple of Busy
+        What runs there.
+    usable : array of bool, shape (n_groups,)
+        Groups of which a task can run there in time, and may in a plan as good as the start.
     credits : CreditRole
-        What credits mean on it.
+        What credits mean there.
+    initial_credits : float or None
+        Credits of a machine, if they are known.
+    modes : array of bool, shape (n_groups, 2)
+        Modes worth looking at: the baseline only where credits may be short.
     """
 
     offer: RentalOffer
-    number: int
+    machines: tuple[int, ...]
+    vms: int
+    ready_s: int
     limit_s: int
+    free_s: int
+    busy: tuple[Busy, ...]
+    usable: BoolArray
+    credits: CreditRole
+    initial_credits: float | None
+    modes: BoolArray
+
+    @property
+    def busy_s(self) -> int:
+        """Seconds until the last of what runs there ends."""
+        return max((entry.seconds for entry in self.busy), default=0)
+
+    @property
+    def most_s(self) -> int:
+        """Seconds until its last task ends at the latest, those that run there already included."""
+        return max(self.limit_s, self.busy_s)
+
+    @property
+    def first_core_s(self) -> int:
+        """Seconds until a core is free."""
+        return min(entry.seconds for entry in self.busy) if len(self.busy) == self.offer.vcpus else 0
+
+    @property
+    def bursts(self) -> bool:
+        """Whether what runs there spends credits to run at full speed."""
+        return self.offer.burstable and any(entry.mode == FULL_SPEED for entry in self.busy)
+
+
+@dataclass(frozen=True, slots=True)
+class Vm:
+    """A VM that can be rented, or a machine.
+
+    Attributes
+    ----------
+    kind : Kind
+        What it is.
+    end_s : IntVar
+        Seconds from ready until its last task ends; 0 without any.
+    paid_s : IntVar
+        Seconds that it is paid: of a machine, those after what costs nothing more. Elsewhere the same variable.
+    one_at_a_time : bool
+        No two tasks can run together: their order is free.
+    """
+
+    kind: Kind
+    end_s: cp_model.IntVar
     paid_s: cp_model.IntVar
     one_at_a_time: bool
-    credits: CreditRole
+
+    @property
+    def offer(self) -> RentalOffer:
+        """What was rented, or may be."""
+        return self.kind.offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +172,12 @@ class Choices:
 
     Attributes
     ----------
-    ready : int
-        Seconds until a VM is ready; all other times count from there.
+    zero_s : int
+        From when the time of the model counts: from when rented VMs are ready, or from now if there are machines.
     last_s : int
-        Latest end of a plan as good as the start.
-    limits_s : array of int, shape (n_offers,)
-        When the VMs of each offer must end.
-    usable : array of bool, shape (n_groups, n_offers)
-        Offers on which a task of each group can run in time, and may in a plan as good as the start.
-    roles : list of CreditRole
-        What credits mean on the VMs of each offer.
-    modes : array of bool, shape (n_groups, n_offers, 2)
-        Modes worth looking at: the baseline only where credits may be short.
-    vm_counts : list of int
-        VMs of each offer: no more than there are tasks for them.
+        Latest end of a plan as good as the start, from there.
+    kinds : list of Kind
+        VMs by kind: those of each offer in their order, then the machines.
 
     Raises
     ------
@@ -131,81 +194,126 @@ class Choices:
         switches: IntervalSwitches,
     ) -> None:
         self.instance = instance
-        self.ready = instance.boot_overhead_s
+        self.zero_s = 0 if instance.machines else instance.boot_overhead_s
         latest_s, barred = instance.deadline_s, np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
         if bound is not None and start is not None and switches.fixing:
             latest_s = bound.latest_makespan_s(instance, start.objective)
             barred = bound.barred(instance, start.objective)
-        self.last_s = latest_s - self.ready
-        of_markets = [instance.time_limit_s(offer.market) - self.ready for offer in instance.offers]
-        limits = np.minimum(np.array(of_markets, dtype=np.int64), self.last_s)
-        self.limits_s: IntArray = np.maximum(limits, 0)
-        offered = [offer.limit > 0 and offer.index not in without_offers for offer in instance.offers]
-        in_time = instance.duration_s.min(axis=2) <= limits
-        self.usable: BoolArray = in_time & np.array(offered) & ~barred
-        self.roles = [
-            credit_role(instance, offer, self.usable[:, offer.index], int(self.limits_s[offer.index]))
+        self.last_s = latest_s - self.zero_s
+        self.kinds = [
+            self._rented(offer, latest_s, ~barred[:, offer.index] & (offer.index not in without_offers))
             for offer in instance.offers
         ]
-        self.modes = self._modes()
-        tasks = (instance.group_size[:, None] * self.usable).sum(axis=0).tolist()
-        self.vm_counts = [min(offer.limit, count) for offer, count in zip(instance.offers, tasks, strict=True)]
+        self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()
 
-    def _modes(self) -> BoolArray:
-        """See the attribute."""
-        instance, limits = self.instance, self.limits_s
-        modes = np.zeros(instance.duration_s.shape, dtype=bool)
-        for offer in instance.offers:
-            in_time = self.usable[:, offer.index, None] & (instance.duration_s[:, offer.index] <= limits[offer.index])
-            role = self.roles[offer.index]
-            full = np.full(len(self.usable), role != "never enough")
-            if role == "to be planned":
-                full = full_speed_possible(instance, offer, int(limits[offer.index]))
-            modes[:, offer.index, FULL_SPEED] = in_time[:, FULL_SPEED] & full
-            if role in ("never enough", "to be planned"):
-                modes[:, offer.index, BASELINE] = in_time[:, BASELINE]
-        return modes
+    def _rented(self, offer: RentalOffer, latest_s: int, allowed: BoolArray) -> Kind:
+        """VMs of an offer that may be rented."""
+        if not offer.limit:
+            allowed = np.zeros_like(allowed)
+        return self._kind(offer, (), self.instance.boot_overhead_s, latest_s, allowed)
+
+    def _machines(self, latest_s: int) -> list[Kind]:
+        """Machines, those that are alike together."""
+        instance = self.instance
+        alike: dict[tuple[object, ...], list[int]] = {}
+        running = instance.running
+        needs_kb = instance.memory_kb[instance.task_group[running.task]].tolist()
+        seconds = np.maximum(instance.running_end_s, 0).tolist()
+        busy: list[list[Busy]] = [[] for _ in instance.machines]
+        for number, *entry in zip(running.machine.tolist(), seconds, needs_kb, running.baseline.tolist(), strict=True):
+            busy[number].append(Busy(entry[0], entry[1], BASELINE if entry[2] else FULL_SPEED))
+        free_s = (instance.machine_held_s - instance.machine_ready_s).tolist()
+        for number, machine in enumerate(instance.machines):
+            offer = int(instance.machine_offer[number])
+            runs = tuple(sorted(busy[number]))
+            key = (offer, machine.open, machine.ready_s, free_s[number], runs, machine.credits)
+            alike.setdefault(key, []).append(number)
+        kinds = []
+        for numbers in alike.values():
+            first = numbers[0]
+            machine, offer = instance.machines[first], instance.offers[instance.machine_offer[first]]
+            allowed = np.full(len(instance.tasks), machine.open)
+            runs = tuple(sorted(busy[first]))
+            kinds.append(
+                self._kind(
+                    offer, tuple(numbers), machine.ready_s, latest_s, allowed, free_s[first], runs, machine.credits
+                )
+            )
+        return kinds
+
+    def _kind(
+        self,
+        offer: RentalOffer,
+        machines: tuple[int, ...],
+        ready_s: int,
+        latest_s: int,
+        allowed: BoolArray,
+        free_s: int = 0,
+        busy: tuple[Busy, ...] = (),
+        credits: float | None = None,
+    ) -> Kind:
+        """VMs that are alike, with what may run there and how."""
+        instance = self.instance
+        limit_s = min(instance.time_limit_s(offer.market), latest_s) - ready_s
+        first_core_s = min(entry.seconds for entry in busy) if len(busy) == offer.vcpus else 0
+        seconds = instance.duration_s[:, offer.index]
+        in_time = seconds <= limit_s - first_core_s
+        usable = in_time.any(axis=1) & allowed & (instance.open_size > 0)
+        limit_s = max(limit_s, 0)
+        role = credit_role(instance, offer, usable, limit_s, credits, [entry.seconds for entry in busy])
+        if role == "never enough" and any(entry.mode == FULL_SPEED for entry in busy):
+            role = "to be planned"  # what runs there needs its credits
+        modes = in_time & usable[:, None]
+        if role == "never enough":
+            modes[:, FULL_SPEED] = False
+        elif role == "to be planned":
+            modes[:, FULL_SPEED] &= full_speed_possible(instance, offer, limit_s, credits)
+        if role in ("no credits", "always enough"):
+            modes[:, BASELINE] = False
+        vms = len(machines) or min(offer.limit, int(instance.open_size[usable].sum()))
+        return Kind(offer, machines, vms, ready_s, limit_s, free_s, busy, usable, role, credits, modes)
 
     def _refuse_too_many_places(self) -> None:
         """Refuse an instance with too many pairs of task and VM."""
-        instance, vm_counts = self.instance, self.vm_counts
-        places = int(((self.modes.sum(axis=2) * instance.group_size[:, None]).sum(axis=0) * np.array(vm_counts)).sum())
+        instance = self.instance
+        places = sum(kind.vms * int((kind.modes.sum(axis=1) * instance.open_size).sum()) for kind in self.kinds)
         if places > MAX_PLACES:
-            vms = counted(sum(vm_counts), "VM")
-            raise _too_many(instance, f"{places:,} intervals for {counted(instance.n_tasks, 'task')} on {vms}")
+            vms = counted(sum(kind.vms for kind in self.kinds), "VM")
+            raise _too_many(instance, f"{places:,} intervals for {counted(len(instance.open_tasks), 'task')} on {vms}")
 
     def _refuse_too_many_credit_starts(self) -> None:
         """Refuse burstable VMs whose starts by second would be too many."""
-        limits, counts = self.limits_s, self.vm_counts
         starts, names = 0, []
-        for offer in self.instance.offers:
-            if self.roles[offer.index] == "to be planned" and counts[offer.index]:
-                seconds = self.instance.duration_s[:, offer.index]
-                each = np.where(self.modes[:, offer.index], limits[offer.index] - np.minimum(seconds, NEVER) + 1, 0)
-                starts += counts[offer.index] * int((each.sum(axis=1) * self.instance.group_size).sum())
-                names.append(f"{counted(counts[offer.index], 'VM')} of {offer} over {limits[offer.index]} s")
+        for kind in self.kinds:
+            if kind.credits == "to be planned" and kind.vms:
+                seconds = np.minimum(self.instance.duration_s[:, kind.offer.index], NEVER)
+                each = np.where(kind.modes, kind.limit_s - seconds + 1, 0)
+                starts += kind.vms * int((each.sum(axis=1) * self.instance.open_size).sum())
+                names.append(f"{counted(kind.vms, 'VM')} of {kind.offer} over {kind.limit_s} s")
         if starts > MAX_CREDIT_STARTS:
             raise ModelRefusal(
                 f"the interval model plans CPU credits second by second, and would need {starts:,} starts "
-                f"({', '.join(names)}; {counted(self.instance.n_tasks, 'task')}); its limit is {MAX_CREDIT_STARTS:,}. "
+                f"({', '.join(names)}; {counted(len(self.instance.open_tasks), 'task')}); its limit is "
+                f"{MAX_CREDIT_STARTS:,}. "
                 "A good plan to start from shortens the time; or leave the burstable types out, or give them neither "
                 "credits_per_hour nor initial_credits, so that they run at the baseline only"
             )
 
-    def twins(self) -> list[tuple[int, int]]:
+    def twins(self) -> list[tuple[Kind, Kind]]:
         """Pairs of offers, the cheaper one first, that differ in price only."""
         durations = self.instance.duration_s
+        rented = [kind for kind in self.kinds if not kind.machines]
         return [
-            (cheap.index, dear.index)
-            for cheap in self.instance.offers
-            for dear in self.instance.offers
-            if cheap.type_index == dear.type_index
-            and (cheap.price_usd_per_hour, cheap.index) < (dear.price_usd_per_hour, dear.index)
-            and self.limits_s[cheap.index] == self.limits_s[dear.index]
-            and (durations[:, cheap.index] == durations[:, dear.index]).all()
-            and (self.usable[:, cheap.index] >= self.usable[:, dear.index]).all()
+            (cheap, dear)
+            for cheap in rented
+            for dear in rented
+            if cheap.offer.type_index == dear.offer.type_index
+            and (cheap.offer.price_usd_per_hour, cheap.offer.index) < (dear.offer.price_usd_per_hour, dear.offer.index)
+            and cheap.limit_s == dear.limit_s
+            and (durations[:, cheap.offer.index] == durations[:, dear.offer.index]).all()
+            and (cheap.usable >= dear.usable).all()
         ]
 
 
@@ -218,15 +326,21 @@ class CreditAccount:
         Receives variables and constraints.
     index, vm, places : int, Vm, list of Place
         The VM, its index, and what can run there.
-    task_starts : list of IntVar
+    task_starts : mapping of int to IntVar
         Start of each task.
     """
 
     def __init__(
-        self, model: cp_model.CpModel, index: int, vm: Vm, places: list[Place], task_starts: list[cp_model.IntVar]
+        self,
+        model: cp_model.CpModel,
+        index: int,
+        vm: Vm,
+        places: list[Place],
+        task_starts: Mapping[int, cp_model.IntVar],
     ) -> None:
         self._model, self._index, self._vm, self._places = model, index, vm, places
-        self._rules = solver_credit_rules(vm.offer, vm.limit_s)
+        self._limit_s = vm.kind.most_s if places else vm.kind.busy_s
+        self._rules = solver_credit_rules(vm.offer, self._limit_s, vm.kind.initial_credits)
         # Starts of each task and mode, tasks running in each mode, balance, and whether it is used up: by second.
         self._starts: dict[tuple[int, int], list[cp_model.IntVar]] = {}
         self._running: dict[int, list[cp_model.IntVar]] = {}
@@ -237,11 +351,11 @@ class CreditAccount:
         self._add_balance()
         self._limit_total()
 
-    def _add_starts(self, task_starts: list[cp_model.IntVar]) -> None:
+    def _add_starts(self, task_starts: Mapping[int, cp_model.IntVar]) -> None:
         """A literal for each second at which a task can start in a mode."""
         for place in self._places:
             checkpoint()
-            moments = range(self._vm.limit_s - place.seconds + 1)
+            moments = range(self._vm.kind.limit_s - place.seconds + 1)
             literals = [self._model.new_bool_var(f"start_{place.task}_{self._index}_{place.mode}_{t}") for t in moments]
             self._starts[place.task, place.mode] = literals
             self._model.add(sum(literals) == place.present)
@@ -250,7 +364,7 @@ class CreditAccount:
 
     def _add_running(self) -> None:
         """Tasks that run in each mode at each second: those before, those that start, less those that end."""
-        limit_s, vcpus = self._vm.limit_s, self._vm.offer.vcpus
+        limit_s, vcpus = self._limit_s, self._vm.offer.vcpus
         begun: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
         ended: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
         for place in self._places:
@@ -259,18 +373,23 @@ class CreditAccount:
                 begun[place.mode][t].append(literal)
                 if t + place.seconds < limit_s:
                     ended[place.mode][t + place.seconds].append(literal)
+        gone = self._busy_that_end()
         for mode in (FULL_SPEED, BASELINE):
             self._running[mode] = [
                 self._model.new_int_var(0, vcpus, f"running_{self._index}_{mode}_{t}") for t in range(limit_s)
             ]
-            before: cp_model.IntVar | int = 0
+            before: cp_model.IntVar | int = sum(entry.mode == mode for entry in self._vm.kind.busy)
             for t, running in enumerate(self._running[mode]):
-                self._model.add(running == before + sum(begun[mode][t]) - sum(ended[mode][t]))
+                self._model.add(running == before + sum(begun[mode][t]) - sum(ended[mode][t]) - gone[t, mode])
                 before = running
+
+    def _busy_that_end(self) -> Counter[tuple[int, int]]:
+        """Number of tasks that run there when the VM is ready, by the second at which they end, and their mode."""
+        return Counter((entry.seconds, entry.mode) for entry in self._vm.kind.busy)
 
     def _add_balance(self) -> None:
         """The balance of each second: earned, less what the running tasks spend; what is over the cap is lost."""
-        model, rules, limit_s = self._model, self._rules, self._vm.limit_s
+        model, rules, limit_s = self._model, self._rules, self._limit_s
         self._balance = [
             model.new_int_var(0, rules.most if t else rules.initial, f"balance_{self._index}_{t}")
             for t in range(limit_s + 1)
@@ -293,7 +412,8 @@ class CreditAccount:
         rules = self._rules
         at_full_speed = [place for place in self._places if place.mode == FULL_SPEED]
         spent = place_sum(at_full_speed, lambda place: place.seconds)
-        self._model.add(rules.full * spent <= rules.initial + rules.earned * self._vm.paid_s)
+        spent_there = sum(entry.seconds for entry in self._vm.kind.busy if entry.mode == FULL_SPEED)
+        self._model.add(rules.full * (spent + spent_there) <= rules.initial + rules.earned * self._vm.end_s)
 
     def add_hint(self, here: list[tuple[Place, int]]) -> None:
         """Hint at the starts by second, the tasks running and the balance, for places and their starts."""
@@ -304,8 +424,11 @@ class CreditAccount:
         rules = self._rules
         balance = rules.initial
         self._model.add_hint(self._balance[0], balance)
-        for t in range(self._vm.limit_s):
-            running = [0, 0]
+        gone = self._busy_that_end()
+        busy = [sum(entry.mode == mode for entry in self._vm.kind.busy) for mode in (FULL_SPEED, BASELINE)]
+        for t in range(self._limit_s):
+            busy = [number - gone[t, mode] for mode, number in enumerate(busy)]
+            running = [*busy]
             for place, begin in here:
                 running[place.mode] += begin <= t < begin + place.seconds
             for mode in (FULL_SPEED, BASELINE):

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from ...core.errors import SpotbagError
+from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
@@ -75,6 +76,8 @@ def exact_outcome(
 def start_plan(instance: Instance, run: Run) -> Outcome:
     """Return the plan that the run was given, else the better one of the greedy's and of longest task first.
 
+    From a state, that is one task after the other where it adds least.
+
     Parameters
     ----------
     instance : Instance
@@ -84,6 +87,8 @@ def start_plan(instance: Instance, run: Run) -> Outcome:
     """
     if run.initial is not None:
         return Outcome(run.initial)
+    if instance.machines:  # the simple heuristics know none
+        return Outcome(listed_plan(instance), "no plan was found from this state that ends by the deadline")
     by_greedy = greedy(instance)
     run.incumbent.take(by_greedy.schedule)
     run.incumbent.raise_bound(divisible_bound(instance).objective)

@@ -275,6 +275,7 @@ METHODS: dict[str, MethodEntry] = {
             "small bags of any kind: memory that binds, burstable VMs with their credits",
             True,
             True,
+            machines=True,
         ),
         MethodEntry(
             "core-counts",

@@ -2,14 +2,14 @@
 
 Shares nothing with the package but the reading of instances. With CPU credits it can pay to wait, so the least end of
 a burstable VM is searched second by second; without them a task that can start earlier may as well, and it is enough
-to start tasks when the VM is ready or another task ends.
+to start tasks when the VM is ready or another task ends. Machines that exist are VMs on which some tasks run already.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from second_by_second import duration_s
 from tiny_instances import FAMILIES, tiny_instance
 
-from spotbag.instances.entries import Burstable, Market
+from spotbag.instances.entries import Burstable, Machine, Market, RunningTask
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
@@ -73,6 +73,20 @@ class TinyOffer:
     limit_s: int
     ways: tuple[Way, ...]
     credits: Credits | None
+    machine: Machine | None = None
+    """The machine that it is, if it exists already."""
+    busy: tuple[tuple[RunningTask, int, Way], ...] = ()
+    """What runs there, until when, and how."""
+
+    @property
+    def running(self) -> Running:
+        """What runs there when it is ready."""
+        return tuple(sorted((end, way.spends_as_full, way.need_kb) for _, end, way in self.busy))
+
+    @property
+    def paid_from_s(self) -> int:
+        """From when it costs anything."""
+        return self.ready_s if self.machine is None else max(self.ready_s, self.machine.paid_until_s)
 
 
 class Choice(NamedTuple):
@@ -91,11 +105,11 @@ def exhaustive_objective(instance: Instance) -> float | None:
 
 def exhaustive_front(instance: Instance) -> list[tuple[int, float]]:
     """Makespan and cost of all plans that no other one beats in both, fastest first: epsilon by epsilon."""
-    choices = _all_choices(instance, tuple(task.count for task in instance.tasks))
+    choices = _all_choices(instance, _open_bag(instance))
     front: list[tuple[int, float]] = []
     for epsilon in sorted({choice.end_s for choice in choices}):
         cost, end = min((choice.cost_usd, choice.end_s) for choice in choices if choice.end_s <= epsilon)
-        if not front or cost < front[-1][1] * (1 - 1e-7):
+        if not front or cost < front[-1][1] * (1 - 1e-7) - 1e-15:
             front.append((end, cost))
     return front
 
@@ -105,18 +119,24 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
     best = _best_choice(instance)
     if best is None:
         return None
-    ids = [_ids(task.id, task.count) for task in instance.tasks]
+    runs = {entry.task for machine in instance.machines for entry in machine.running}
+    ids = [[name for name in _ids(task.id, task.count) if name not in runs] for task in instance.tasks]
     vms, placed = [], []
     for number, (offer, plan) in enumerate(best.vms):
-        vms.append(RentedVm(id=f"vm{number}", type=offer.type_name, market=offer.market))
+        name = f"vm{number}" if offer.machine is None else offer.machine.id
+        vms.append(RentedVm(id=name, type=offer.type_name, market=offer.market))
         cores = [0] * offer.vcpus  # until when each is busy
+        for entry, end, way in offer.busy:
+            cores[entry.core] = end
+            mode = None if offer.credits is None else "baseline" if way.baseline else "burst"
+            placed.append(
+                PlacedTask(id=entry.task, vm=name, core=entry.core, start_s=entry.start_s, end_s=end, mode=mode)
+            )
         for group, baseline, start, end in _in_order(plan.started):
             core = next(core for core, busy_until in enumerate(cores) if busy_until <= start)
             cores[core] = end
             mode = None if offer.credits is None else "baseline" if baseline else "burst"
-            placed.append(
-                PlacedTask(id=ids[group].pop(), vm=f"vm{number}", core=core, start_s=start, end_s=end, mode=mode)
-            )
+            placed.append(PlacedTask(id=ids[group].pop(), vm=name, core=core, start_s=start, end_s=end, mode=mode))
     return ScheduleDocument(
         instance=instance.name,
         cost_usd=best.cost_usd,
@@ -179,9 +199,14 @@ def _ideal_cost_usd(instance: Instance) -> float:
 
 
 def _best_choice(instance: Instance) -> Choice | None:
-    bag = tuple(task.count for task in instance.tasks)
-    choices = _all_choices(instance, bag)
+    choices = _all_choices(instance, _open_bag(instance))
     return min(choices, key=lambda choice: _objective(instance, choice), default=None)
+
+
+def _open_bag(instance: Instance) -> Counts:
+    """Tasks of each group that do not run already."""
+    runs = {entry.task for machine in instance.machines for entry in machine.running}
+    return tuple(sum(name not in runs for name in _ids(task.id, task.count)) for task in instance.tasks)
 
 
 def _all_choices(instance: Instance, bag: Counts) -> list[Choice]:
@@ -191,7 +216,14 @@ def _all_choices(instance: Instance, bag: Counts) -> list[Choice]:
     tasks they run, and how many of a market with a limit they are.
     """
     caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
-    states: dict[tuple[Counts, int, int], list[Choice]] = {(tuple(0 for _ in bag), 0, 0): [Choice(0.0, 0, ())]}
+    begun = [sum(machine.market == market for machine in instance.machines) for market in ("spot", "on-demand")]
+    first = (
+        tuple(0 for _ in bag),
+        *(count if caps[m] is not None else 0 for m, count in zip(caps, begun, strict=True)),
+    )
+    states: dict[tuple[Counts, int, int], list[Choice]] = {first: [Choice(0.0, 0, ())]}
+    for offer in tiny_machines(instance):
+        states = _with_machine(states, offer, bag, instance.deadline_s)
     for offer in tiny_offers(instance):
         plans = least_ends(offer, bag)
         cap = caps[offer.market]
@@ -206,12 +238,31 @@ def _all_choices(instance: Instance, bag: Counts) -> list[Choice]:
                     both = tuple(map(int.__add__, done, tasks))
                     if any(map(int.__gt__, both, bag)):
                         continue
-                    cost = offer.price_usd_per_s * (plan.end_s - offer.ready_s)
+                    cost = offer.price_usd_per_s * (plan.end_s - offer.paid_from_s)
                     known = wider.setdefault((both, spot, on_demand), [])
                     for choice in choices:
                         _add_unless_beaten(known, choice, cost, offer, plan)
             states = wider
     return [choice for (done, _, _), choices in states.items() if done == bag for choice in choices]
+
+
+def _with_machine(
+    states: dict[tuple[Counts, int, int], list[Choice]], offer: TinyOffer, bag: Counts, deadline_s: int
+) -> dict[tuple[Counts, int, int], list[Choice]]:
+    """States after a machine, which runs some of the tasks that are left beside those that run there."""
+    wider: dict[tuple[Counts, int, int], list[Choice]] = {}
+    if not offer.busy:  # it need not be used
+        wider = {state: list(choices) for state, choices in states.items()}
+    for (done, spot, on_demand), choices in states.items():
+        for tasks, plan in least_ends(offer, bag).items():
+            both = tuple(map(int.__add__, done, tasks))
+            if any(map(int.__gt__, both, bag)) or plan.end_s > deadline_s:
+                continue
+            cost = offer.price_usd_per_s * max(plan.end_s - offer.paid_from_s, 0)
+            known = wider.setdefault((both, spot, on_demand), [])
+            for choice in choices:
+                _add_unless_beaten(known, choice, cost, offer, plan)
+    return wider
 
 
 def _add_unless_beaten(known: list[Choice], choice: Choice, cost_usd: float, offer: TinyOffer, plan: VmPlan) -> None:
@@ -226,55 +277,85 @@ def _add_unless_beaten(known: list[Choice], choice: Choice, cost_usd: float, off
 
 def tiny_offers(instance: Instance) -> list[TinyOffer]:
     """Offers that may be used, and how each task runs there."""
-    offers = []
-    for vm_type in instance.vm_types:
-        for market, offer in vm_type.offers.items():
-            if market not in instance.markets:
-                continue
-            limit = instance.deadline_s
-            if market == "spot":
-                if instance.d_spot_s is None:
-                    raise ValueError("d_spot_s is needed where spot VMs are offered")
-                limit = min(limit, instance.d_spot_s)
-            ways = []
-            for group, task in enumerate(instance.tasks):
-                need = math.ceil(task.memory_mb * 1024)
-                full = duration_s(instance, task, vm_type, market, False)
-                if full is None:
-                    continue
-                if vm_type.burstable is None:
-                    ways.append(Way(group, False, False, full, need))
-                    continue
-                slow = duration_s(instance, task, vm_type, market, True)
-                assert slow is not None
-                ways.append(Way(group, True, False, slow, need))
-                if full < slow:  # else the baseline takes as long, spends no more, and needs no credits
-                    ways.append(Way(group, False, True, full, need))
-            offers.append(
-                TinyOffer(
-                    type_name=vm_type.name,
-                    market=market,
-                    price_usd_per_s=offer.price_usd_per_hour / 3600,
-                    vms=offer.limit,
-                    vcpus=vm_type.vcpus,
-                    memory_kb=math.floor(vm_type.memory_mb * 1024),
-                    ready_s=instance.boot_overhead_s,
-                    limit_s=limit,
-                    ways=tuple(ways),
-                    credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
-                )
-            )
-    return offers
+    rented = [
+        (vm_type.name, market, offer.limit)
+        for vm_type in instance.vm_types
+        for market, offer in vm_type.offers.items()
+        if market in instance.markets
+    ]
+    exist = [(machine.type, machine.market) for machine in instance.machines]
+    return [
+        _offer(instance, name, market, max(limit - exist.count((name, market)), 0)) for name, market, limit in rented
+    ]
 
 
-def _credits(rules: Burstable) -> Credits:
+def tiny_machines(instance: Instance) -> list[TinyOffer]:
+    """Machines that exist, each like an offer of one VM."""
+    found = []
+    for machine in instance.machines:
+        offer = _offer(instance, machine.type, machine.market, 1)
+        vm_type = next(vm_type for vm_type in instance.vm_types if vm_type.name == machine.type)
+        busy = []
+        for entry in machine.running:
+            group = next(index for index, task in enumerate(instance.tasks) if entry.task in _ids(task.id, task.count))
+            slow = entry.mode == "baseline"
+            seconds = duration_s(instance, instance.tasks[group], vm_type, machine.market, slow)
+            assert seconds is not None
+            need = math.ceil(instance.tasks[group].memory_mb * 1024)
+            way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need)
+            busy.append((entry, entry.start_s + seconds, way))
+        credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
+        ways = offer.ways if machine.open else ()
+        found.append(
+            replace(offer, ready_s=machine.ready_s, ways=ways, credits=credits, machine=machine, busy=tuple(busy))
+        )
+    return found
+
+
+def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> TinyOffer:
+    """VMs of an offer, and how each task runs there."""
+    vm_type = next(vm_type for vm_type in instance.vm_types if vm_type.name == type_name)
+    limit = instance.deadline_s
+    if market == "spot":
+        if instance.d_spot_s is None:
+            raise ValueError("d_spot_s is needed where spot VMs are offered")
+        limit = min(limit, instance.d_spot_s)
+    ways = []
+    for group, task in enumerate(instance.tasks):
+        need = math.ceil(task.memory_mb * 1024)
+        full = duration_s(instance, task, vm_type, market, False)
+        if full is None:
+            continue
+        if vm_type.burstable is None:
+            ways.append(Way(group, False, False, full, need))
+            continue
+        slow = duration_s(instance, task, vm_type, market, True)
+        assert slow is not None
+        ways.append(Way(group, True, False, slow, need))
+        if full < slow:  # else the baseline takes as long, spends no more, and needs no credits
+            ways.append(Way(group, False, True, full, need))
+    return TinyOffer(
+        type_name=vm_type.name,
+        market=market,
+        price_usd_per_s=vm_type.offers[market].price_usd_per_hour / 3600,
+        vms=vms,
+        vcpus=vm_type.vcpus,
+        memory_kb=math.floor(vm_type.memory_mb * 1024),
+        ready_s=instance.boot_overhead_s,
+        limit_s=limit,
+        ways=tuple(ways),
+        credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
+    )
+
+
+def _credits(rules: Burstable, given: float | None = None) -> Credits:
     """Credits of a burstable type, in the largest unit of which all its figures are multiples."""
     per_hour = Fraction(repr(rules.credits_per_hour))  # the decimal number that was written
     amounts = [
         per_hour / 3600,
         Fraction(1, 60),
         Fraction(repr(rules.baseline_fraction)) / 60,
-        Fraction(repr(rules.initial_credits)),
+        Fraction(repr(rules.initial_credits if given is None else float(given))),
         24 * per_hour if rules.max_credits is None else Fraction(repr(rules.max_credits)),
     ]
     parts = math.lcm(*(amount.denominator for amount in amounts))
@@ -293,7 +374,7 @@ def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
     """Without credits: tasks start when the VM is ready or a task ends; whoever is somewhere first, wins."""
     ends: dict[Counts, VmPlan] = {}
     nothing = tuple(0 for _ in bag)
-    heap: list[tuple[int, int, Counts, Running, Started]] = [(offer.ready_s, 0, nothing, (), None)]
+    heap: list[tuple[int, int, Counts, Running, Started]] = [(offer.ready_s, 0, nothing, offer.running, None)]
     seen: set[tuple[Counts, Running]] = set()
     serial = 0  # so that equal times are not told apart by their histories
     while heap:
@@ -301,7 +382,7 @@ def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
         if (counts, running) in seen:
             continue
         seen.add((counts, running))
-        if not running and any(counts):
+        if not running and (any(counts) or offer.busy):
             ends[counts] = VmPlan(now, started)
         for way in _ways_to_start(offer, bag, counts, running, now):
             serial += 1
@@ -321,12 +402,13 @@ def ends_by_seconds(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
     everything = tuple(count if group in runs_here else 0 for group, count in enumerate(bag))
     ends: dict[Counts, VmPlan] = {}
     nothing = tuple(0 for _ in bag)
-    states: dict[tuple[Counts, Running], tuple[int, Started]] = {(nothing, ()): (credits.initial, None)}
-    for now in range(offer.ready_s, offer.limit_s + 1):
+    states: dict[tuple[Counts, Running], tuple[int, Started]] = {(nothing, offer.running): (credits.initial, None)}
+    last_s = max([offer.limit_s, *(end for _, end, _ in offer.busy)])
+    for now in range(offer.ready_s, last_s + 1):
         for (counts, running), (_, started) in states.items():
-            if not running and any(counts):
+            if not running and (any(counts) or offer.busy):
                 ends.setdefault(counts, VmPlan(now, started))
-        if everything in ends or now == offer.limit_s:
+        if everything in ends or now == last_s:
             break  # any part of the bag ends no later than all of it
         states = _a_second_later(credits, _with_starts(offer, bag, states, now))
         # All that is left of these runs at the baseline: they will end, and nothing need end later than they do.

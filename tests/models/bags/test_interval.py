@@ -154,10 +154,13 @@ def test_initial_credits_are_spent_where_they_help_most() -> None:
 def test_credits_that_never_come_leave_the_baseline_only() -> None:
     rules = burstable(credits_per_hour=0, baseline_fraction=0.5)
     model = IntervalModel(instance([5, 4], vm_types=[vm_type(burstable=rules)]))
-    assert model.choices.roles == ["never enough"]
+    assert model.choices.kinds[0].credits == "never enough"
     assert {place.mode for place in model.places} == {1}
     plenty = burstable(credits_per_hour=120)
-    assert IntervalModel(instance([5, 4], vm_types=[vm_type(burstable=plenty)])).choices.roles == ["always enough"]
+    assert (
+        IntervalModel(instance([5, 4], vm_types=[vm_type(burstable=plenty)])).choices.kinds[0].credits
+        == "always enough"
+    )
 
 
 def random_problem(seed: int) -> Instance:
