@@ -1,0 +1,267 @@
+"""Plans as scripts: they run what was planned, in order, once, and whatever happens is in their logs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.executors.shell import export_plan, folder_names, quoted
+
+GATE = "until [ -e gate ]; do sleep 0.01; done"
+"""A command that ends when somebody makes the file ``gate``."""
+
+
+def wait_until(so: Callable[[], bool]) -> None:
+    """Wait for something that happens for certain."""
+    while not so():
+        time.sleep(0.01)
+
+
+def begun(vm: Path, *, in_folder: str = "") -> subprocess.Popen[bytes]:
+    """Start what a VM runs."""
+    return subprocess.Popen(["sh", str(vm / "run.sh")], cwd=vm, env=environment(in_folder), stderr=subprocess.DEVNULL)
+
+
+def shells(tmp_path: Path) -> list[str]:
+    """Folders with a shell each, for all shells of this machine: to be looked into first for ``sh``."""
+    found = []
+    for name in ("dash", "bash", "busybox"):
+        program = shutil.which(name)
+        if program is not None:
+            folder = tmp_path / "shells" / name
+            folder.mkdir(parents=True)
+            (folder / "sh").symlink_to(program)
+            found.append(str(folder))
+    return found
+
+
+def test_each_core_runs_its_tasks_in_order_where_it_is_called_and_all_is_logged(tmp_path: Path) -> None:
+    vm = exported([*core_of(["pwd; echo $SPOTBAG_TASK $SPOTBAG_VM $SPOTBAG_CORE", "true"]),
+                   *core_of(["true", "echo bad >&2"], core=1)], tmp_path / "run")  # fmt: skip
+    assert drive(vm, cwd=tmp_path).stderr == "vm: all 4 tasks are done\n"
+    assert [task for task in events_of(vm, "end") if "-" not in task] == ["t1", "t2"]
+    assert [task for task in events_of(vm, "start") if "-" in task] == ["t1-1", "t2-1"]
+    lines = log_of(vm)
+    assert [lines[0]["event"], lines[-1]["event"]] == ["begin", "finish"]
+    assert [line["at"] for line in lines] == sorted(line["at"] for line in lines)
+    outputs = {path.name: path.read_text() for path in (vm / "output").iterdir() if path.stat().st_size}
+    assert outputs == {"1-t1.out": f"{tmp_path}\nt1 vm 0\n", "4-t2-1.err": "bad\n"}
+
+
+def test_what_failed_is_reported_and_run_again_and_what_is_done_is_not(tmp_path: Path) -> None:
+    vm = exported(core_of(["echo once >>once", "[ -e repaired ] || exit 7", "true"]), tmp_path / "run")
+    first = drive(vm)
+    assert first.returncode == 1
+    assert "task t2 failed with exit code 7" in first.stderr
+    assert "2 of 3 tasks are done" in first.stderr
+    (vm / "repaired").touch()
+    assert drive(vm).returncode == 0
+    assert drive(vm).returncode == 0
+    assert events_of(vm, "start") == ["t1", "t2", "t3", "t2"]
+    assert (vm / "once").read_text() == "once\n"
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=30, max_size=30))
+@settings(max_examples=2)
+def test_commands_reach_the_shell_as_they_are(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    texts = [*texts, "'", "\\", '$HOME `pwd` "x" \n\t!', "-n", "%s", "\r\n", "é\u0081 😀", "#", "*"]
+    vm = exported(core_of([f"printf %s {quoted(text)}" for text in texts]), tmp_path_factory.mktemp("quotes") / "run")
+    assert drive(vm).returncode == 0
+    for number, text in enumerate(texts, 1):
+        assert (vm / "output" / f"{number}-t{number}.out").read_bytes() == text.encode(), repr(text)
+
+
+def test_odd_names_of_tasks_and_vms_do_no_harm(tmp_path: Path) -> None:
+    names = ["a b", "../x", "$(touch bad)", "'", '"', "\\", "é", '", "exit_code": 0}', "-n", "*"]
+    rows = [(name, 'o\'d/d "vm"', 0, number, number + 1, "exit 1") for number, name in enumerate(names)]
+    vm = exported(rows, tmp_path / "run")
+    assert vm.parent == tmp_path / "run"
+    assert drive(vm).returncode == 1
+    assert drive(vm).returncode == 1
+    assert events_of(vm, "end") == 2 * names
+    assert log_of(vm)[0]["vm"] == 'o\'d/d "vm"'
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+
+
+def test_names_of_folders_are_told_apart_by_every_file_system() -> None:
+    assert folder_names(["c5.large-spot-1", "c5.large-spot-2"]) == ["c5.large-spot-1", "c5.large-spot-2"]
+    assert folder_names(["VM", "vm"]) == ["vm-1-VM", "vm-2-vm"]
+    assert folder_names(["..", "vms.tsv"]) == ["vm-1-..", "vm-2-vms.tsv"]
+
+
+def test_where_memory_may_bind_a_task_waits_for_those_before_it_in_the_plan(tmp_path: Path) -> None:
+    rows = [("early", "vm", 0, 0, 5, GATE), ("beside", "vm", 1, 0, 4, "true"), ("late", "vm", 1, 5, 6, "true")]
+    vm = exported(rows, tmp_path / "run")
+    driver = begun(vm)
+    wait_until(lambda: (vm / "log.jsonl").exists() and "beside" in events_of(vm, "end"))
+    assert "late" not in events_of(vm, "start")
+    (vm / "gate").touch()
+    assert driver.wait() == 0
+    tasks = [line["task"] for line in log_of(vm) if line["event"] in ("start", "end")]
+    assert tasks[-3:] == ["early", "late", "late"]
+
+
+@pytest.mark.skipif(shutil.which("flock") is None, reason="nothing keeps two starts apart where there is no flock")
+def test_a_driver_that_is_killed_and_started_again_runs_nothing_twice(tmp_path: Path) -> None:
+    vm = exported(core_of(["true", GATE, "true"]), tmp_path / "run")
+    driver = begun(vm)
+    wait_until(lambda: (vm / "log.jsonl").exists() and "t2" in events_of(vm, "start"))
+    driver.kill()
+    driver.wait()
+    again = begun(vm)
+    (vm / "gate").touch()
+    assert again.wait() == 0
+    assert events_of(vm, "start") == events_of(vm, "end") == ["t1", "t2", "t3"]
+
+
+def test_what_was_cut_off_when_all_was_killed_is_run_again(tmp_path: Path) -> None:
+    vm = exported(core_of(["true", f"echo $$ >pid; {GATE}", "true"]), tmp_path / "run")
+    driver = begun(vm)
+    wait_until(lambda: (vm / "pid").exists() and (vm / "pid").stat().st_size > 0)
+    for pid in (driver.pid, int((vm / "state" / "core-0.pid").read_text()), int((vm / "pid").read_text())):
+        os.kill(pid, signal.SIGKILL)
+    driver.wait()
+    with (vm / "log.jsonl").open("a") as log:
+        log.write('{"at": 17')  # what was written at that moment may be cut short
+    (vm / "gate").touch()
+    assert drive(vm).returncode == 0
+    assert (vm / "log.jsonl").read_text().count('"event": "begin"') == 2
+    lines = [line for line in (vm / "log.jsonl").read_text().splitlines() if '"start"' in line]
+    assert [line.rpartition('"task": ')[2] for line in lines] == ['"t1"}', '"t2"}', '"t2"}', '"t3"}']
+
+
+def test_a_signal_stops_the_tasks_too_and_the_next_start_goes_on(tmp_path: Path) -> None:
+    vm = exported([*core_of([f"echo $$ >pid; {GATE}; echo more", "true"]), *core_of([GATE], core=1)], tmp_path / "run")
+    driver = begun(vm)
+    wait_until(lambda: (vm / "pid").exists() and (vm / "pid").stat().st_size > 0)
+    wait_until(lambda: len(events_of(vm, "start")) == 2)
+    driver.terminate()
+    assert driver.wait() == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((vm / "pid").read_text()), 0)
+    assert log_of(vm)[-1]["event"] == "stop"
+    assert not events_of(vm, "end")
+    (vm / "gate").touch()
+    assert drive(vm).returncode == 0
+    assert sorted(events_of(vm, "end")) == ["t1", "t1-1", "t2"]
+
+
+def test_gnu_parallel_starts_the_cores_where_there_is_one(tmp_path: Path) -> None:
+    """A stand-in that takes what the script gives to GNU parallel; what else is called so is left alone."""
+    for told, used in (("GNU parallel 20221122", True), ("parallel from moreutils", False)):
+        folder = tmp_path / told.replace(" ", "-")
+        folder.mkdir()
+        program = folder / "parallel"
+        program.write_text(
+            f"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{told}'; exit; fi\n"
+            f'echo "$*" >"{folder}/called"\n'
+            'while [ "$1" != ::: ]; do command=$1; shift; done; shift\n'
+            'for core; do "$PARALLEL_SHELL" -c "$command $core" & done; wait\n'
+        )
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        vm = exported([*core_of(["true", "true"]), *core_of(["true"], core=1)], folder / "a run")
+        assert drive(vm, str(folder)).stderr == "vm: all 3 tasks are done\n"
+        assert (folder / "called").exists() == used
+        if used:
+            words = '--plain --will-cite --ungroup --jobs 2 sh "$SPOTBAG_RUN" core ::: 0 1\n'
+            assert (folder / "called").read_text() == words
+
+
+@pytest.mark.slow
+def test_every_shell_of_this_machine_runs_stops_and_goes_on(tmp_path: Path) -> None:
+    for folder in shells(tmp_path):
+        beside = [("u", "vm", 1, 0, 9, GATE), ("v", "vm", 1, 9, 10, "printf 'é %s' \"$SPOTBAG_TASK\"")]
+        rows = [*core_of(["true", GATE, "exit 3"]), *beside]
+        vm = exported(rows, tmp_path / Path(folder).name)
+        driver = begun(vm, in_folder=folder)
+        wait_until(lambda vm=vm: (vm / "log.jsonl").exists() and len(events_of(vm, "start")) == 3)
+        driver.terminate()
+        assert driver.wait() == 143
+        (vm / "gate").touch()
+        assert drive(vm, folder).returncode == 1
+        assert sorted(events_of(vm, "end")) == ["t1", "t2", "t3", "u", "v"]
+        assert (vm / "output" / "5-v.out").read_text() == "é v"
+        assert drive(vm, folder).returncode == 1
+        assert events_of(vm, "end")[5:] == ["t3"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("parallel") is None, reason="GNU parallel is not installed")
+def test_gnu_parallel_itself_runs_the_cores(tmp_path: Path) -> None:
+    vm = exported([*core_of(["true", "exit 3"]), *core_of(["true"], core=1)], tmp_path / "a run")
+    assert drive(vm).returncode == 1
+    assert sorted(events_of(vm, "end")) == ["t1", "t1-1", "t2"]
+
+
+@pytest.mark.slow
+def test_many_tasks_on_many_cores_are_each_run_once_in_order(tmp_path: Path) -> None:
+    rows = [row for core in range(8) for row in core_of(["true"] * 60, core=core)]
+    vm = exported(rows, tmp_path / "run")
+    assert drive(vm).returncode == 0
+    ends = events_of(vm, "end")
+    assert sorted(ends) == sorted(row[0] for row in rows)
+    for core in range(8):
+        tasks = [row[0] for row in rows if row[2] == core]
+        assert [task for task in ends if task in set(tasks)] == tasks
+
+
+# ------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_a_task_without_a_command_is_named_with_the_way_out(tmp_path: Path) -> None:
+    rows = [*core_of(["true", "true"]), ("no command", "vm", 1, 0, 1, None), ("neither", "vm", 1, 1, 2, None)]
+    with pytest.raises(InputError, match=r"'no command'.*and 1 other task have none.*'command' in the bag"):
+        export_plan(document_of(rows), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("command", "message"), [("a\0b", "zero byte"), ("é" * 65_536, "131,072 bytes")])
+def test_a_command_that_no_shell_takes_is_refused(tmp_path: Path, command: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        export_plan(document_of([("t", "vm", 0, 0, 1, command)]), tmp_path / "run")
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(SpotbagError, match="is not an empty folder"):
+        export_plan(document_of(core_of(["true"])), tmp_path)
+    with pytest.raises(SpotbagError, match="is not an empty folder"):
+        export_plan(document_of(core_of(["true"])), tmp_path / "file")
+    with pytest.raises(SpotbagError, match=r"the folder .* does not exist"):
+        export_plan(document_of(core_of(["true"])), tmp_path / "none" / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+# ------------------------------------------------------------------------------------------------------- SkyPilot
+
+
+def test_skypilot_gets_a_file_for_each_vm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [*core_of(["true"], vm="c5.large-spot-1"), ("z", "z: [ü😀\"']", 0, 0, 1, "true")]
+    first, second = export_plan(document_of(rows), "out", to="skypilot", infra="aws/us-east-1")
+    task = yaml.safe_load(second.read_text())
+    folder = second.with_suffix("")
+    assert task == {
+        "name": "vm-2-z",
+        "workdir": ".",
+        "resources": {"infra": "aws/us-east-1", "instance_type": "c5.large", "use_spot": True},
+        "file_mounts": {f"~/spotbag/{folder.name}": str(folder)},
+        "run": f"sh ~/spotbag/{folder.name}/run.sh",
+    }
+    assert (folder / "run.sh").is_file()
+    assert yaml.safe_load(first.read_text())["name"] == "vm-1-c5-large-spot-1"
+    with pytest.raises(SpotbagError, match="skypilot"):
+        export_plan(document_of(rows), "out2", infra="aws")
