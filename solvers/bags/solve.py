@@ -113,6 +113,7 @@ def solve(
     with interruptible(stop, on_life):
         with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
             question = _question(instance, chosen.published)
+            attempts = replace(attempts, asked=question.instance)
             start = None if initial is None else start_of(question.instance, initial)
             first = _first_stage(attempts, question, start)
             second = _second_stage(attempts, question, first)

@@ -96,6 +96,16 @@ def test_a_method_that_goes_wrong_is_named_with_the_reason(method: Callable[...,
     assert isinstance(caught.value.__cause__, ZeroDivisionError) == (method is own_methods.fails)
 
 
+@pytest.mark.parametrize("goal", ["cheapest", "fastest"])
+def test_a_method_that_has_one_plan_only_is_not_blamed_for_harder_questions(goal: Any) -> None:
+    one_after_the_other = InTurn(vms=1)
+    result = spotbag.solve(spotbag.library_instance("tiny/boot"), one_after_the_other, goal=goal, survive="one-type")
+    assert result.schedule is not None
+    assert len(result.schedule.vm_offer) == 1
+    with pytest.raises(PluginError, match="breaks a rule: d-spot"):
+        spotbag.solve(TINY.replace(d_spot_s=result.schedule.makespan_s - 1), one_after_the_other)
+
+
 def test_a_method_may_refuse_an_instance() -> None:
     with pytest.raises(ModelRefusal, match="no bags on Sundays"):
         spotbag.solve(TINY, own_methods.refuses)
