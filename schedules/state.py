@@ -122,7 +122,7 @@ class State(WholeDocument):
     time_s: Annotated[float, Field(ge=0, le=MAX_SECONDS, strict=False)] = 0.0
     spent_usd: Annotated[float, Field(ge=0)] = 0.0
     done: Annotated[tuple[Name, ...], Field(strict=False)] = ()
-    saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = FrozenDict()
+    saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = Field(default_factory=FrozenDict)
     vms: Annotated[tuple[VmState, ...], Field(strict=False)] = ()
 
     # ------------------------------------------------------------------ making
