@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
 from ...heuristics.bags.quick_search import quick_plan
-from ...instances.entries import SurvivalLevel
+from ...instances.entries import SURVIVAL_OPTIONS, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...schedules.schedule import Schedule
@@ -41,7 +41,7 @@ def replan(
     time_limit_s: float = 0.05,
     start: Schedule | Result | None = None,
     stop: Stop | None = None,
-    survive: SurvivalLevel | None = None,
+    survive: SurvivalOption | None = None,
     method: str = "auto",
     seed: int = 0,
     threads: int = 1,
@@ -89,8 +89,8 @@ def replan(
     if not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
         raise InputError("time limit", [Issue("", "must be a positive number of seconds", value=time_limit_s)])
     level = survive or instance.survive or "none"
-    if level not in get_args(SurvivalLevel):
-        rule = f"is unknown (known: {', '.join(get_args(SurvivalLevel))})"
+    if level not in SURVIVAL_OPTIONS:
+        rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
         raise InputError("survive", [Issue("", rule, value=level)])
     remaining = state.remaining(instance)
     running = start.schedule if isinstance(start, Result) else start

@@ -1,0 +1,120 @@
+"""How good plans are that are made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
+
+Bags of distinct tasks whose plan is being carried out; a VM with tasks is lost, and what is left is planned again, in a
+process that is warm. The best plan known is the best of two long runs and of all others that are made here. The times
+say something on an idle machine only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.generator import generate_instance
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from ...schedules.state import State
+from ...solvers.bags.replan import replan
+from ...solvers.bags.solve import solve
+from ..paper_tables import print_table
+
+SIZES = ((20, 2), (60, 3), (300, 8), (1_000, 20), (2_000, 60))
+"""Tasks, and VMs of each offer at most."""
+LIMITS_S = (0.01, 0.05, 0.2, 1.0)
+_SHARES = (0.1, 0.4, 0.7)
+_LONG_S = 20.0
+_PERCENT, _MS = 100, 1e3
+
+
+def bag(n_tasks: int, limit: int) -> Instance:
+    """A bag of distinct tasks, with D_spot."""
+    return with_d_spot(
+        generate_instance(
+            n_tasks, distinct=True, limit=limit, name=f"{n_tasks}", d_spot_fraction=0.8, goal="balanced", seed=n_tasks
+        )
+    )
+
+
+def states(instance: Instance) -> Iterator[tuple[State, Schedule]]:
+    """States of a bag whose plan is being carried out, each after the loss of the VM that runs most; and the plan."""
+    plan = solve(instance, "search", time_limit_s=2.0, survive="none").schedule
+    assert plan is not None
+    for share in _SHARES:
+        moment = int(share * plan.makespan_s)
+        state = State.planned(plan, moment)
+        lost = max(state.vms, key=lambda vm: len(vm.running))
+        yield state.advance(moment, ended=[lost.id]), plan
+
+
+def rows(
+    sizes: Sequence[tuple[int, int]], limits_s: Sequence[float], repeats: int, long_s: float
+) -> Iterator[Sequence[str]]:
+    """One row for each size and limit: how far above the best plan known and above the bound, and the time taken."""
+    for n_tasks, limit in sizes:
+        instance = bag(n_tasks, limit)
+        found: dict[float, list[tuple[float, int]]] = {limit_s: [] for limit_s in limits_s}
+        took: dict[float, list[float]] = {limit_s: [] for limit_s in limits_s}
+        best, bounds, n_open, n_vms = [], [], [], []
+        for number, (state, plan) in enumerate(states(instance)):
+            left = state.remaining(instance)
+            n_open.append(len(left.open_tasks))
+            n_vms.append(len(left.machines))
+            long = [replan(instance, state, time_limit_s=long_s, start=plan, seed=seed) for seed in (1, 2)]
+            values = [result.objective for result in long if result.objective is not None]
+            bounds.append(max(result.bound for result in long if result.bound is not None))
+            for limit_s in limits_s:
+                replan(instance, state, time_limit_s=limit_s, start=plan)
+                for seed in range(max(int(repeats * min(1.0, 0.2 / limit_s)), 2)):
+                    begin = time.perf_counter()
+                    result = replan(instance, state, time_limit_s=limit_s, start=plan, seed=seed)
+                    took[limit_s].append(time.perf_counter() - begin)
+                    value = np.inf if result.objective is None else result.objective
+                    found[limit_s].append((value, number))
+                    values.append(value)
+            best.append(min(values))
+        size = f"{n_tasks:,}", f"{min(n_open):,} to {max(n_open):,}", f"{max(n_vms):,}"
+        proven = _PERCENT * np.mean([value / bound - 1 for value, bound in zip(best, bounds, strict=True)])
+        for limit_s in limits_s:
+            above = np.array([_PERCENT * (value / best[number] - 1) for value, number in found[limit_s]])
+            seconds = np.array(took[limit_s])
+            yield (
+                *size,
+                f"{_MS * limit_s:,.0f}",
+                f"{above.mean():.2f}",
+                f"{above.max():.2f}",
+                f"{proven:.2f}",
+                f"{_MS * float(np.median(seconds)):,.1f}",
+                f"{_MS * float(np.percentile(seconds, 99)):,.1f}",
+                f"{float(np.percentile(seconds, 99)) / limit_s:.2f}",
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=100, help="runs of each state and limit")
+    parser.add_argument("--long", type=float, default=_LONG_S, help="seconds of a long run")
+    parser.add_argument("--most", type=int, default=SIZES[-1][0], help="tasks of the largest bag")
+    asked = parser.parse_args(arguments)
+    sizes = [size for size in SIZES if size[0] <= asked.most]
+    header = (
+        "tasks",
+        "open",
+        "VMs",
+        "limit (ms)",
+        "above the best (%)",
+        "at most (%)",
+        "best above the bound (%)",
+        "median (ms)",
+        "99th percentile (ms)",
+        "of the limit",
+    )
+    print_table("Plans made again from a state", header, rows(sizes, LIMITS_S, asked.repeats, asked.long))
+
+
+if __name__ == "__main__":
+    main()
