@@ -473,32 +473,37 @@ class _Checker:
         """Credits over time: earned all the time, spent by what runs; full speed needs some left.
 
         A vCPU at full speed spends a credit a minute, one at the baseline its fraction of that. Without credits a VM
-        runs at the baseline, so only tasks at full speed can lack any.
+        runs at the baseline, so only tasks at full speed can lack any: of those that the plan starts, as when those
+        that run already end is for the state to say.
         """
-        changes: list[tuple[int, int, int]] = []  # time, change of tasks at full speed, change of tasks at baseline
+        # Time, and changes of tasks at full speed, of those of them that the plan starts, and of tasks at baseline.
+        changes: list[tuple[int, int, int, int]] = []
         for placed in placed_here:
-            burst = placed.mode != "baseline"
-            changes += [(placed.start_s, int(burst), int(not burst)), (placed.end_s, -int(burst), -int(not burst))]
+            burst = int(placed.mode != "baseline")
+            starts, baseline = burst * int(placed.id not in self.running), 1 - burst
+            changes += [(placed.start_s, burst, starts, baseline), (placed.end_s, -burst, -starts, -baseline)]
         changes.sort()
         cap = 24 * credits.credits_per_hour if credits.max_credits is None else credits.max_credits
         machine = self.machines.get(vm.id)
-        balance = credits.initial_credits if machine is None or machine.credits is None else machine.credits
+        known = credits.initial_credits if machine is None or machine.credits is None else machine.credits
+        balance = min(known, cap)
         now = int(self.ready_s[self.numbers[vm.id]])
-        at_full = at_baseline = 0
+        at_full = started = at_baseline = 0
         lacking = 0.0
         first_at = now
-        for change_s, full, baseline in changes:
+        for change_s, full, starts, baseline in changes:
             moment = max(change_s, now)  # of a machine, the credits at second 0 are known
             spent = (at_full + at_baseline * credits.baseline_fraction) / 60
             balance += (credits.credits_per_hour / 3600 - spent) * (moment - now)
             if balance < 0:
-                if at_full:
+                if started:
                     first_at = first_at if lacking else moment
                     lacking -= balance
                 balance = 0.0
             balance = min(balance, cap)
             now = moment
             at_full += full
+            started += starts
             at_baseline += baseline
         if lacking > _CREDIT_TOLERANCE:
             message = f"{vm.id} lacks {lacking:.3f} credits for its tasks at full speed, the first by {first_at} s"

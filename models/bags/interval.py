@@ -240,7 +240,7 @@ class IntervalModel:
     def credits_suffice(self) -> None:
         """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
         for index, vm in enumerate(self.vms):
-            if vm.kind.credits == "to be planned" and (self.by_vm[index] or vm.kind.bursts):
+            if vm.kind.credits == "to be planned" and self.by_vm[index]:
                 self.accounts[index] = CreditAccount(self.model, index, vm, self.by_vm[index], self.starts)
 
     def markets_are_limited(self) -> None:

@@ -118,11 +118,6 @@ class Kind:
         """Seconds until a core is free."""
         return min(entry.seconds for entry in self.busy) if len(self.busy) == self.offer.vcpus else 0
 
-    @property
-    def bursts(self) -> bool:
-        """Whether what runs there spends credits to run at full speed."""
-        return self.offer.burstable and any(entry.mode == FULL_SPEED for entry in self.busy)
-
 
 @dataclass(frozen=True, slots=True)
 class Vm:
@@ -263,8 +258,6 @@ class Choices:
         usable = in_time.any(axis=1) & allowed & (instance.open_size > 0)
         limit_s = max(limit_s, 0)
         role = credit_role(instance, offer, usable, limit_s, credits, [entry.seconds for entry in busy])
-        if role == "never enough" and any(entry.mode == FULL_SPEED for entry in busy):
-            role = "to be planned"  # what runs there needs its credits
         modes = in_time & usable[:, None]
         if role == "never enough":
             modes[:, FULL_SPEED] = False
@@ -339,13 +332,13 @@ class CreditAccount:
         task_starts: Mapping[int, cp_model.IntVar],
     ) -> None:
         self._model, self._index, self._vm, self._places = model, index, vm, places
-        self._limit_s = vm.kind.most_s if places else vm.kind.busy_s
+        self._limit_s = vm.kind.most_s
         self._rules = solver_credit_rules(vm.offer, self._limit_s, vm.kind.initial_credits)
         # Starts of each task and mode, tasks running in each mode, balance, and whether it is used up: by second.
         self._starts: dict[tuple[int, int], list[cp_model.IntVar]] = {}
         self._running: dict[int, list[cp_model.IntVar]] = {}
         self._balance: list[cp_model.IntVar] = []
-        self._dry: list[cp_model.IntVar] = []
+        self._dry: dict[int, cp_model.IntVar] = {}
         self._add_starts(task_starts)
         self._add_running()
         self._add_balance()
@@ -397,11 +390,13 @@ class CreditAccount:
         for t in range(limit_s):
             full, slow = self._running[FULL_SPEED][t], self._running[BASELINE][t]
             left = self._balance[t] + rules.earned - rules.full * full - rules.baseline * slow
-            if self._vm.offer.vcpus * rules.baseline > rules.earned:
-                # Tasks at the baseline may spend what is not there; then no task is at full speed.
+            busy = sum(entry.mode == FULL_SPEED and entry.seconds > t for entry in self._vm.kind.busy)
+            if busy or self._vm.offer.vcpus * rules.baseline > rules.earned:
+                # Tasks at the baseline may spend what is not there, and so may those that run already, of which it is
+                # known when they end; then no other task is at full speed.
                 dry = model.new_bool_var(f"dry_{self._index}_{t}")
-                self._dry.append(dry)
-                model.add(full == 0).only_enforce_if(dry)
+                self._dry[t] = dry
+                model.add(full == busy).only_enforce_if(dry)
                 model.add(self._balance[t + 1] == 0).only_enforce_if(dry)
                 model.add(self._balance[t + 1] <= left).only_enforce_if(~dry)
             else:
@@ -412,8 +407,7 @@ class CreditAccount:
         rules = self._rules
         at_full_speed = [place for place in self._places if place.mode == FULL_SPEED]
         spent = place_sum(at_full_speed, lambda place: place.seconds)
-        spent_there = sum(entry.seconds for entry in self._vm.kind.busy if entry.mode == FULL_SPEED)
-        self._model.add(rules.full * (spent + spent_there) <= rules.initial + rules.earned * self._vm.end_s)
+        self._model.add(rules.full * spent <= rules.initial + rules.earned * self._vm.end_s)
 
     def add_hint(self, here: list[tuple[Place, int]]) -> None:
         """Hint at the starts by second, the tasks running and the balance, for places and their starts."""
@@ -434,7 +428,7 @@ class CreditAccount:
             for mode in (FULL_SPEED, BASELINE):
                 self._model.add_hint(self._running[mode][t], running[mode])
             balance += rules.earned - rules.full * running[FULL_SPEED] - rules.baseline * running[BASELINE]
-            if self._dry:
+            if t in self._dry:
                 self._model.add_hint(self._dry[t], balance < 0)
             balance = min(max(balance, 0), rules.most)
             self._model.add_hint(self._balance[t + 1], balance)

@@ -27,8 +27,8 @@ Counts: TypeAlias = tuple[int, ...]
 Started: TypeAlias = "tuple[int, bool, int, int, Started] | None"
 """What was started on a VM, latest first: group, whether at the baseline, start, end, and what came before."""
 
-Running: TypeAlias = tuple[tuple[int, bool, int], ...]
-"""Tasks that run, sorted: seconds left, whether at full speed on credits, memory in KB."""
+Running: TypeAlias = tuple[tuple[int, int, int], ...]
+"""Tasks that run, sorted: seconds left, 1 if at full speed on credits (2 if they did before), memory in KB."""
 
 
 class Way(NamedTuple):
@@ -81,7 +81,7 @@ class TinyOffer:
     @property
     def running(self) -> Running:
         """What runs there when it is ready."""
-        return tuple(sorted((end, way.spends_as_full, way.need_kb) for _, end, way in self.busy))
+        return tuple(sorted((end, 2 * way.spends_as_full, way.need_kb) for _, end, way in self.busy))
 
     @property
     def paid_from_s(self) -> int:
@@ -359,7 +359,8 @@ def _credits(rules: Burstable, given: float | None = None) -> Credits:
         24 * per_hour if rules.max_credits is None else Fraction(repr(rules.max_credits)),
     ]
     parts = math.lcm(*(amount.denominator for amount in amounts))
-    return Credits(*(int(amount * parts) for amount in amounts))
+    earned, full, baseline, initial, cap = (int(amount * parts) for amount in amounts)
+    return Credits(earned, full, baseline, min(initial, cap), cap)
 
 
 # --------------------------------------------------------------------- least ends of a VM
@@ -450,13 +451,13 @@ def _a_second_later(
 ) -> dict[tuple[Counts, Running], tuple[int, Started]]:
     later: dict[tuple[Counts, Running], tuple[int, Started]] = {}
     for (counts, running), (balance, started) in states.items():
-        at_full = sum(full for _, full, _ in running)
+        at_full = sum(full > 0 for _, full, _ in running)
         spent = at_full * credits.full + (len(running) - at_full) * credits.baseline
         left = min(balance + credits.earned - spent, credits.cap)
         if left < 0:
-            if at_full:
+            if any(full == 1 for _, full, _ in running):
                 continue  # full speed without credits
-            left = 0  # the baseline needs none
+            left = 0  # the baseline needs none, and when tasks that ran before end is said
         key = (counts, tuple((seconds - 1, full, need) for seconds, full, need in running if seconds > 1))
         if key not in later or later[key][0] < left:
             later[key] = (left, started)
