@@ -14,7 +14,7 @@ from ...schedules.timing import VmTimeline
 
 
 def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None, made_for_s: int | None = None) -> Instance:
-    """Return the instance with ``d_spot_s`` set, if spot VMs can be rented.
+    """Return the instance with ``d_spot_s`` set, if spot VMs can be rented or exist.
 
     That is: as given; else estimated by Algorithm 1 of HADS where the rule of the instance is ``paper``; else that of
     a plan; else the deadline, which keeps no plan out: what a plan must survive is then asked of the plan itself.
@@ -57,7 +57,7 @@ def d_spot_warning(given: Instance, resolved: Instance) -> str:
     given, resolved : Instance
         Before and after `with_d_spot`.
     """
-    if given.d_spot_s is not None or resolved.d_spot_s is None:
+    if given.d_spot_s is not None or resolved.d_spot_s is None or resolved.machines:
         return ""
     spot = spot_offers(resolved)
     shortest = int(resolved.duration_s[:, spot].min()) + resolved.boot_overhead_s

@@ -29,24 +29,26 @@ def explain_infeasibility(instance: Instance) -> str:
     instance : Instance
         With D_spot set.
     """
-    if not usable_offers(instance):
-        return "no plan exists: no VM may be rented, or none is ready before it must end"
-    reason = ""
+    exist = any(machine.open for machine in instance.machines)
+    if not usable_offers(instance) and not exist and len(instance.open_tasks):
+        machines = ", and no VM that exists takes more tasks" if instance.machines else ""
+        return f"no plan exists: no VM may be rented, or none is ready before it must end{machines}"
+    reason = _late_machine(instance)
     least = makespan_lower_bound_s(instance)
-    if least > instance.deadline_s:
-        reason = (
-            f"the tasks take at least {least:,} s on all VMs that may be rented, and the deadline is "
-            f"{instance.deadline_s:,} s"
-        )
+    if least > instance.deadline_s and not reason:
+        on = "that exist or may be rented" if exist else "that may be rented"
+        reason = f"the tasks take at least {least:,} s on all VMs {on}, and the deadline is {instance.deadline_s:,} s"
     try:
         enough_s = least_deadline_s(instance)
         if enough_s is None:
-            return "no plan exists: some tasks fit no VM that may be rented, whatever the deadline"
+            on = "that exists or may be rented" if exist else "that may be rented"
+            return f"no plan exists: some tasks fit no VM {on}, whatever the deadline"
         relief = listed(list(_reliefs(instance)), "limits") if not reason else ""
     except LimitReached:
         return f"no plan exists: {reason or 'even tasks that could be cut would not fit the limits'}"
     if not reason:
         vms = sum(_most_vms(instance, market) for market in MARKETS)
+        vms += sum(machine.open for machine in instance.machines)
         reason = (
             f"even if tasks could be cut, {counted(vms, 'VM')} would need longer than the deadline "
             f"({instance.deadline_s:,} s) and the limits allow"
@@ -54,6 +56,19 @@ def explain_infeasibility(instance: Instance) -> str:
         reason += f"; that rests on each of {relief}" if relief else ""
     by = deadlines_in_words(instance, enough_s)
     return f"no plan exists: {reason}; the least deadline that would do is at least {by}"
+
+
+def _late_machine(instance: Instance) -> str:
+    """Say which of the tasks that run already ends after the deadline, if one does."""
+    ends_s = instance.running_end_s
+    if not len(ends_s) or ends_s.max() <= instance.deadline_s:
+        return ""
+    last = int(ends_s.argmax())
+    task, machine = instance.running.task[last], instance.running.machine[last]
+    return (
+        f"task {instance.task_ids[task]!r}, which runs on {instance.machines[machine].id}, ends at {ends_s[last]:,} s, "
+        f"and the deadline is {instance.deadline_s:,} s"
+    )
 
 
 def deadlines_in_words(instance: Instance, deadline_s: int) -> str:
@@ -102,7 +117,7 @@ def _may_be_feasible(instance: Instance) -> bool:
 def _most_vms(instance: Instance, market: Market) -> int:
     """Most VMs of a market that can be of use."""
     counts = (min(offer.limit, instance.n_tasks) for offer in usable_offers(instance) if offer.market == market)
-    cap = instance.limits.of(market)
+    cap = instance.market_limit(market)
     return sum(counts) if cap is None else min(sum(counts), cap)
 
 
@@ -121,10 +136,11 @@ def _reliefs(instance: Instance) -> Iterator[str]:
             del lifted[name]
             changes.append((f"limits.{name} ({limit})", {"limits": Limits(**lifted)}))
     for offer in instance.offers[:_MOST_OFFERS]:
-        if 0 < offer.limit < instance.n_tasks:
+        used_up = not offer.limit and offer.index in instance.machine_offer
+        if (offer.limit or used_up) and offer.limit < instance.n_tasks:
             types = list(instance.vm_types)
             own = offer.vm_type.offers[offer.market]
-            more = own.model_copy(update={"limit": instance.n_tasks})
+            more = own.model_copy(update={"limit": instance.n_tasks + len(instance.machines)})
             offers = {**offer.vm_type.offers, offer.market: more}
             types[offer.type_index] = offer.vm_type.model_copy(update={"offers": offers})
             changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": tuple(types)}))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.errors import ModelRefusal
 from ...core.quantities import IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -39,13 +40,27 @@ def usable_offers(instance: Instance) -> list[RentalOffer]:
     return [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
 
 
+def offers_of_vms(instance: Instance) -> list[RentalOffer]:
+    """Offers that may be rented and leave time to run anything, and those of machines."""
+    usable = {offer.index for offer in usable_offers(instance)} | {*instance.machine_offer.tolist()}
+    return [instance.offers[index] for index in sorted(usable)]
+
+
 def memory_is_free(instance: Instance) -> bool:
-    """Whether memory can bind on no VM that may be rented."""
-    return all(bool(instance.memory_never_binds[offer.type_index]) for offer in usable_offers(instance))
+    """Whether memory can bind on no VM that may be rented, and on no machine."""
+    return all(bool(instance.memory_never_binds[offer.type_index]) for offer in offers_of_vms(instance))
 
 
 def task_classes(instance: Instance) -> TaskClasses:
-    """Collect the identical tasks of an instance with D_spot set, in the order of their first appearance."""
+    """Collect the identical tasks of an instance with D_spot set, in the order of their first appearance.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are machines: models of classes know VMs without tasks only.
+    """
+    if instance.machines:
+        raise ModelRefusal("models of classes of identical tasks plan bags from their beginning")
     offers = usable_offers(instance)
     parts = [instance.duration_s[:, [offer.index for offer in offers]].reshape(len(instance.tasks), -1)]
     if not memory_is_free(instance):

@@ -198,11 +198,17 @@ def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: 
 
 
 def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
-    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped."""
+    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped.
+
+    They know no machines: from a state, the tasks are placed one after the other.
+    """
+    from ...heuristics.bags.assignments import listed_plan
     from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
     from ...heuristics.bags.lpt import LptOptions, lpt
 
     with suppress(LimitReached):
+        if instance.machines:
+            return listed_plan(instance)
         return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
     return None
 

@@ -38,6 +38,7 @@ _QUICK_TASKS = 3_000
 _FEW_CLASSES = 12
 _TINY = 12
 _SMALL = 20
+_MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
 
@@ -64,6 +65,9 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         Limits. Without a time limit, the exact steps take 30 s at most.
     """
     route = _Route(instance, run)
+    if instance.machines:
+        _from_state(route)
+        return route.outcome()
     with suppress(LimitReached):  # then the best plan and bound so far
         limited = seconds_left() is not None
         of_greedy: Outcome | None = None
@@ -109,6 +113,19 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         if short is not None:
             route.take(lambda part: search(instance, SearchOptions(), part, of_greedy), patient=True)
     return route.outcome()
+
+
+def _from_state(route: _Route) -> None:
+    """Plan with machines: the bound and the search, then the exact model that knows them."""
+    instance = route.instance
+    open_tasks = len(instance.open_tasks)
+    tiny = open_tasks <= _TINY and seconds_left() is None
+    with suppress(LimitReached):
+        route.take(lambda part: search(instance, SearchOptions(_MOVES_OF_TINY if tiny else None), part), patient=True)
+        if open_tasks <= _MOST_FROM_STATE or not memory_is_free(instance):
+            route.take(lambda part: interval(instance, IntervalOptions(), part))
+        if tiny:
+            route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
 
 
 class _Route:

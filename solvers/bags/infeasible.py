@@ -60,9 +60,12 @@ def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
 
 
 def _has_plan(instance: Instance) -> bool:
-    """Whether the greedy finds a plan, or longest task first."""
+    """Whether the greedy finds a plan, or longest task first; from a state, one task after the other."""
+    from ...heuristics.bags.assignments import listed_plan
     from ...heuristics.bags.greedy import greedy
     from ...heuristics.bags.lpt import LptOptions, lpt
     from ...schedules.method import Run
 
+    if instance.machines:
+        return listed_plan(instance) is not None
     return greedy(instance).schedule is not None or lpt(instance, LptOptions(), Run()).schedule is not None

@@ -202,6 +202,7 @@ METHODS: dict[str, MethodEntry] = {
             "any instance; proves optima of small ones and of few classes of identical tasks",
             True,
             True,
+            machines=True,
         ),
         MethodEntry(
             "greedy",

@@ -17,7 +17,7 @@ from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import usable_offers
+from ...models.bags.task_classes import offers_of_vms
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
@@ -190,8 +190,9 @@ def pareto_front(
     begin = time.perf_counter()
     limit_s = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
     resolved = with_d_spot(instance)
-    latest_s = max((resolved.time_limit_s(offer.market) for offer in usable_offers(resolved)), default=0)
-    facts = FrontFacts(makespan_lower_bound_s(resolved), latest_s)
+    latest_s = max((resolved.time_limit_s(offer.market) for offer in offers_of_vms(resolved)), default=0)
+    latest_s = max(latest_s, int(resolved.running_end_s.max(initial=0)))
+    facts = FrontFacts(makespan_lower_bound_s(resolved), min(latest_s, resolved.deadline_s))
     walk = _Walk(facts, most_points, on_point)
     methods: list[str] = []
     with interruptible(stop):

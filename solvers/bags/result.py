@@ -160,7 +160,8 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     """Gap between the objective of a plan and a lower bound, relative to the objective; None if either is missing."""
     if objective is None or bound is None:
         return None
-    return 0.0 if objective == bound else (objective - bound) / abs(objective)
+    # Nothing is less than 0, which a plan has whose machines are paid already.
+    return 0.0 if objective in (bound, 0) else (objective - bound) / abs(objective)
 
 
 def _vms(schedule: Schedule) -> list[dict[str, Any]]:
