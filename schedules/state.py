@@ -172,7 +172,7 @@ class State(WholeDocument):
 
     @classmethod
     def from_replay(cls, replay: Any) -> State:
-        """Return the state of a replay at its present moment (`spotbag.replay.bags.engine.Replay`)."""
+        """Return the state of a replay at its present moment (`spotbag.replay.bags.state.ReplayState.to_state`)."""
         found: State = replay.to_state()
         return found
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ..vms import Billing, VmBill
+from ..vms import HIBERNATED, TERMINATED, Billing, VmBill
 from .vm import Vm
 
 
@@ -78,15 +78,17 @@ class Fleet:
             number += 1
         return name
 
-    def bills(self, billing: Billing) -> tuple[VmBill, ...]:
-        """Bill of each VM, all terminated."""
-        return tuple(_bill(vm, billing) for vm in self.vms)
+    def bills(self, billing: Billing, now_s: int) -> tuple[VmBill, ...]:
+        """Bill of each VM, as if all that are not terminated were now."""
+        return tuple(_bill(vm, billing, now_s) for vm in self.vms)
 
 
-def _bill(vm: Vm, billing: Billing) -> VmBill:
-    running_s = vm.terminated_s - vm.ready_s - vm.hibernated_s
+def _bill(vm: Vm, billing: Billing, now_s: int) -> VmBill:
+    end_s = vm.terminated_s if vm.state == TERMINATED else max(now_s, vm.ready_s)
+    hibernated_s = vm.hibernated_s + (now_s - vm.hibernated_at_s if vm.state == HIBERNATED else 0)
+    running_s = end_s - vm.ready_s - hibernated_s
     offer = vm.offer
     cost = billing.cost_usd(
-        offer.price_usd_per_s, running_s, vm.hibernated_s, vm.first_hibernation_s, offer.vm_type.memory_mb
+        offer.price_usd_per_s, running_s, hibernated_s, vm.first_hibernation_s, offer.vm_type.memory_mb
     )
-    return VmBill(vm.name, offer.vm_type.name, offer.market, vm.ready_s, vm.terminated_s, vm.hibernated_s, cost)
+    return VmBill(vm.name, offer.vm_type.name, offer.market, vm.ready_s, end_s, hibernated_s, cost)

@@ -83,7 +83,7 @@ class DayOutcome:
 
 def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
-    bills = state.fleet.bills(state.billing)
+    bills = state.fleet.bills(state.billing, state.now_s)
     counts = state.counts
     return DayOutcome(
         policy=state.policy_name,

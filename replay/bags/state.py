@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...core.errors import SpotbagError
 from ...instances.bags.timeline import Timeline
@@ -17,12 +18,16 @@ from .plan import ReplayPlan
 from .vm import Vm, append_task, take_task
 from .work import sustained_mode
 
+if TYPE_CHECKING:
+    from ...schedules.state import State, VmStatus
+
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
 # Order of events at the same time.
 FINISH, START, RESUME, READY, HIBERNATE, TRIGGER, CYCLE_END, IDLE_LIMIT = range(8)
 
 _CREDIT_TOLERANCE = 1e-6
+_STATUS: dict[int, VmStatus] = {LAUNCHING: "launching", RUNNING: "running", HIBERNATED: "hibernated"}
 
 
 class ReplayState(EventQueue):
@@ -89,6 +94,55 @@ class ReplayState(EventQueue):
         """Ids of the tasks that are not finished, in the order of the instance."""
         left = {task for vm in self.vms for task in vm.tasks()}
         return [self.instance.task_ids[task] for task in sorted(left)]
+
+    def to_state(self) -> State:
+        """Return what has happened so far, for those who plan the rest: see `State.remaining`.
+
+        What waits on a VM waits in the state, too, wherever it is to run. What ran on a VM when it hibernated waits,
+        and has saved what its checkpoints have. Money is that of the billing, as if all VMs were terminated now.
+        """
+        from ...schedules.state import State, TaskOnVm, VmState
+
+        names, there = self.instance.task_ids, [vm for vm in self.vms if vm.state != TERMINATED]
+        left = {task for vm in self.vms for task in vm.tasks()}
+        saved = dict(self.saved)
+        for vm in there:
+            for run in vm.running:
+                if run is not None and vm.state == HIBERNATED:
+                    saved[run.task] = self._last_checkpoint(vm, run.task)[0]
+        vms = []
+        for vm in there:
+            running = [
+                TaskOnVm(
+                    task=names[run.task],
+                    core=core,
+                    start_s=vm.zero_s + run.start_s,
+                    end_s=vm.zero_s + run.end_s,
+                    mode=None if vm.burstable is None else "burst" if run.mode == FULL_SPEED else "baseline",
+                )
+                for core, run in enumerate(vm.running)
+                if run is not None and vm.state == RUNNING
+            ]
+            vms.append(
+                VmState(
+                    id=vm.name,
+                    type=vm.offer.vm_type.name,
+                    market=vm.offer.market,
+                    status=_STATUS[vm.state],
+                    ready_s=vm.ready_s,
+                    price_usd_per_hour=vm.offer.price_usd_per_hour,
+                    credits=None if vm.burstable is None else vm.credits(self.now_s),
+                    running=tuple(running),
+                )
+            )
+        return State(
+            instance=self.instance.name,
+            time_s=self.now_s,
+            spent_usd=math.fsum(bill.cost_usd for bill in self.fleet.bills(self.billing, self.now_s)),
+            done=tuple([name for task, name in enumerate(names) if task not in left]),
+            saved={names[task]: fraction for task, fraction in sorted(saved.items()) if fraction > 0},
+            vms=tuple(vms),
+        )
 
     # ------------------------------------------------ what a policy may ask for
 
