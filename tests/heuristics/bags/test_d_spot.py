@@ -82,3 +82,10 @@ def test_no_on_demand_offer_at_all_asks_for_a_value() -> None:
     spot = [vm_type.model_copy(update={"offers": {"spot": vm_type.offers["spot"]}}) for vm_type in instance().vm_types]
     with pytest.raises(InputError, match="give d_spot_s"):
         with_d_spot(instance(vm_types=spot), "paper")
+
+
+def test_d_spot_is_set_where_all_spot_vms_exist_already() -> None:
+    machines = [{"id": f"m{k}", "type": name, "market": "spot"} for k, name in enumerate(["slow", "fast"] * 5)]
+    rest = Instance.from_document(instance().to_document() | {"machines": machines}, "rest")
+    assert all(offer.limit == 0 for offer in rest.offers if offer.market == "spot")
+    assert with_d_spot(rest).d_spot_s == 1000

@@ -368,3 +368,19 @@ def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(monkeypatc
         trials.clear()
         assert solve(instance, method, time_limit_s=1e-6).schedule is None
         assert len(trials) <= 6
+
+
+def test_memory_of_machines_binds_where_no_more_vms_may_be_rented() -> None:
+    """The search took memory for free: the only VM that there may be was a machine already."""
+    offer = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 1}}
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "one VM",
+        "deadline_s": 100,
+        "vm_types": [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offer}],
+        "tasks": [{"id": "t", "memory_mb": 600, "base_runtime_s": 10, "count": 3}],
+        "machines": [{"id": "m", "type": "a", "market": "on-demand"}],
+    }
+    result = solve(Instance.from_document(document, "one VM"), "search", options={"moves": 500})
+    assert result.schedule is not None
+    assert result.schedule.makespan_s == 30
