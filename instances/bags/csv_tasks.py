@@ -82,6 +82,8 @@ _ARCHITECTURES: dict[str, Architecture] = {
 }
 _QUANTITY = re.compile(r"([0-9.eE+]+?)\s*([a-zA-Z]+)")
 _CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]+)?)")
+_DECIMAL_COMMA = re.compile(r"[0-9:]*,[0-9]+[^,.]*$")
+_NO_COMMA = " with a decimal point (a decimal comma is understood where semicolons divide the cells)"
 _TYPE_NAME = re.compile(r"[\[(]\s*([^\])]+?)\s*[\])]")
 _MOST_ISSUES = 25_000
 
@@ -142,7 +144,9 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     """
     form = form or CsvFormat()
     source = source_name(path)
-    lines = _rows(read_text(path), source)
+    text = read_text(path)
+    delimiter = _delimiter(text)
+    lines = _rows(text, delimiter, source)
     _, heading = next(lines)
     catalogue = [row.name for row in read_catalogue(asked.vms.prices).vm_types]
     columns, unused = _columns(heading, form, catalogue, source)
@@ -156,8 +160,9 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
             way += "; tasks are called t1, t2, ..."
         warnings.append(f"{source}: nothing was made of {_columns_text(unused)} ({way})")
     columns, more = _columns_of_types(columns, chosen, source)
-    reader = _Reader(columns, asked, form, len(heading))
+    reader = _Reader(columns, asked, form, len(heading), decimal_commas=delimiter != ",")
     tasks = reader.tasks(lines)
+    warnings += reader.notes(source)
     if reader.issues:
         raise InputError(source, grouped(reader.issues))
     if not tasks:
@@ -205,10 +210,14 @@ def read_tasks(
     return instance_of_csv(path, Asked(deadline_s, vms)).instance
 
 
-def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells with the numbers of their lines; empty lines are skipped."""
+def _delimiter(text: str) -> str:
+    """Return what divides the cells: what the line of headings has most of."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max((",", ";", "\t"), key=first.count)
+    return max((",", ";", "\t"), key=first.count)
+
+
+def _rows(text: str, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows of cells with the numbers of their lines; empty lines are skipped."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
     before = 0
     try:
@@ -340,12 +349,16 @@ def _columns_of_types(
     if by_type and missing:
         raise input_error(
             source,
-            f"has no column of run times on {', '.join(missing)} (there are "
-            f"{_columns_text([column.heading for column in by_type])}); add one, or leave the type out of --types",
+            f"has no column of run times on {', '.join(missing)} "
+            f"({_there_are([column.heading for column in by_type])}); add one, or leave the type out of --types",
         )
     left_out = [column.heading for column in by_type if column.vm_type not in chosen]
     warnings = [f"{source}: {_columns_text(left_out)} left out, not among --types"] if left_out else []
     return [column for column in columns if column.heading not in left_out], warnings
+
+
+def _there_are(headings: Sequence[str]) -> str:
+    return f"there {'are' if len(headings) > 1 else 'is'} {_columns_text(headings)}"
 
 
 def _columns_text(headings: Sequence[str]) -> str:
@@ -356,11 +369,16 @@ def _columns_text(headings: Sequence[str]) -> str:
 class _Reader:
     """Makes tasks of rows, and keeps what is wrong with them."""
 
-    def __init__(self, columns: Sequence[_Column], asked: Asked, form: CsvFormat, width: int) -> None:
+    def __init__(
+        self, columns: Sequence[_Column], asked: Asked, form: CsvFormat, width: int, decimal_commas: bool
+    ) -> None:
         self.columns = columns
         self.width = width
         self.lines: list[int] = []
         self.issues: list[Issue] = []
+        self._decimal_commas = decimal_commas
+        self._with_comma: Issue | None = None
+        self._with_point: Issue | None = None
         self._by_role: dict[Role, _Column] = {column.role: column for column in columns if column.vm_type is None}
         self._by_type = [column for column in columns if column.vm_type is not None]
         self._memory_mb = asked.memory_mb
@@ -390,7 +408,30 @@ class _Reader:
                 self._fault(line, heading, name, f"is a duplicate of line {first[name]}")
             made.append(task)
             self.lines.append(line)
+        if self._with_comma is not None and self._with_point is not None:
+            point = self._with_point
+            rule = f"has a comma where {point.where}, {point.value!r}, has a point: write one or the other everywhere"
+            self.issues.append(replace(self._with_comma, rule=rule))
         return made
+
+    def notes(self, source: str) -> list[str]:
+        """Say how numbers were read, where that might be taken amiss."""
+        found = self._with_comma
+        if found is None:
+            return []
+        return [f"{source}: commas in numbers are decimal commas, as in {found.where}: {found.field} {found.value}"]
+
+    def _number(self, line: int, column: _Column, cell: str) -> str:
+        """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
+        if not self._decimal_commas:
+            return cell
+        if "." in cell and self._with_point is None:
+            self._with_point = Issue(f"line {line}", "", column.heading, cell)
+        if not _DECIMAL_COMMA.match(cell):
+            return cell
+        if self._with_comma is None:
+            self._with_comma = Issue(f"line {line}", "", column.heading, cell)
+        return cell.replace(",", ".", 1)
 
     def _task(self, line: int, cells: Sequence[str], number: int) -> dict[str, Any] | None:
         before = len(self.issues)
@@ -460,11 +501,11 @@ class _Reader:
             return {"memory_mb": self._memory_mb}
         assert column is not None
         factor = column.factor or self._memory_unit
-        value = _quantity(cell, MEMORY_UNITS_MB, factor)
+        value = _quantity(self._number(line, column, cell), MEMORY_UNITS_MB, factor)
         if value is None:
             rule = (
-                "must be a number"
-                if factor
+                f"must be a number{_NO_COMMA if ',' in cell else ''}"
+                if factor or "," in cell
                 else "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
             )
             self._fault(line, column.heading, cell, rule)
@@ -475,10 +516,12 @@ class _Reader:
 
     def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
         factor = column.factor or self._time_unit
-        value = seconds_of(cell, factor)
+        value = seconds_of(self._number(line, column, cell), factor)
         if value is None:
             if not cell:
                 rule = "is missing"
+            elif "," in cell:
+                rule = f"must be a number{_NO_COMMA}"
             elif factor or number_of(cell) is None:
                 rule = "must be a number" if factor else "must be a duration such as 90s, 12min, 1h30m or 00:12:30"
             else:

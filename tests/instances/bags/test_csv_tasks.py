@@ -196,7 +196,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> N
             None,
             "--types c6i.larg: is no VM type of the catalogue (did you mean c6i.large",
         ),
-        (VmChoice(types=["c6i.large"], region="moon"), None, "has no region 'moon' (it has us-east-1)"),
+        (VmChoice(types=["c6i.large"], region="moon"), None, "has no region 'moon' (it has us-east-1; 'spotbag"),
         (VmChoice(types=["c6i.*"], speeds={"c6i.large": 1}), None, "--speed: c6i.xlarge has none"),
         (
             VmChoice(types=["c6i.*"], measured_on="c6i.large"),
@@ -216,6 +216,41 @@ def test_choices_that_cannot_be_met(tmp_path: Path, choice: VmChoice, form: CsvF
     with pytest.raises(SpotbagError) as caught:
         read(tmp_path, "id,memory_mb,runtime_s\na,1,2\n", Asked(100, choice), form)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_comma_in_a_number_is_a_decimal_comma_where_it_divides_no_cells(tmp_path: Path, delimiter: str) -> None:
+    text = "id;memory;runtime_min;count\na;1,5GB;12,5;2\nb;512MB;0:01:30;1\nc;1GB;1,5h;\n"
+    imported = read(tmp_path, text.replace(";", delimiter))
+    tasks = rows(imported)
+    assert [task["memory_mb"] for task in tasks] == [1536, 512, 1024]
+    assert [task["base_runtime_s"] for task in tasks] == [750, 90, 5400]
+    assert any(
+        text.endswith("commas in numbers are decimal commas, as in line 2: memory 1,5GB") for text in imported.warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "memory_gb;runtime_s\n1.5;1,234\n",
+            "line 2: runtime_s '1,234' has a comma where line 2, '1.5', has a point: write one or the other",
+        ),
+        ("memory_gb;runtime_s\n1;1,234.5\n", "line 2: runtime_s '1,234.5' must be a number with a decimal point"),
+        ('memory_gb,runtime_s\n"1,5",2\n', "memory_gb '1,5' must be a number with a decimal point (a decimal comma"),
+        ('memory_gb,runtime\n1,"1,5h"\n', "runtime '1,5h' must be a number with a decimal point (a decimal comma"),
+    ],
+)
+def test_commas_that_could_mean_two_things_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+
+
+def test_a_type_without_a_column_is_named_beside_the_only_column_there_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\(there is column 'c6i.large_s'\); add one"):
+        read(tmp_path, "memory_mb,c6i.large_s\n1,2\n", Asked(100, VmChoice(types=["c6i.large", "c6i.xlarge"])))
 
 
 def test_a_task_needs_a_run_time_on_a_type_of_its_architecture(tmp_path: Path) -> None:
