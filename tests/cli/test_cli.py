@@ -467,6 +467,12 @@ def test_methods_are_listed_with_their_options(shell: Shell) -> None:
     assert "greedy" in out
     assert "phase1_order" in out
     assert shell.json("methods")["methods"]["greedy"]["options"]
+    out = shell.run("methods", "greedy")
+    assert "phase1_order" in out
+    assert "burstable" not in shell.run("methods", "lpt")
+    assert list(shell.json("methods", "columns")["methods"]) == ["columns"]
+    shell.run("methods", "gredy", code=2)
+    assert "did you mean 'greedy'?" in shell.err
 
 
 COMMANDS = [

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from ...core.tables import Column, Table
 from ..arguments import JsonOption, print_json
+from ..completion import METHODS as METHOD_NAMES
 from ..tables import print_table
 
-EXAMPLE = "Example:  spotbag methods"
+EXAMPLE = "Example:  spotbag methods search"
 
 
-def methods_command(as_json: JsonOption = False) -> None:
+def methods_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", autocompletion=METHOD_NAMES, help="One method only; all if absent.", show_default=False
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""
-    from ...solvers.bags.methods import describe_options, listed_methods
+    from ...solvers.bags.methods import describe_options, find_method, listed_methods
 
-    methods = listed_methods()
+    methods = listed_methods() if name is None else [find_method(name)]
     if as_json:
         described = {
             method.name: {
@@ -43,4 +56,7 @@ def methods_command(as_json: JsonOption = False) -> None:
     print_table(Table(columns, rows))
     columns = [Column("method"), Column("option"), Column("values"), Column("default")]
     options = [(m.name, *described) for m in methods for described in describe_options(m)]
-    print_table(Table(columns, options))
+    if options:
+        print_table(Table(columns, options))
+    else:
+        print(f"{name} has no options")
