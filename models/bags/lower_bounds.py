@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ...core.limits import share_of_time, within
 from ...instances.instance import Instance
 from .configuration_bound import configuration_bound
 from .divisible_bound import divisible_bound
@@ -53,55 +54,55 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     ----------
     instance : Instance
         With D_spot set.
+
+    Notes
+    -----
+    Each has its part of a limit of time, and is what was proved when that was over.
     """
     import highspy  # noqa: F401 (loaded before the clock runs)
 
     binds = not memory_is_free(instance)
     cheap, quick = _with_cost_weight(instance, 1.0), _with_cost_weight(instance, 0.0)
-    bounds = [
-        _timed(
+    wanted: list[tuple[str, Unit, str, Callable[[], float]]] = [
+        (
             "divisible bound",
             "objective",
             "no plan has a smaller objective, even if tasks could be cut",
             lambda: divisible_bound(instance).objective,
-        )
-    ]
-    if binds:
-        bounds.append(
-            _timed(
-                "configuration bound",
-                "objective",
-                "likewise, and only tasks that fit a VM together run together",
-                lambda: configuration_bound(instance).objective,
-            )
-        )
-    return (
-        *bounds,
-        _timed(
+        ),
+        (
+            "configuration bound",
+            "objective",
+            "likewise, and only tasks that fit a VM together run together",
+            lambda: configuration_bound(instance).objective,
+        ),
+        (
             "least cost",
             "$",
             "no plan costs less, however long it takes (cost weight 1)",
             lambda: _strongest(cheap, binds) * instance.cost_scale_usd,
         ),
-        _timed(
+        (
             "least makespan",
             "s",
             "no plan ends sooner, whatever it costs (cost weight 0)",
             lambda: _whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
         ),
-        _timed(
+        (
             "combinatorial makespan",
             "s",
             "no plan ends sooner: its longest tasks, and how many of them share a core",
             lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
         ),
-    )
-
-
-def _timed(name: str, unit: Unit, meaning: str, compute: Callable[[], float]) -> LowerBound:
-    begin = time.perf_counter()
-    value = compute()
-    return LowerBound(name, value, unit, meaning, time.perf_counter() - begin)
+    ]
+    wanted = [entry for entry in wanted if binds or entry[0] != "configuration bound"]
+    bounds = []
+    for number, (name, unit, meaning, compute) in enumerate(wanted):
+        begin = time.perf_counter()
+        with within(share_of_time(1 / (len(wanted) - number))):
+            value = compute()
+        bounds.append(LowerBound(name, value, unit, meaning, time.perf_counter() - begin))
+    return tuple(bounds)
 
 
 def _with_cost_weight(instance: Instance, weight: float) -> Instance:

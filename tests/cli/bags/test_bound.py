@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from command_shell import Shell
+from fake_time import fake_time
 
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.lower_bounds import lower_bounds
@@ -55,6 +56,15 @@ def test_the_command_line_overrides_the_instance(shell: Shell) -> None:
     values = {bound["name"]: bound["value"] for bound in found["bounds"]}
     assert values["divisible bound"] == pytest.approx(values["least cost"], rel=1e-9)
     assert values["least cost"] > own["bounds"][1]["value"]  # on demand is dearer
+
+
+def test_with_a_time_limit_bounds_are_what_was_proved_by_then(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = shell.json("bound", "memory/m10")["bounds"]
+    fake_time(monkeypatch, look_s=1.0)
+    cut = shell.json("bound", "memory/m10", "--time-limit", "3")["bounds"]
+    assert [bound["name"] for bound in cut] == [bound["name"] for bound in whole]
+    assert all(less["value"] <= full["value"] for less, full in zip(cut, whole, strict=True))
+    assert cut[1]["value"] < whole[1]["value"]
 
 
 def test_no_plan_exists_is_said_with_the_reason_and_exit_code_1(shell: Shell) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,8 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
+    MethodOptions,
+    Only,
     print_json,
     warn,
 )
@@ -30,23 +32,26 @@ EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 def bound_command(
     instance: InstanceArgument,
     changes: InstanceOptions,
+    planning: Annotated[MethodOptions, Only("time_limit")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show lower bounds that no plan can beat: of objective, cost and makespan.
+    """Show lower bounds that no plan can beat, whether it survives what --survive says or not.
+
+    They are of objective, cost and makespan; with --time-limit, they are what was proved by then.
 
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
+    from ...core.limits import within
     from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
     from ...models.bags.lower_bounds import lower_bounds
     from ...solvers.bags.infeasible import explain
 
-    if changes.survive is not None:
-        warn(["--survive changes nothing: bounds are of all plans, whether they survive or not"])
     given = changes.load(instance)
     problem = with_d_spot(given)
     warning = d_spot_warning(given, problem)
     warn([warning] if warning else [])
-    bounds = lower_bounds(problem)
+    with within(planning.time_limit):
+        bounds = lower_bounds(problem)
     infeasible = any(math.isinf(bound.value) for bound in bounds)
     reason = explain(problem) if infeasible else ""
     if as_json:
