@@ -343,13 +343,18 @@ class BestKnownUpdate(_Output):
 
 
 class FrontPoint(_Output):
-    """A plan that no other one beats; ``vms`` says how many of what are rented."""
+    """A plan that no other one beats; ``vms`` says how many of what are rented.
+
+    Whether it survives is there with ``--survive``.
+    """
 
     makespan_s: int
     cost_usd: float
     bound_cost_usd: float
     proven: bool
     vms: dict[str, int]
+    survives: SurvivalVerdict | None = None
+    worst_cost_usd: float | None = None
 
 
 class Pareto(_Output):

@@ -32,6 +32,19 @@ def test_the_table_has_a_row_for_each_point(shell: Shell) -> None:
         assert f"{point['cost_usd']:.6f}" in out
 
 
+def test_with_survive_each_point_says_whether_it_does_and_its_worst_case(shell: Shell) -> None:
+    points = shell.json("pareto", "bag.json", "--survive", "one-type", "--out", "front.csv")["points"]
+    assert {point["survives"] for point in points} <= {"survives", "does-not-survive", "not-shown"}
+    for point in points:
+        assert (point["worst_cost_usd"] is not None) == (point["survives"] == "survives")
+        assert point["worst_cost_usd"] is None or point["worst_cost_usd"] >= point["cost_usd"]
+    with (shell.folder / "front.csv").open() as file:
+        assert [row["survives"] for row in csv.DictReader(file)] == [point["survives"] for point in points]
+    out = shell.run("pareto", "bag.json", "--survive", "one-type")
+    assert "worst case" in out
+    assert "changes nothing" not in shell.err
+
+
 def test_json_has_what_programs_need(shell: Shell) -> None:
     found = shell.json("pareto", "bag.json")
     assert (found["status"], found["complete"], found["proven"], found["heuristics"]) == ("complete", True, True, [])

@@ -25,6 +25,7 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import counting
 from ..run_options import DaskOption, workers_of
 from ..tables import narrow_terminal, print_table, seconds
+from .planning import VERDICTS
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
@@ -40,7 +41,6 @@ _WIDTH = 110
 _PERCENT = "(% of the plan)"
 _QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "objective"}
 """Columns of what each goal makes least."""
-_VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not shown"}
 
 
 def compare_command(
@@ -274,8 +274,8 @@ def _value(value: float | None, goal: str) -> str:
 def _survives(summary: Summary) -> str:
     """Say whether the plans survive what they are asked to survive; how many of them, if not all are alike."""
     if len(summary.survives) == 1:
-        return _VERDICTS[summary.survives[0][0]]
-    return ", ".join(f"{count} {_VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
+        return VERDICTS[summary.survives[0][0]]
+    return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
 
 
 def _status(summary: Summary) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -26,8 +28,11 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy, points_found
 from ..tables import print_table, seconds
+from .planning import VERDICTS
 
 if TYPE_CHECKING:
+    from ...heuristics.bags.rescue import Certificate
+    from ...instances.entries import SurvivalLevel
     from ...instances.instance import Instance
     from ...schedules.schedule import Schedule
     from ...solvers.bags.pareto import FrontPoint, ParetoFront
@@ -61,6 +66,8 @@ def pareto_command(
 ) -> None:
     """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
 
+    With --survive, it is said of each whether it survives that; 'spotbag solve' chooses one that does.
+
     Ctrl-C ends it with the points so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad
     input; 130: interrupted.
     """
@@ -71,22 +78,18 @@ def pareto_command(
         warn(
             f"{option} changes nothing: a front is of all goals" for option, value in goals.items() if value is not None
         )
-    if changes.survive is not None:
-        warn(
-            ["--survive changes nothing: the plans of a front need not survive; 'spotbag solve' chooses one that does"]
-        )
     problem = changes.load(instance)
     front, others = _front(problem, points, planning, heuristics=plot is not None)
     if front.interrupted:
         warn(["interrupted: these are the points so far"])
     warn(front.warnings)
-    files.write(front, others)
+    certificates = _certificates(front, changes.survive)
+    files.write(front, others, certificates)
     if as_json:
-        print_json(
-            "pareto", front.to_dict() | {"heuristics": [_row_of_plan(front, *entry) for entry in others.items()]}
-        )
+        beside = [_row_of_plan(front, *entry) for entry in others.items()]
+        print_json("pareto", _as_object(front, certificates) | {"heuristics": beside})
     else:
-        _print_front(front, others)
+        _print_front(front, others, certificates)
     if not front.points:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -111,7 +114,7 @@ class _Files:
         check_output(self.plot, instance)
         _check_folder(self.plans)
 
-    def write(self, front: ParetoFront, others: dict[str, Schedule]) -> None:
+    def write(self, front: ParetoFront, others: dict[str, Schedule], certificates: Sequence[Certificate]) -> None:
         """Write the picture, the points and their plans, if there are any."""
         if not front.points:
             return
@@ -122,7 +125,7 @@ class _Files:
                 write_front(front, self.plot, others)
             wrote(self.plot)
         if self.out is not None:
-            _write_points(front, self.out)
+            _write_points(front, self.out, certificates)
             wrote(self.out)
         if self.plans is not None:
             _write_plans(front, self.plans)
@@ -202,7 +205,25 @@ def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> dict[str, A
     }
 
 
-def _write_points(front: ParetoFront, path: str) -> None:
+def _certificates(front: ParetoFront, level: str | None) -> list[Certificate]:
+    """Say of each point what its plan survives, if that is asked for: no plan is chosen by it."""
+    if level is None or level == "none":
+        return []
+    from ...heuristics.bags.rescue import certify
+
+    with busy("looking at what the plans survive"):
+        return [certify(point.schedule, cast("SurvivalLevel", level)) for point in front.points]
+
+
+def _as_object(front: ParetoFront, certificates: Sequence[Certificate]) -> dict[str, Any]:
+    """The front as a JSON object, with what its plans survive where that was looked at."""
+    made = front.to_dict()
+    for point, certificate in zip(made["points"], certificates, strict=False):
+        point |= {"survives": certificate.verdict, "worst_cost_usd": certificate.worst_cost_usd}
+    return made
+
+
+def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certificate]) -> None:
     import csv
     import io
 
@@ -210,15 +231,17 @@ def _write_points(front: ParetoFront, path: str) -> None:
     from ...core.text_files import write_text
 
     if path.lower().endswith(".json"):
-        write_text(path, format_json(front.to_dict()))
+        write_text(path, format_json(_as_object(front, certificates)))
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["makespan_s", "cost_usd", "bound_cost_usd", "proven", "vms"])
-    for point in front.points:
+    survival = ["survives", "worst_cost_usd"] if certificates else []
+    writer.writerow(["makespan_s", "cost_usd", "bound_cost_usd", "proven", "vms", *survival])
+    for point, certificate in zip_longest(front.points, certificates):
         proven = "yes" if point.proven else "no"
         rented = "; ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
-        writer.writerow([point.makespan_s, point.cost_usd, point.bound_cost_usd, proven, rented])
+        more = [] if certificate is None else [certificate.verdict, certificate.worst_cost_usd]
+        writer.writerow([point.makespan_s, point.cost_usd, point.bound_cost_usd, proven, rented, *more])
     write_text(path, text.getvalue())
 
 
@@ -235,7 +258,7 @@ def _write_plans(front: ParetoFront, folder: str) -> None:
         write_schedule(point.schedule, os.path.join(folder, f"plan-{point.makespan_s}s.json"), front.method)
 
 
-def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
+def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: Sequence[Certificate]) -> None:
     name = front.instance.name
     if not front.points:
         known = "proved: no plan exists" if front.complete else "no plan was found; this proves nothing"
@@ -243,7 +266,9 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule]) -> None:
         print(front.message)
         return
     columns = [Column("makespan (s)", True), Column("cost ($)", True), Column("VMs"), Column("proven")]
-    print_table(Table(columns, [_cells(point) for point in front.points]))
+    if certificates:
+        columns += [Column(f"survives\n{certificates[0].level}"), Column("worst case\n($)", True)]
+    print_table(Table(columns, [_cells(*row) for row in zip_longest(front.points, certificates)]))
     if others:
         beside = [
             Column("heuristic"),
@@ -265,10 +290,14 @@ def _summary(front: ParetoFront) -> str:
     )
 
 
-def _cells(point: FrontPoint) -> list[str]:
+def _cells(point: FrontPoint, certificate: Certificate | None) -> list[str]:
     rented = ", ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
     proven = "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"
-    return [seconds(point.makespan_s), f"{point.cost_usd:.6f}", rented, proven]
+    cells = [seconds(point.makespan_s), f"{point.cost_usd:.6f}", rented, proven]
+    if certificate is None:
+        return cells
+    worst_usd = certificate.worst_cost_usd
+    return [*cells, VERDICTS[certificate.verdict], "-" if worst_usd is None else f"{worst_usd:.6f}"]
 
 
 def _cells_of_plan(row: dict[str, Any]) -> list[str]:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ...solvers.bags.result import Result
 
 
+VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not shown"}
+"""Verdicts on survival as the cells of tables have them."""
+
+
 def plan_by(problem: Instance, planning: MethodOptions) -> Result:
     """Plan an instance by the method, and within the limits, that the command line gives."""
     from ...heuristics.bags.d_spot import with_d_spot
