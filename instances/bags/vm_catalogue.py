@@ -198,7 +198,9 @@ def rows_of_region(catalogue: Catalogue, region: str | None, source: str) -> lis
             raise input_error(source, f"has several regions, so --region is needed: {', '.join(regions)}")
         region = regions[0]
     if region not in regions:
-        raise input_error(source, f"has no region {region!r} (it has {', '.join(regions)})")
+        raise input_error(
+            source, f"has no region {region!r} (it has {', '.join(regions)}; 'spotbag instance prices' makes one)"
+        )
     return [row for row in catalogue.vm_types if row.region == region]
 
 

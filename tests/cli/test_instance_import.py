@@ -129,7 +129,7 @@ def test_types_are_filtered_and_sorted(shell: Shell) -> None:
 
 def test_types_of_a_region_that_is_not_there_and_memory_without_a_unit(shell: Shell) -> None:
     shell.run("instance", "types", "--region", "mars-1", code=2)
-    assert "has no region 'mars-1' (it has us-east-1)" in shell.err
+    assert "has no region 'mars-1' (it has us-east-1; 'spotbag instance prices' makes one)" in shell.err
     few = "instance", "types", "--types", "c6i.*", "--max-memory"
     assert shell.json(*few, "8") == shell.json(*few, "8GB")
     assert "region us-east-1" in shell.run(*few, "8")

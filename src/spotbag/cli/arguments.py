@@ -124,7 +124,15 @@ def _with_near(option: str, issue: Issue) -> str:
 
 def _d_spot(given: str) -> str:
     """Refuse what is neither a time nor the rule of the paper."""
-    return given if given == D_SPOT_OF_PAPER else f"{_parser('--d-spot', 'whole_seconds')(given)}"
+    if given == D_SPOT_OF_PAPER:
+        return given
+    from ..core.errors import InputError, Issue
+
+    try:
+        return f"{_parser('--d-spot', 'whole_seconds')(given)}"
+    except InputError as error:
+        issues = [Issue("", f"{issue.rule}; or {D_SPOT_OF_PAPER}", value=issue.value) for issue in error.issues]
+        raise InputError("--d-spot", issues) from None
 
 
 def _as_typed(value: Any, annotation: Any) -> Any:
