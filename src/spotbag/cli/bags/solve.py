@@ -59,7 +59,7 @@ def solve_command(
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or none that survives
-    what --survive asks for, with the reason; 2: bad input; 130: interrupted.
+    what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 130: interrupted.
     """
     files = _Files(out, gantt, plot)
     files.check(as_json, instance, planning.initial)
