@@ -259,7 +259,8 @@ def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float], room
             continue
         ground, full = panel.ground_and_height_in(bar, tops)
         high = full * min(height for _, height in bar.profile[:-1])
-        wide, tall = (bar.end_s - bar.start_s) * second_in, high * room.high_per_in
+        start_s = max(bar.start_s, chart.start_s)
+        wide, tall = (bar.end_s - start_s) * second_in, high * room.high_per_in
         along = fitting_name(bar.name, bar.short, int(wide / _CHARACTER_IN)) if tall > _LINE_IN else ""
         across = fitting_name(bar.name, bar.short, int(tall / _CHARACTER_IN)) if wide > _LINE_IN else ""
         if not along and not across:
@@ -268,7 +269,7 @@ def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float], room
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "parse_math": False, "clip_on": True}
         # The box keeps names legible on hatching and where arrows cross them.
         style |= {"bbox": {"facecolor": bar.look.colour, "edgecolor": "none", "pad": 0.8}, "zorder": 4}
-        centre = (bar.start_s + bar.end_s) / 2 / chart.unit_s
+        centre = (start_s + bar.end_s) / 2 / chart.unit_s
         axes.text(centre, ground - high / 2, name, color=bar.look.text, rotation=rotation, **style)
 
 

@@ -46,6 +46,8 @@ def bag_chart(
     end_s: int,
     notes: Sequence[str] = (),
     moments: Sequence[tuple[int, Look]] = (),
+    start_s: int = 0,
+    time_label: str = "time since the start (s)",
 ) -> Chart:
     """Add the deadline and D_spot to a panel, and make a chart of it.
 
@@ -65,6 +67,10 @@ def bag_chart(
         Lines below the title.
     moments : sequence of (int, Look)
         Other moments of all VMs.
+    start_s : int
+        Where the axis of time begins.
+    time_label : str
+        Label of the axis.
     """
     d_spot = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
     limits = [
@@ -75,9 +81,9 @@ def bag_chart(
         title,
         [replace(panel, limits=limits)],
         [*explained, *(limit.look for limit in limits)],
-        0,
+        start_s,
         1.03 * last_shown_s(end_s, (deadline_s, d_spot_s or 0)),
-        "time since the start (s)",
+        time_label,
         "VM (one row for each core)",
         row_label="core",
         notes=tuple(notes),

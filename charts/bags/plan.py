@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 WORST_LOSS = Look("worst loss", "#111111", line=":", width=1.6, layer=2)
 BEYOND_RESCUE = Look("loss beyond rescue", "#111111", line=":", width=1.6, layer=2)
+NOW = Look("now", "#444444", line="-", width=1.2, layer=2)
+
+_MOST_BEFORE = 0.25
+"""Share of the time to come that is shown of the time before; of tasks that run for longer, only their ends are."""
 
 
 def plot_gantt(
@@ -84,6 +88,8 @@ def write_gantt(
 def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival | None = None) -> Chart:
     """Lay out the Gantt chart of a plan; VMs without tasks are left out.
 
+    A plan from a state is shown from now on: what runs already has begun before.
+
     Parameters
     ----------
     schedule : Schedule
@@ -96,12 +102,18 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
     instance = schedule.instance
     offers = [instance.offers[offer] for offer in schedule.vm_offer]
     used = np.unique(schedule.task_vm).tolist()
-    order = sorted(used, key=lambda vm: (offers[vm].market != "spot", vm))
+    order = sorted(used, key=lambda vm: (offers[vm].market != "spot", schedule.vm_machine[vm] < 0, vm))
     lane_of = {vm: lane for lane, vm in enumerate(order)}
-    ready_s = instance.boot_overhead_s
-    booting = replace(BOOTING, label=f"booting ({ready_s:,} s)")
-    bars = [Bar(lane, None, stretch(0, ready_s), booting) for lane in lane_of.values() if ready_s]
-    bars += [Bar(lane, None, stretch(ready_s, int(schedule.vm_end_s[vm])), RENTED) for vm, lane in lane_of.items()]
+    ready_s = {vm: int(schedule.vm_ready_s[vm]) for vm in used}
+    each = {seconds for seconds in ready_s.values() if seconds}
+    booting = replace(BOOTING, label=f"booting ({each.pop():,} s)") if len(each) == 1 else BOOTING
+    since_s = np.minimum(schedule.vm_ready_s, 0)
+    np.minimum.at(since_s, schedule.task_vm, schedule.task_start_s)
+    bars = [Bar(lane, None, stretch(0, ready_s[vm]), booting) for vm, lane in lane_of.items() if ready_s[vm]]
+    bars += [
+        Bar(lane, None, stretch(ready_s[vm] or int(since_s[vm]), int(schedule.vm_end_s[vm])), RENTED)
+        for vm, lane in lane_of.items()
+    ]
     for task, name in enumerate(instance.task_ids):
         vm, core = int(schedule.task_vm[task]), int(schedule.task_core[task])
         start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
@@ -109,7 +121,8 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)
         bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name))
     found = {bar.look for bar in bars}
-    lanes = vm_lanes([(schedule.vm_ids[vm], int(schedule.vm_vcpus[vm])) for vm in order])
+    lanes = vm_lanes([(_label(schedule, vm), int(schedule.vm_vcpus[vm])) for vm in order])
+    begin_s = max(int(since_s.min()), -int(_MOST_BEFORE * max(schedule.makespan_s, 1)))
     maker = f", {method}" if method else ""
     return bag_chart(
         f"{shortened(instance.name, 60)}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
@@ -119,8 +132,15 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None,
         schedule.makespan_s,
         () if survival is None else (survival_text(survival),),
-        _worst_moment(survival),
+        [*([(0, NOW)] if begin_s < 0 else []), *_worst_moment(survival)],
+        begin_s,
+        "time from now on (s)" if instance.machines else "time since the start (s)",
     )
+
+
+def _label(schedule: Schedule, vm: int) -> str:
+    name = schedule.vm_ids[vm]
+    return f"{name} (machine)" if schedule.vm_machine[vm] >= 0 else name
 
 
 def _worst_moment(survival: Survival | None) -> list[tuple[int, Look]]:
@@ -134,7 +154,8 @@ def _subtitle(schedule: Schedule, order: list[int]) -> str:
     numbers = Counter(schedule.vm_offer[order].tolist())
     mix = ", ".join(f"{numbers[offer]} {instance.offers[offer]}" for offer in sorted(numbers))
     share = 100 * schedule.makespan_s / instance.deadline_s
+    idle = len(instance.machines) - int((schedule.vm_machine[order] >= 0).sum())
     return (
         f"{counted(instance.n_tasks, 'task')} on {counted(len(order), 'VM')} ({shortened(mix, 120)}), "
-        f"ends at {share:.0f} % of the deadline"
+        f"ends at {share:.0f} % of the deadline" + (f", {counted(idle, 'machine')} not used" if idle else "")
     )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.errors import SpotbagError
+from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -57,7 +58,14 @@ class ReplayPlan:
 
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:
-    """Make a plan ready for the replay."""
+    """Make a plan ready for the replay.
+
+    Raises
+    ------
+    SpotbagError
+        If it is a plan from a state: replays begin with the bag.
+    """
+    _refuse_rest(schedule.instance)
     instance = schedule.instance
     boot = instance.boot_overhead_s
     offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
@@ -71,6 +79,14 @@ def replay_plan(schedule: Schedule) -> ReplayPlan:
     planned = zip(schedule.vm_ids, offers, cores, strict=True)
     vms = tuple(PlannedVm(name, offer, tuple(tuple(runs) for runs in queues)) for name, offer, queues in planned)
     return ReplayPlan(instance, WorkTable(instance), vms, schedule)
+
+
+def _refuse_rest(instance: Instance) -> None:
+    if instance.machines:
+        raise SpotbagError(
+            f"{instance.name}: the plan goes on from a state, with {counted(len(instance.machines), 'VM')} that exist "
+            "already; replays begin with the bag: give a plan for all of it"
+        )
 
 
 def plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
@@ -99,8 +115,9 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
     Raises
     ------
     SpotbagError
-        If a type of the plan has no on-demand offer.
+        If a type of the plan has no on-demand offer, or it is a plan from a state.
     """
+    _refuse_rest(schedule.instance)
     instance = schedule.instance
     by_type = {offer.type_index: offer for offer in instance.offers if offer.market == "on-demand"}
     vm_offer, core, start_s = schedule.vm_offer.copy(), schedule.task_core.copy(), schedule.task_start_s.copy()

@@ -14,10 +14,14 @@ from spotbag.charts.bags.plan import plan_chart, plot_gantt, write_gantt
 from spotbag.charts.matplotlib_renderer import draw
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.entries import Machine
 from spotbag.instances.library import library_instance
 from spotbag.schedules.documents import Survival
 from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
+
+from ...helpers.rescues import carried_on
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +123,32 @@ def test_a_burstable_plan_shows_its_modes(tmp_path: Path) -> None:
     text = (tmp_path / "burst.svg").read_text(encoding="utf-8")
     assert "burstable, baseline" in text
     assert "D_spot" not in text
+
+
+def test_a_plan_from_a_state_is_drawn_from_now_on(plan: Schedule, tmp_path: Path) -> None:
+    state = State.planned(plan, 100)
+    rest = carried_on(plan, state)
+    idle = Machine(id="idle", type="c4.large", market="spot")
+    rest = carried_on(plan, state, rest.instance.replace(machines=[*rest.instance.machines, idle]))
+    chart = plan_chart(rest)
+    [panel] = chart.panels
+    assert chart.time_label == "time from now on (s)"
+    assert "1 machine not used" in panel.title
+    assert all(lane.label.endswith(" (machine)") for lane in panel.lanes)
+    bars = {bar.name: bar for bar in panel.bars if bar.look in TASKS}
+    runs = rest.instance.running.task.tolist()
+    assert {bars[rest.instance.task_ids[task]].start_s for task in runs} == set(rest.task_start_s[runs].tolist())
+    # Tasks that began long ago are cut off: most of the picture is the time to come.
+    assert chart.start_s == max(-40, -(rest.makespan_s // 4))
+    assert not [bar for bar in panel.bars if bar.look.label.startswith("booting")]
+    early = plan_chart(carried_on(plan, State.planned(plan, 50)))
+    assert {bar.end_s for bar in early.panels[0].bars if bar.look.label == "booting (10 s)"} == {10}
+    assert early.start_s == 0
+    for ending in ("svg", "html"):
+        write_gantt(rest, tmp_path / f"rest.{ending}")
+        text = (tmp_path / f"rest.{ending}").read_text(encoding="utf-8")
+        for part in ("time from now on (s)", "c4.large-spot-1 (machine)", "now (0 s)"):
+            assert part in text
 
 
 def test_an_unknown_format_and_a_missing_folder_are_refused(plan: Schedule, tmp_path: Path) -> None:

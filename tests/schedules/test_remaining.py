@@ -1,0 +1,183 @@
+"""What a state leaves of a bag, worked out by hand; plans for it, and their files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from soaks import soak_of
+
+from spotbag.audits.bags.plan import check
+from spotbag.core.errors import SpotbagError
+from spotbag.heuristics.bags.rescue import survival_of
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.runs import replay_day
+from spotbag.schedules.schedule_files import format_schedule_csv, read_schedule, read_schedule_document, write_schedule
+from spotbag.schedules.state import State, TaskOnVm, VmState
+
+from ..helpers.rescues import carried_on, random_plan, random_rest
+
+NEVER = 10**12
+
+
+def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spent_usd: float) -> None:
+    """Compare what is left of a bag, while a random plan is carried out, with numbers worked out from its document."""
+    plan = random_plan(seed)
+    instance = plan.instance.replace(objective={"goal": "fastest", "budget_usd": 50.0})
+    now_s = Fraction(ticks, 4)
+    if now_s > instance.deadline_s - 1:
+        return
+    state = State.planned(plan, float(now_s))
+    waiting = state.waiting_ids(instance)
+    vms = []
+    for number, vm in enumerate(state.vms):
+        running = tuple(
+            run.model_copy(update={"end_s": run.start_s + late_s if late_s else None}) for run in vm.running
+        )
+        changes: dict[str, Any] = {"running": running, "paid_until_s": [None, float(now_s) + 3.5][number % 2]}
+        if not running and number % 3 == 0:
+            changes["status"] = "draining"
+        vms.append(vm.model_copy(update=changes))
+    saved = dict.fromkeys(waiting[::2], fraction)
+    state = state.replace(vms=tuple(vms), saved=saved, spent_usd=spent_usd)
+    if not (waiting or state.running_ids):
+        return
+    rest = state.remaining(instance)
+
+    assert rest.deadline_s == math.floor(instance.deadline_s - now_s)
+    assert rest.d_spot_s == max(math.floor((instance.d_spot_s or 0) - now_s), 0)
+    assert rest.objective.budget_usd == pytest.approx(max(50.0 - spent_usd, 1e-6))
+    assert list(rest.task_ids) == [name for name in instance.task_ids if name not in state.done]
+    for name in rest.task_ids:
+        task, index = rest.tasks[rest.task_group[rest.task_index[name]]], instance.task_index[name]
+        given = instance.tasks[instance.task_group[index]]
+        assert task.memory_mb == given.memory_mb
+        for number, vm_type in enumerate(instance.vm_types):
+            whole = _whole_s(given, vm_type, instance)
+            left = NEVER if whole is None else whole
+            if whole is not None and name in saved:
+                left = max(math.ceil(Fraction(whole) * (1 - Fraction(repr(fraction)))), 1)
+            found = int(rest.runtime_s[rest.task_group[rest.task_index[name]], number])
+            assert (NEVER if found > 10**9 else found) == left
+    kinds = {vm_type.name: vm_type for vm_type in instance.vm_types}
+    for offer in rest.offers:
+        exist = sum((vm.type, vm.market) == (offer.vm_type.name, offer.market) for vm in vms)
+        room = max(kinds[offer.vm_type.name].offers[offer.market].limit - exist, 0)
+        cap = instance.limits.max_spot if offer.market == "spot" else instance.limits.max_on_demand
+        if cap is not None:
+            room = min(room, max(cap - sum(vm.market == offer.market for vm in vms), 0))
+        assert offer.limit == (room if offer.market in instance.markets else 0)
+    assert [machine.id for machine in rest.machines] == [vm.id for vm in vms]
+    for machine, vm in zip(rest.machines, vms, strict=True):
+        assert (machine.type, machine.market, machine.open) == (vm.type, vm.market, vm.status != "draining")
+        if not vm.running:
+            assert machine.ready_s == max(math.ceil(Fraction(vm.ready_s) - now_s), 0)
+        assert machine.paid_until_s == (3 if vm.paid_until_s is not None else 0)
+        assert [(run.task, run.core) for run in machine.running] == [(run.task, run.core) for run in vm.running]
+        for entry, run in zip(machine.running, vm.running, strict=True):
+            task = instance.task_index[run.task]
+            seconds = int(plan.task_end_s[task] - plan.task_start_s[task])
+            end_s = run.start_s + seconds if run.end_s is None else run.end_s
+            expected_s = max(math.ceil(Fraction(end_s) - now_s), 1)
+            assert entry.start_s == min(expected_s - seconds, 0)
+
+
+def _whole_s(task: Any, vm_type: Any, instance: Instance) -> int | None:
+    """Run time of a whole task in whole seconds; None if it has none there."""
+    if math.ceil(task.memory_mb * 1024) > math.floor(vm_type.memory_mb * 1024):
+        return None
+    if task.runtime_s is None:
+        return math.ceil(Fraction(repr(task.base_runtime_s)) / Fraction(repr(vm_type.speed)))
+    given = task.runtime_s.get(vm_type.name)
+    return None if given is None else math.ceil(Fraction(repr(given)))
+
+
+CASES = (
+    st.integers(0, 10**6),
+    st.integers(0, 120),
+    st.sampled_from([0.1, 0.25, 0.5, 0.9, 0.999]),
+    st.sampled_from([0.0, 0.5, 3.25, 40.0]),
+    st.sampled_from([0.0, 1.5, 60.0]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(*CASES)
+def test_what_is_left_is_what_is_worked_out_by_hand(
+    seed: int, ticks: int, fraction: float, late_s: float, spent_usd: float
+) -> None:
+    look_at_the_rest(seed, ticks, fraction, late_s, spent_usd)
+
+
+@soak_of(*CASES, sample=500, whole=20_000)
+def test_what_is_left_of_thousands_is_what_is_worked_out_by_hand(
+    seed: int, ticks: int, fraction: float, late_s: float, spent_usd: float
+) -> None:
+    look_at_the_rest(seed, ticks, fraction, late_s, spent_usd)
+
+
+def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did() -> None:
+    looked = 0
+    for seed in range(20):
+        plan = random_plan(seed)
+        for time_s in range(0, plan.makespan_s, 3):
+            state = State.planned(plan, time_s)
+            rest = carried_on(plan, state)
+            report = check(rest.instance, rest)
+            assert report.violations == ()
+            assert report.cost_usd + state.spent_usd == pytest.approx(plan.cost_usd, abs=1e-9)
+            assert report.makespan_s == rest.makespan_s == plan.makespan_s - time_s
+            looked += 1
+    assert looked > 60
+
+
+def test_what_is_saved_of_a_task_that_runs_is_what_was_saved_when_it_started() -> None:
+    offers = {"spot": {"price_usd_per_hour": 1.0, "limit": 1}}
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "one",
+        "deadline_s": 500,
+        "d_spot_s": 500,
+        "checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 5, "dump_s_per_mb": 0},
+        "vm_types": [{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers}],
+        "tasks": [{"id": "t", "memory_mb": 10, "base_runtime_s": 200}],
+    }
+    vm = VmState(id="v", type="a", market="spot", running=(TaskOnVm(task="t", core=0, start_s=80.0),))
+    state = State(instance="one", time_s=100, saved={"t": 0.5}, vms=(vm,))
+    rest = state.remaining(Instance.from_document(document, "one"))
+    # 100 s are left of 200 s when it starts at 80 s, and take 105 s with the checkpoint after 50 s: it ends at 185 s.
+    assert rest.runtime_s.tolist() == [[100]]
+    assert rest.running.start_s.tolist() == [-20]
+    assert rest.running_end_s.tolist() == [85]
+
+
+def test_plans_from_a_state_and_their_certificates_are_read_back(tmp_path: Path) -> None:
+    for seed in range(8):
+        plan = random_rest(seed)
+        survival = survival_of(plan, "one-type")
+        write_schedule(plan, tmp_path / "plan.json", "by chance", survival)
+        again = read_schedule(tmp_path / "plan.json", plan.instance)
+        for name in ("vm_offer", "task_vm", "task_core", "task_start_s", "task_baseline", "vm_machine"):
+            assert getattr(again, name).tolist() == getattr(plan, name).tolist()
+        assert (again.vm_ids, again.cost_usd) == (plan.vm_ids, plan.cost_usd)
+        assert read_schedule_document(tmp_path / "plan.json").survival == survival
+        rest = Instance.from_document(plan.instance.to_document(), "rest")
+        assert check(rest, read_schedule(tmp_path / "plan.json", rest)).violations == ()
+        rows = list(csv.DictReader(io.StringIO(format_schedule_csv(plan))))
+        starts = dict(zip(plan.instance.task_ids, plan.task_start_s.tolist(), strict=True))
+        assert {row["task"]: int(row["start_s"]) for row in rows} == starts
+
+
+@pytest.mark.parametrize("policy", ["static", "hads", "on-demand"])
+def test_a_plan_from_a_state_is_not_replayed(policy: str) -> None:
+    plan = random_plan(3)
+    rest = carried_on(plan, State.planned(plan, plan.makespan_s - 1))
+    with pytest.raises(SpotbagError, match=r"the plan goes on from a state, with .* that exist already; replays begin"):
+        replay_day(rest, policy)
