@@ -55,8 +55,11 @@ task() {
         return 0
     fi
     record '"start", "core": '"$core, \"number\": $1, \"task\": $3"
-    SPOTBAG_VM=$vm SPOTBAG_CORE=$core SPOTBAG_TASK=$4 $session sh -c "$5" \
-        </dev/null >"$here/output/$2.out" 2>"$here/output/$2.err" 3<&- &
+    # A signal may be lost on a child that has just been made: it looks for itself whether it is to stop.
+    (
+        [ ! -e "$state/stop" ] || exit 143
+        SPOTBAG_VM=$vm SPOTBAG_CORE=$core SPOTBAG_TASK=$4 exec $session sh -c "$5"
+    ) </dev/null >"$here/output/$2.out" 2>"$here/output/$2.err" 3<&- &
     child=$!
     [ -z "$stopped" ] || stop_child
     wait "$child"

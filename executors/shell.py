@@ -156,10 +156,7 @@ def _made_at_once(target: Path) -> Iterator[Path]:
     """Give a folder to write to, which becomes the target when all is written: never half of it."""
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            what = (
-                "is not empty; a plan goes into a folder of its own" if target.is_dir() else "is a file, not a folder"
-            )
-            raise SpotbagError(f"{target}: {what}")
+            raise SpotbagError(f"{target}: is not an empty folder; a plan goes into one of its own")
         parent = target.resolve().parent
         if not parent.is_dir():
             raise SpotbagError(f"{target}: cannot be made: the folder {parent} does not exist")
