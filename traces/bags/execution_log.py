@@ -112,15 +112,15 @@ def parse_log(text: str, source: str) -> list[tuple[str, Line]]:
         if not text_line.strip():
             continue
         try:
-            line = _LINE.validate_python(parse_json(text_line, source), context=Faults())
+            document = parse_json(text_line, source)
         except InputError:
             broken.append(Issue(f"line {number}", "is no line of a log"))
             continue
+        try:
+            line = _LINE.validate_python(document, context=Faults())
         except ValidationError as error:
-            issues += [
-                Issue(f"line {number}", issue.rule, issue.path, issue.value)
-                for issue in field_issues(error, _LINE, None)
-            ]
+            wrong = field_issues(error, Line, document)
+            issues += [Issue(f"line {number}", issue.rule, issue.path, issue.value) for issue in wrong]
             continue
         if isinstance(line, BeginLine):
             # What was written when the machine went down may be cut short; then the scripts are started again.

@@ -1,0 +1,87 @@
+"""The logs of exported plans, read back: what happened, and the state from which one plans anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported_plans import Row, core_of, document_of, drive, exported
+
+from spotbag.core.errors import InputError
+from spotbag.executors.execution_state import execution_state
+from spotbag.executors.logs import read_log
+from spotbag.executors.shell import export_plan
+from spotbag.instances.entries import Offer, Task, VmType
+from spotbag.instances.instance import Instance
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.schedule_files import schedule_of_document
+
+
+def schedule_of(rows: list[Row], **changes: Any) -> Schedule:
+    """Return a plan on VMs of two cores that cost 36 cents an hour, and boot for 0 s."""
+    tasks = tuple(Task(id=row[0], memory_mb=1, runtime_s={"c5.large": float(row[4] - row[3])}) for row in rows)
+    offers = {"spot": Offer(price_usd_per_hour=0.36, limit=5)}
+    vm_type = VmType(name="c5.large", vcpus=2, memory_mb=1000, offers=offers)
+    fields = {"deadline_s": 100, "d_spot_s": 100, "boot_overhead_s": 0} | changes
+    instance = Instance(name="own", vm_types=(vm_type,), tasks=tasks, **fields)
+    return schedule_of_document(document_of(rows), instance)
+
+
+def test_what_was_run_is_read_back_from_the_folder_of_the_export(tmp_path: Path) -> None:
+    rows = [*core_of(["true", "exit 3"], vm="x"), ("d", "y", 0, 0, 1, "true")]
+    schedule = schedule_of(rows)
+    x, y = export_plan(document_of(rows), tmp_path / "run")
+    with pytest.raises(InputError, match=r"has no log\.jsonl"):
+        read_log(schedule, tmp_path / "run")
+    drive(x)
+    assert [run.task for run in read_log(schedule, tmp_path / "run").runs] == ["t1", "t2"]
+    drive(y)
+    found = read_log(schedule, x, y / "log.jsonl")
+    assert found == read_log(schedule, tmp_path / "run")
+    assert [task.status for task in found.deviations] == ["done", "failed", "done"]
+    assert not found.inversions + found.wrong_vm
+    with pytest.raises(InputError, match="no VM 'z'"):
+        read_log(schedule, tmp_path / "run", lost=["z"])
+
+
+def test_the_state_after_logs_has_what_is_done_runs_and_was_spent(tmp_path: Path) -> None:
+    rows: list[Row] = [*core_of(["true"] * 3, vm="x"), ("d", "y", 1, 0, 1, "true"), ("e", "z", 0, 0, 1, "true")]
+    schedule = schedule_of([(*row[:3], row[3] + 7, row[4] + 7, row[5]) for row in rows], boot_overhead_s=7)
+    lines = [
+        {"at": 100.0, "event": "begin", "format": "spotbag.log/1", "vm": "x"},
+        {"at": 100.5, "event": "start", "core": 0, "number": 1, "task": "t1"},
+        {"at": 109.0, "event": "end", "core": 0, "number": 1, "task": "t1", "exit_code": 0},
+        {"at": 110.0, "event": "start", "core": 0, "number": 2, "task": "t2"},
+        {"at": 101.0, "event": "begin", "format": "spotbag.log/1", "vm": "y"},
+        {"at": 101.0, "event": "start", "core": 1, "number": 1, "task": "d"},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    state = execution_state(schedule, read_log(schedule, log))
+    assert (state.time_s, state.done) == (17.0, ("t1",))
+    assert [(vm.id, vm.status, vm.ready_s) for vm in state.vms] == [
+        ("x", "running", 7.0),
+        ("y", "running", 8.0),
+        ("z", "launching", 17.0),
+    ]
+    assert [(run.task, run.core, run.start_s) for vm in state.vms for run in vm.running] == [
+        ("t2", 0, 17.0),
+        ("d", 1, 8.0),
+    ]
+    assert state.spent_usd == pytest.approx((10 + 9) * 0.36 / 3600)
+    assert state.remaining(schedule.instance).n_tasks == 4
+    # Of a VM that is gone, what it ran last waits again.
+    lost = execution_state(schedule, read_log(schedule, log, lost=["x"]), ["x"])
+    assert [vm.id for vm in lost.vms] == ["y", "z"]
+    assert lost.waiting_ids(schedule.instance) == ("t2", "t3", "e")
+
+
+def test_a_vm_that_has_run_all_its_tasks_is_rented_no_longer(tmp_path: Path) -> None:
+    rows = core_of(["true"])
+    schedule = schedule_of(rows)
+    drive(exported(rows, tmp_path / "run"))
+    state = execution_state(schedule, read_log(schedule, tmp_path / "run"))
+    assert not state.vms
+    assert state.done == ("t1",)
