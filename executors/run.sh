@@ -74,13 +74,18 @@ task() {
 # tell NUMBER: other cores wait for the end of this task.
 tell() { : >"$state/ended-$1"; }
 
-# wait_for NUMBER ...: the memory of the VM is not enough for the next task before these have ended.
+# wait_for NUMBER ...: the memory of the VM may not be enough for the next task before these have ended. Most waits are
+# short, since the plan has one task start when another ends: the longer one lasts, the less often it is looked.
 wait_for() {
     for number; do
+        looks=0
         until [ -e "$state/ended-$number" ]; do
             stop_here
             all_alive
-            sleep 0.1 2>/dev/null || sleep 1
+            looks=$((looks + 1))
+            pause=0.1
+            if [ $looks -le 30 ]; then pause=0.01; fi
+            sleep $pause 2>/dev/null || sleep 1
         done
     done
 }
