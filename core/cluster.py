@@ -32,6 +32,8 @@ def check_versions(client: Any, workers: Sequence[str] | None = None) -> None:
     ours = importlib.metadata.version(_PACKAGE)
     versions = client.run(importlib.metadata.version, _PACKAGE, workers=workers, on_error="return")
     for address, theirs in versions.items():
+        if isinstance(theirs, OSError):  # it is gone
+            continue
         if theirs != ours:
             has = "lacks spotbag" if isinstance(theirs, Exception) else f"has spotbag {theirs}"
             raise SpotbagError(f"the Dask worker at {address} {has}: install version {ours} there, as it is here")

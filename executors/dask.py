@@ -6,7 +6,8 @@ import math
 import queue
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -22,6 +23,8 @@ from ..instances.entries import Limits, Market
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from ..schedules.state import State, TaskOnVm, VmState
+from ..solvers.bags.replan import replan as plan_again
+from ..solvers.bags.warm_up import warm_up
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
 from .dask_worker import Job, end, hold, perform
 from .local_vms import LocalVms
@@ -30,11 +33,15 @@ from .orders import TaskOrder, planned_tasks, vm_orders
 if TYPE_CHECKING:
     from distributed import Client
 
-Replan: TypeAlias = "Callable[[Instance, State], Schedule | None]"
-"""From the bag and its state to a plan of what is left, None if there is none."""
+Replan: TypeAlias = "Callable[[Instance, State, Schedule], Schedule | None]"
+"""From the bag, its state and the last plan to a plan of what is left; None if there is none."""
 
 _REFRESH_S = 2.0
 _REPORTED_WITHIN_S = 2.0
+_PLANNED_WITHIN_S = 0.15
+"""A plan is made for the moment at which it is there."""
+_ANSWERED_WITHIN_S = 5.0
+_ASKED_AT_ONCE = 32
 _MOST_DELAYS = 12
 
 
@@ -135,7 +142,7 @@ def run(
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
-        Plans what is left; `spotbag.replan` if absent.
+        Plans what is left; `spotbag.replan` within 0.05 s if absent.
     on_run : callable, optional
         Is called with each attempt that has ended, also with those that failed. An exception in it ends the run, and
         is raised here.
@@ -163,6 +170,8 @@ def run(
         start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
     else:
         client = cluster
+    if replan is None:
+        warm_up(["search"])  # before anything waits for it
     supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, replan or _replan, on_run)
     with interruptible(stop):
         try:
@@ -212,6 +221,7 @@ class _Supervisor:
         self.futures: dict[str, Any] = {}
         self.runs: list[TaskRun] = []
         self.events: queue.SimpleQueue[tuple[float, dict[str, Any]]] = queue.SimpleQueue()
+        self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE)
         self.began_at = self._clock_ahead_s = 0.0
         self._refreshed_at = 0.0
         self.plan = plan
@@ -238,16 +248,19 @@ class _Supervisor:
         there = [rented for rented in self.rented.values() if rented.there]
         with suppress(Exception):  # the cluster may be gone: what happened is known all the same
             self.client.cancel(list(self.futures.values()), force=True)
-            for rented in there:
-                self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
+            wait([self._asking.submit(self._end_tasks, rented) for rented in there], _ANSWERED_WITHIN_S)
             for topic in (self.topic, "all"):
                 self.client.unsubscribe_topic(topic)
+        self._asking.shutdown(wait=False)
         self.futures.clear()
         for task in list(self.running):
             self._cut_off(task, now)
         for rented in list(self.rented.values()):
             if rented.alive:
                 self._end_vm(rented, now, "ended")
+
+    def _end_tasks(self, rented: _Rented) -> None:
+        self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
 
     def execution(self) -> Execution:
         """Return what happened."""
@@ -365,10 +378,9 @@ class _Supervisor:
         if threads < cores:
             rule = f"is to run tasks on {cores} cores at a time, and its worker at {address} has {threads} threads"
             raise InputError("cluster", [Issue("", rule, item=rented.vm.id, field=rented.vm.id)])
-        check_versions(self.client, [address])
-        rented.address, rented.status, rented.ready_s = address, "running", self._now()
-        self.client.run(hold, self.topic, rented.vm.id, self.generation, workers=[address])
-        self._submit(rented)
+        if address in self._ask_to_hold({address: rented.vm.id}):
+            rented.address, rented.status, rented.ready_s = address, "running", self._now()
+            self._submit(rented)
 
     def _lose(self, rented: _Rented) -> bool:
         """Note that a VM is lost; return whether it leaves something to do."""
@@ -397,12 +409,11 @@ class _Supervisor:
 
     def _take_over(self, plan: Schedule, begin_s: float) -> None:
         """Go on by a plan whose times count from a moment: its new VMs are requested."""
-        shift = round(begin_s)
         burstable = plan.instance.offer_is_burstable
         for number, one in enumerate(planned_tasks(plan)):
             if one.task in self.running or one.task in self.ended:
                 continue
-            self.planned[one.task] = replace(one, start_s=one.start_s + shift, end_s=one.end_s + shift)
+            self.planned[one.task] = replace(one, start_s=one.start_s + begin_s, end_s=one.end_s + begin_s)
             self.modes.pop(one.task, None)
             if burstable[plan.vm_offer[plan.task_vm[number]]]:
                 self.modes[one.task] = "baseline" if plan.task_baseline[number] else "burst"
@@ -450,34 +461,51 @@ class _Supervisor:
             del self.futures[name]
         if len(self.ended) + len(self.running) == len(self.planned):
             return True
-        state = self.state()
+        state = self.state(self._now() + _PLANNED_WITHIN_S)
         plan = self._feasible(state)
         if plan is None:
             return False
-        self._take_over(self._with_new_names(plan), state.time_s)
+        self.plan = self._with_new_names(plan)
+        self._take_over(self.plan, state.time_s)
         return True
 
     def _hold(self) -> None:
         """Have no task begin until there is a new plan, and wait until what runs has been reported."""
         self.generation += 1
-        runs: set[str] = set()
-        for rented in [one for one in self.rented.values() if one.there]:
-            found = self.client.run(
-                hold, self.topic, rented.vm.id, self.generation, workers=[rented.address], on_error="ignore"
-            )
-            if rented.address not in found:
+        there = [one for one in self.rented.values() if one.there]
+        answers = self._ask_to_hold({one.address: one.vm.id for one in there})
+        for rented in there:
+            if rented.address not in answers:
                 self._lose(rented)
-                continue
-            runs |= {*found[rented.address]}
+        runs = {task for tasks in answers.values() for task in tasks}
         until = time.monotonic() + _REPORTED_WITHIN_S
         while runs - self.running.keys() - self.ended.keys() or self.running.keys() - runs:
             if time.monotonic() > until:
                 break
             self._take_events(POLL_S)
 
-    def state(self) -> State:
+    def _ask_to_hold(self, vms: Mapping[str, str]) -> dict[str, Sequence[str]]:
+        """Have no task of an older generation begin on workers, by their addresses; return what runs there.
+
+        A worker that does not answer within a moment is left out: one that is gone may be tried for long.
+        """
+
+        def ask(address: str, vm: str) -> Sequence[str]:
+            check_versions(self.client, [address])
+            found: Sequence[str] = self.client.run(hold, self.topic, vm, self.generation, workers=[address])[address]
+            return found
+
+        asked = {address: self._asking.submit(ask, address, vm) for address, vm in vms.items()}
+        done, _ = wait(asked.values(), _ANSWERED_WITHIN_S)
+        answered = {address: future for address, future in asked.items() if future in done}
+        return {
+            address: future.result()
+            for address, future in answered.items()
+            if not isinstance(future.exception(), OSError)
+        }
+
+    def state(self, now: float) -> State:
         """Return how far the bag is."""
-        now = self._now()
         spent = sum(
             one.vm.price_usd_per_hour / SECONDS_PER_HOUR * max((one.end_s or now) - one.ready_s, 0.0)
             for one in self.rented.values()
@@ -520,10 +548,11 @@ class _Supervisor:
         for times in range(_MOST_DELAYS):
             if times:  # late in any case: as soon as possible
                 instance = instance.replace(deadline_s=latest_s * 2**times, d_spot_s=None).with_goal("fastest")
-            with suppress(InputError):  # of a deadline that has passed
-                plan = self.replan(instance, state)
-                if plan is not None:
-                    return plan
+            if state.time_s + 1 > instance.deadline_s:  # it has passed
+                continue
+            plan = self.replan(instance, state, self.plan)
+            if plan is not None:
+                return plan
         return None
 
     def _with_new_names(self, plan: Schedule) -> Schedule:
@@ -552,7 +581,6 @@ def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | Non
         raise InputError("plan", [Issue("tasks", rule, "command", item=missing[0])])
 
 
-def _replan(instance: Instance, state: State) -> Schedule | None:
-    from ..solvers.bags.solve import solve
-
-    return solve(state.remaining(instance), "search", time_limit_s=1.0).schedule
+def _replan(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
+    """Plan what is left at once: meanwhile cores wait."""
+    return plan_again(instance, state, start=plan).schedule

@@ -66,7 +66,7 @@ class VmOrder:
         return sorted({task.planned.core for task in self.tasks})
 
     @property
-    def end_s(self) -> int:
+    def end_s(self) -> float:
         """When its last task ends in the plan."""
         return max(task.planned.end_s for task in self.tasks)
 

@@ -102,7 +102,7 @@ def _look(run: TaskRun) -> Look:
 def _planned_text(execution: Execution) -> str:
     vms = len({task.vm for task in execution.planned})
     tasks = counted(len(execution.planned), "task")
-    return f"planned: {tasks} on {counted(vms, 'VM')}, the last ends at {execution.planned_makespan_s:,} s"
+    return f"planned: {tasks} on {counted(vms, 'VM')}, the last ends at {execution.planned_makespan_s:,.0f} s"
 
 
 def _happened_text(execution: Execution) -> str:

@@ -19,15 +19,15 @@ class PlannedTask:
         Ids of the task and of its VM.
     core : int
         Core of the VM.
-    start_s, end_s : int
+    start_s, end_s : float
         When it runs, in seconds from the start of the plan.
     """
 
     task: str
     vm: str
     core: int
-    start_s: int
-    end_s: int
+    start_s: float
+    end_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,11 @@ class TaskRun:
     def failed(self) -> bool:
         """Whether the command ended with another exit code."""
         return self.exit_code not in (0, None)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the command was ended with its VM, or by whoever stopped it."""
+        return self.end_s is not None and self.exit_code is None
 
     @property
     def runs_still(self) -> bool:
@@ -148,7 +153,7 @@ class VmDeviation:
         How many tasks the plan has for it, and how many of these are done, wherever they were run.
     cores : int
         How many of its cores the plan or a run names, those between them included.
-    planned_start_s, planned_end_s : int
+    planned_start_s, planned_end_s : float
         From the start of its first task to the end of its last one, in the plan.
     start_s, end_s : float or None
         The same of what it ran; the end is None while anything runs or nothing has ended.
@@ -162,8 +167,8 @@ class VmDeviation:
     tasks: int
     done: int
     cores: int
-    planned_start_s: int
-    planned_end_s: int
+    planned_start_s: float
+    planned_end_s: float
     start_s: float | None
     end_s: float | None
     starts: int
@@ -239,9 +244,12 @@ class Execution:
 
     @cached_property
     def wrong_vm(self) -> tuple[TaskRun, ...]:
-        """Runs on another VM than the plan has for the task, or of tasks that the plan does not have."""
+        """Runs on another VM than the plan has for the task, or of tasks that the plan does not have.
+
+        Where a run was cut off, an earlier plan may have had it.
+        """
         vm_of = {planned.task: planned.vm for planned in self.planned}
-        return tuple(run for run in self.runs if vm_of.get(run.task) != run.vm)
+        return tuple(run for run in self.runs if vm_of.get(run.task) != run.vm and not run.cut_off)
 
     @cached_property
     def inversions(self) -> tuple[tuple[TaskRun, TaskRun], ...]:
@@ -279,7 +287,7 @@ class Execution:
         return max(deviation.run.end_s or 0.0 for deviation in self.deviations if deviation.run is not None)
 
     @property
-    def planned_makespan_s(self) -> int:
+    def planned_makespan_s(self) -> float:
         """When the last task ends in the plan."""
         return max((planned.end_s for planned in self.planned), default=0)
 

@@ -55,6 +55,6 @@ def narrow_terminal(columns: int) -> bool:
     return width is not None and width < columns
 
 
-def seconds(value: int) -> str:
-    """Seconds with thousands set apart."""
-    return f"{value:,}"
+def seconds(value: float) -> str:
+    """Whole seconds with thousands set apart."""
+    return f"{round(value):,}"

@@ -98,7 +98,7 @@ def _object(name: str, execution: Execution) -> dict[str, Any]:
         "done": len(execution.planned) - len(execution.unfinished),
         "failures": len(execution.failures),
         "unfinished": list(execution.unfinished),
-        "planned_makespan_s": execution.planned_makespan_s,
+        "planned_makespan_s": round(execution.planned_makespan_s),
         "makespan_s": execution.makespan_s,
         "median_start_error_s": execution.median_start_error_s,
         "wrong_vm": [run.task for run in execution.wrong_vm],
@@ -219,5 +219,5 @@ def _tenths(value_s: float | None) -> str:
     return "-" if value_s is None else f"{value_s:,.1f}"
 
 
-def _error(value_s: float | None, planned_s: int) -> str:
+def _error(value_s: float | None, planned_s: float) -> str:
     return "-" if value_s is None else f"{value_s - planned_s:+,.2f}"

@@ -1,0 +1,308 @@
+"""Plans carried out on a Dask cluster: every task on its VM and in its place, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotbag import Instance, Schedule, State, replan
+from spotbag.core.errors import InputError
+from spotbag.executors.dask import LocalVms, Vm, run, vms_of
+from spotbag.traces.bags.execution import Execution, TaskRun
+
+pytestmark = pytest.mark.xdist_group("dask")
+
+BOOT_S = 5
+
+
+def bag(runs_s: Sequence[int], commands: Sequence[str] = (), **changes: Any) -> Instance:
+    """Return a bag for VMs of one core and of two."""
+    offers = {"on-demand": {"price_usd_per_hour": 0.1, "limit": 4}}
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "bag",
+        "deadline_s": 1000,
+        "boot_overhead_s": BOOT_S,
+        "vm_types": [
+            {"name": f"c{vcpus}", "vcpus": vcpus, "memory_mb": 1024 * vcpus, "gflops": 10, "offers": offers}
+            for vcpus in (1, 2)
+        ],
+        "tasks": [
+            {"id": f"t{number}", "memory_mb": 100, "runtime_s": {"c1": seconds, "c2": seconds}}
+            | ({"command": commands[number]} if commands else {})
+            for number, seconds in enumerate(runs_s)
+        ],
+    }
+    return Instance.parse_document(document | changes, "bag")
+
+
+def plan_of(instance: Instance, vms: Sequence[str], places: Sequence[tuple[int, int]]) -> Schedule:
+    """Return a plan: the types of its VMs, and VM and core of each task, one after the other on each core."""
+    free: dict[tuple[int, int], int] = {}
+    starts = []
+    for task, place in enumerate(places):
+        starts.append(free.get(place, BOOT_S))
+        free[place] = starts[-1] + int(instance.runtime_s[task, 0])
+    offers = [{"c1": 0, "c2": 1}[name] for name in vms]
+    vm, core = np.array(places).T
+    return Schedule(instance, np.array(offers), vm, core, np.array(starts), np.zeros(len(places), dtype=bool))
+
+
+class Cluster:
+    """A cluster whose workers are threads of this process."""
+
+    def __init__(self) -> None:
+        from distributed import LocalCluster
+
+        self.cluster = LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
+        self.client = self.cluster.get_client()
+        self.workers: dict[str, Any] = {}
+        self.stopped: list[str] = []
+
+    def start(self, vm: Vm) -> None:
+        """Start a worker."""
+        from distributed import Worker
+
+        async def started() -> Any:
+            return await Worker(self.cluster.scheduler_address, name=vm.id, nthreads=vm.vcpus)
+
+        self.workers[vm.id] = self.cluster.sync(started)
+
+    def stop(self, name: str) -> None:
+        """End a worker, if it is there still."""
+        self.stopped.append(name)
+        if name in self.workers:
+            worker = self.workers.pop(name)
+            self.cluster.sync(worker.close, executor_wait=False, nanny=False)
+            while worker.address in self.cluster.scheduler.workers:
+                time.sleep(0.001)
+
+    def close(self) -> None:
+        """End all."""
+        for name in list(self.workers):
+            self.stop(name)
+        self.client.close()
+        self.cluster.close()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Return a cluster without workers."""
+    made = Cluster()
+    yield made
+    made.close()
+
+
+def carried_out(plan: Schedule, cluster: Cluster, **how: Any) -> Execution:
+    """Carry a plan out on workers that are started when they are asked for."""
+    return run(plan, cluster.client, start_vm=cluster.start, stop_vm=cluster.stop, **{"replan": at_once} | how)
+
+
+def at_once(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
+    """Plan what is left."""
+    return replan(instance, state, start=plan).schedule
+
+
+def nothing(task: str) -> None:
+    """Do nothing."""
+
+
+def all_done(execution: Execution) -> bool:
+    """Whether all went by the plan."""
+    return not (execution.unfinished or execution.failures or execution.wrong_vm or execution.inversions)
+
+
+def test_each_task_runs_in_its_place(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 12), ["c2", "c1"], [(0, 0), (0, 1), (1, 0)] * 4)
+    seen: list[TaskRun] = []
+    execution = carried_out(plan, cluster, call=nothing, on_run=seen.append)
+    assert all_done(execution)
+    assert sorted(seen, key=lambda one: one.task) == sorted(execution.runs, key=lambda one: one.task)
+    assert {run.task: (run.vm, run.core) for run in seen} == {
+        f"t{number}": (plan.vm_ids[plan.task_vm[number]], plan.task_core[number]) for number in range(12)
+    }
+    for vm in plan.vm_ids:
+        assert cluster.stopped.count(vm) == 1
+        for core in (0, 1):
+            order = [run.task for run in execution.runs if (run.vm, run.core) == (vm, core)]
+            assert order == sorted(order, key=lambda name: int(name[1:]))
+
+
+def test_tasks_wait_for_memory_on_other_cores(cluster: Cluster) -> None:
+    instance = bag([1] * 4)
+    instance = instance.replace(tasks=[task.model_copy(update={"memory_mb": 1500.0}) for task in instance.tasks])
+    plan = replace(plan_of(instance, ["c2"], [(0, 0), (0, 1)] * 2), task_start_s=np.arange(BOOT_S, BOOT_S + 4))
+    execution = carried_out(plan, cluster, call=nothing)
+    assert [run.task for run in execution.runs] == ["t0", "t1", "t2", "t3"]
+    assert all(first.end_s <= second.start_s for first, second in pairwise(execution.runs))
+
+
+def test_failures_are_told_and_tried_again(cluster: Cluster, tmp_path: Path) -> None:
+    once = f"test -e {tmp_path}/seen || {{ touch {tmp_path}/seen; exit 7; }}"
+    commands = ["true", once, "echo no such luck >&2; exit 3", 'test "$SPOTBAG_TASK $SPOTBAG_CORE" = "t3 0"', "kill $$"]
+    execution = carried_out(plan_of(bag([1] * 5, commands), ["c1"], [(0, 0)] * 5), cluster, retries=1)
+    codes = {task: [run.exit_code for run in execution.runs if run.task == task] for task in ("t0", "t1", "t2", "t3")}
+    assert codes == {"t0": [0], "t1": [7, 0], "t2": [3, 3], "t3": [0]}
+    assert {run.exit_code for run in execution.failures if run.task == "t4"} == {128 + signal.SIGTERM}
+    assert {run.message for run in execution.failures if run.task == "t2"} == {"no such luck"}
+    assert execution.unfinished == ("t2", "t4")
+
+
+def test_a_call_that_raises_has_failed(cluster: Cluster) -> None:
+    def refuse(task: str) -> None:
+        if task == "t1":
+            raise RuntimeError("no")
+
+    execution = carried_out(plan_of(bag([1] * 3), ["c1"], [(0, 0)] * 3), cluster, call=refuse)
+    assert [(run.task, run.exit_code, run.message) for run in execution.failures] == [("t1", 1, "RuntimeError: no")]
+    assert execution.unfinished == ("t1",)
+
+
+RELEASE = threading.Event()
+
+
+def wait_at_t6(task: str) -> None:
+    """Wait, at one task, until it is released."""
+    assert task != "t6" or RELEASE.wait(20)
+
+
+def test_what_a_lost_vm_had_to_do_is_done_elsewhere(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 12), ["c2", "c1"], [(0, 0), (0, 1), (1, 0)] * 4)
+    lost, _ = plan.vm_ids
+    states: list[State] = []
+
+    def lose(ended: TaskRun) -> None:
+        if ended.task == "t1":
+            cluster.stop(lost)
+
+    def replan_then(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
+        RELEASE.set()
+        states.append(state)
+        return at_once(instance, state, plan)
+
+    execution = carried_out(plan, cluster, call=wait_at_t6, on_run=lose, replan=replan_then)
+    assert not execution.unfinished
+    assert [vm.lost for vm in execution.vms if vm.vm == lost] == [True]
+    assert lost not in {vm.id for vm in states[0].vms}
+    assert {one.task for one in execution.planned if one.vm == lost} == {
+        run.task for run in execution.runs if run.vm == lost and run.done
+    }
+
+
+def test_a_vm_that_is_about_to_leave_gets_no_more_tasks(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 8), ["c1", "c1"], [(0, 0), (1, 0)] * 4)
+    leaving: list[str] = []
+    execution = carried_out(
+        plan,
+        cluster,
+        call=nothing,
+        on_run=lambda ended: leaving.append(plan.vm_ids[0]) if ended.task == "t0" else None,
+        leaving=lambda: leaving,
+    )
+    assert not execution.unfinished
+    assert not [vm for vm in execution.vms if vm.lost]
+    assert all(
+        one.vm != plan.vm_ids[0] or ended.run
+        for one, ended in zip(execution.planned, execution.deviations, strict=True)
+    )
+
+
+def test_what_is_stopped_tells_what_has_happened(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 4, ["true", "true", "sleep 60", "true"]), ["c1"], [(0, 0)] * 4)
+    ended: list[TaskRun] = []
+
+    class WhenTwoHaveEnded:
+        def is_set(self) -> bool:
+            return len(ended) == 2
+
+    execution = carried_out(plan, cluster, on_run=ended.append, stop=WhenTwoHaveEnded())
+    assert {"t0", "t1"} == {run.task for run in execution.runs if run.done}
+    assert {"t2", "t3"} == {*execution.unfinished}
+    assert plan.vm_ids[0] in cluster.stopped
+    assert not cluster.workers
+
+
+def test_what_cannot_be_run_is_refused(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 2), ["c2"], [(0, 0), (0, 1)])
+    with pytest.raises(InputError, match="command is missing"):
+        carried_out(plan, cluster)
+
+    def start_less(vm: Vm) -> None:
+        cluster.start(replace(vm, vcpus=1))
+
+    with pytest.raises(InputError, match=r"tasks on 2 cores at a time, and its worker at .* has 1 threads"):
+        run(plan, cluster.client, call=nothing, start_vm=start_less, stop_vm=cluster.stop)
+
+
+@pytest.fixture(scope="module")
+def real() -> Schedule:
+    """Return a plan of forty commands that take a second or two."""
+    seconds = [1 + number % 2 for number in range(40)]
+    instance = bag(seconds, [f"sleep {second - 0.06}" for second in seconds])
+    return plan_of(instance, ["c2", "c1", "c2"], [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1)] * 8)
+
+
+@pytest.mark.slow
+def test_commands_run_in_processes_of_their_own(real: Schedule) -> None:
+    with LocalVms(vms_of(real)) as vms:
+        execution = run(real, vms)
+    assert all_done(execution)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_and_a_vm_that_is_taken_away_are_made_good(real: Schedule) -> None:
+    with LocalVms(vms_of(real)) as vms:
+        killed, taken, _ = real.vm_ids
+
+        def lose(ended: TaskRun) -> None:
+            if ended.task == "t5" and ended.done:
+                os.kill(vms.process(killed), signal.SIGKILL)
+            if ended.task == "t12" and ended.done:
+                vms.stop(taken)
+
+        execution = run(real, vms, on_run=lose)
+    assert all_done(execution)
+    assert {vm.vm for vm in execution.vms if vm.lost} == {killed, taken}
+    assert {run.vm for run in execution.runs if run.cut_off} <= {killed, taken}
+
+
+@pytest.mark.slow
+def test_a_worker_that_never_comes_is_planned_around(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 4), ["c1", "c2"], [(0, 0), (1, 0)] * 2)
+    late = plan.vm_ids[0]
+
+    def start(vm: Vm) -> None:
+        if vm.id != late:
+            cluster.start(vm)
+
+    execution = run(plan, cluster.client, call=nothing, start_vm=start, stop_vm=cluster.stop, patience_s=-5.0)
+    assert not execution.unfinished
+    assert late not in {vm.vm for vm in execution.vms}
+
+
+@pytest.mark.slow
+def test_without_a_way_to_start_vms_those_that_are_left_do_it_all(cluster: Cluster) -> None:
+    plan = plan_of(bag([1] * 8), ["c1", "c1"], [(0, 0), (1, 0)] * 4)
+    for vm in vms_of(plan):
+        cluster.start(replace(vm, id=f"worker of {vm.id}"))
+    lost, kept = (f"worker of {name}" for name in plan.vm_ids)
+    execution = run(
+        plan,
+        cluster.client,
+        workers={name: f"worker of {name}" for name in plan.vm_ids},
+        call=nothing,
+        on_run=lambda ended: cluster.stop(lost) if lost in cluster.workers else None,
+    )
+    cluster.stop(kept)
+    assert not execution.unfinished
+    assert len(execution.vms) == 2
