@@ -60,10 +60,12 @@ class Unusable(Exception):  # noqa: N818 (a reason, which whoever has asked says
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What somebody has added.
+    """What somebody has added; other processes look it up by its name.
 
     Attributes
     ----------
+    registry : Registry
+        Which kind it is of.
     name : str
         By which it is asked for: that of its entry point, or ``module:attribute``.
     what : object
@@ -74,10 +76,15 @@ class Plugin:
         Name and version of the distribution; empty for ``module:attribute``.
     """
 
+    registry: Registry
     name: str
     what: Any
     called: str
     distribution: str = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have copies look it up."""
+        return self.registry.find, (self.name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +121,7 @@ class Registry:
             If other distributions have one of this name as well: the first by name is taken.
         """
         if ":" in name:
-            return Plugin(name, _load_attribute(name), f"the {self.word} {name}")
+            return Plugin(self, name, _load_attribute(name), f"the {self.word} {name}")
         found = self._entries(name)
         for other in found[1:]:
             _warn(f"{self._called(other)} is left out: {_distribution(found[0])} has one of this name, too")
@@ -167,7 +174,7 @@ class Registry:
             what = entry.load()
         except (Exception, SystemExit) as error:  # whatever its modules raise
             raise Unusable(f"cannot be loaded from {_distribution(entry)}: {describe(error)}") from error
-        return Plugin(entry.name, what, self._called(entry), _distribution(entry))
+        return Plugin(self, entry.name, what, self._called(entry), _distribution(entry))
 
 
 def _distribution(entry: EntryPoint) -> str:

@@ -7,6 +7,7 @@ import math
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .errors import SpotbagError
 from .limits import LimitReached, Stop, current_limit, within
+from .plugins import PluginWarning
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -266,6 +268,7 @@ class Processes:
         _start_tracker()
         self._work = work
         self._workers = workers
+        self._path = tuple(sys.path)  # processes that had another one are replaced
         self._pool: Any = None
         self._jobs: list[_Job] = []
         self._losses = 0
@@ -285,7 +288,9 @@ class Processes:
         from joblib.externals.loky import get_reusable_executor
 
         with _signals_held():
-            self._pool = get_reusable_executor(max_workers=self._workers, initializer=_belong_to_parent)
+            self._pool = get_reusable_executor(
+                max_workers=self._workers, initializer=_belong_to_parent, initargs=(self._path,)
+            )
             return cast("Future[Any]", self._pool.submit(self._work, case))
 
     def wait(self, jobs: Sequence[_Job]) -> Sequence[_Job]:
@@ -367,8 +372,13 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _belong_to_parent() -> None:
-    """Ignore Ctrl-C, which reaches all processes of a terminal: the parent ends its workers. End if it is gone."""
+def _belong_to_parent(path: Sequence[str]) -> None:
+    """Find modules where the parent does, leave warnings of plug-ins to it, and end if it is gone.
+
+    Ctrl-C, which reaches all processes of a terminal, is ignored: the parent ends its workers.
+    """
+    sys.path[:] = path
+    warnings.simplefilter("ignore", PluginWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
 

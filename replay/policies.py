@@ -230,12 +230,14 @@ class PolicyKind(Generic[P]):
             _, chosen = split_policy_name(name, {plugin.name: rules})
         except InputError as error:
             raise Unusable(error.issues[0].rule) from None
-        policy = partial(plugin.what, **options_of(rules, chosen)) if chosen else plugin.what
+        options = options_of(rules, chosen)
+        policy = partial(plugin.what, **options) if chosen else plugin.what
         maker = self._given(policy, number, called=plugin.called)
         own = maker.name.partition("+")[0]
         if plugin.distribution and own != plugin.name:
             raise Unusable(f"must have the name of its entry point, not {own!r}")
-        return replace(maker, name="+".join([plugin.name, *chosen]), called=plugin.called)
+        make: _OfPlugin[P] = _OfPlugin(plugin, options)
+        return replace(maker, name="+".join([plugin.name, *chosen]), make=make, called=plugin.called)
 
     def rules_of(self, plugin: Plugin) -> Rules:
         """Return the rules that the name of a policy may have that others have added: those of its class, if any."""
@@ -267,6 +269,19 @@ class PolicyKind(Generic[P]):
             raise Unusable(f"{by} {fault}")
         built_in = built_in or type(made).__module__.partition(".")[0] == _OWN
         return PolicyMaker(made.name, make, seed, "" if built_in else called or f"the policy {made.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _OfPlugin(Generic[P]):
+    """Makes policies that others have added; other processes look them up by their name."""
+
+    plugin: Plugin
+    options: Mapping[str, Any]
+
+    def __call__(self, *number: int, **seed: int) -> P:
+        what = self.plugin.what
+        made: P = what(*number, **seed, **self.options) if callable(what) else _Copies(what)()
+        return made
 
 
 @dataclass(frozen=True, slots=True)
