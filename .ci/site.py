@@ -42,7 +42,7 @@ def on_files(files: Any, config: Any) -> None:
     texts: dict[str, str | bytes] = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.*")}
     pages = [texts["README.md"].replace("](../docs/", "](../")]
     for name in sorted(name for name in texts if name.endswith(".py")):
-        pages.append(_script(name, texts[name]))
+        pages.append(_file(name, texts[name]))
     texts["README.md"] = "\n".join(pages)
     for path in sorted(folder.glob("*.ipynb")):
         texts |= _executed(path)
@@ -51,8 +51,9 @@ def on_files(files: Any, config: Any) -> None:
         files.append(File.generated(config, f"examples/{name}", content=content))
 
 
-def _script(name: str, text: str | bytes) -> str:
-    return f"## {name}\n\n```python\n{text}```\n"
+def _file(name: str, text: str | bytes) -> str:
+    """A section with the text of a file."""
+    return f"## {name}\n\n```{'toml' if name.endswith('.toml') else 'python'}\n{text}```\n"
 
 
 def _plugin(folder: Path) -> str:
@@ -61,8 +62,8 @@ def _plugin(folder: Path) -> str:
     names = re.findall(r"\]\((\S+\.(?:py|toml))\)", readme)
     for name in names:
         readme = readme.replace(f"({name})", f"(#{name.rpartition('/')[2].replace('.', '')})")
-    scripts = [_script(name.rpartition("/")[2], (folder / name).read_text(encoding="utf-8")) for name in names]
-    return "\n".join([readme, *scripts]).replace("```python\n[build", "```toml\n[build")
+    files = [_file(name.rpartition("/")[2], (folder / name).read_text(encoding="utf-8")) for name in names]
+    return "\n".join([readme, *files])
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

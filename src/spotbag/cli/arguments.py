@@ -291,7 +291,11 @@ class MethodOptions:
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", "-m", metavar="NAME", autocompletion=METHODS, help="How to plan: see 'spotbag methods'."
+            "--method",
+            "-m",
+            metavar="NAME",
+            autocompletion=METHODS,
+            help="How to plan: see 'spotbag methods'. One of your own is module:attribute.",
         ),
     ] = None
     option: Annotated[

@@ -54,7 +54,7 @@ def workers_of(context: typer.Context, workers: int, dask: str | None) -> Worker
 
 def policies_option(names: str, absent: str, known: Callable[[str], list[str]]) -> Any:
     """Return the option of the policies: where their names are, what is replayed if it is absent, what completes."""
-    several = "May be given several times, or once with names separated by commas"
+    several = "One of your own is module:attribute. May be given several times, or once with names separated by commas"
     return typer.Option(
         "--policy", "-p", metavar="NAME", autocompletion=known, help=f"{names} {several}; {absent} if absent."
     )

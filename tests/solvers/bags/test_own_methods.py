@@ -12,6 +12,7 @@ from distributions import Distributions
 from own_methods import InTurn
 
 import spotbag
+from spotbag.cli.completion import METHODS
 from spotbag.core.plugins import PluginError, PluginWarning
 from spotbag.plugins import InputError, ModelRefusal, TracePoint
 from spotbag.solvers.bags.methods import describe_options, find_method, listed_methods, method_names
@@ -170,6 +171,7 @@ def test_an_installed_method_is_found_by_its_name_and_listed(distributions: Dist
     assert (function.name, function.summary) == ("f", "Give tasks to two VMs in turn.")
     assert (method.name, method.summary, method.distribution) == ("in-turn", "tasks in turn", "Turns 1.0")
     assert method_names()[-2:] == ["f", "in-turn"]
+    assert METHODS("greedy,in-") == ["greedy,in-turn"]
     with pytest.raises(InputError, match="did you mean 'in-turn'"):
         spotbag.solve(TINY, "in-trun")
 
