@@ -15,7 +15,6 @@ import numpy as np
 
 from ...core.limits import stopped
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import memory_is_free, usable_offers
@@ -35,10 +34,11 @@ _SNAPSHOT_TASKS = 200
 _SHORT_S = 1e-4
 _SAFE = 0.85
 _GONE, _NEW = -2, -1
-_FEW_TASKS, _VERY_FEW_TASKS = 400, 100
-_HOT_FEW, _HOT_MANY, _COLD = 2.0, 0.3, 0.003
-_RUNS, _LONG_S = (2.0, 20.0, 2.0), 0.02
-"""First temperatures of several runs, for very few tasks and at least so much time."""
+_FEW_TASKS = 400
+_HOT_MANY, _COLD = 0.3, 0.003
+_RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
+"""First temperatures of the runs for few tasks, over and over; each from the best plan so far."""
+_RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
 _TIE = 1e-4
 """What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
 
@@ -123,19 +123,44 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
         state.vm_first[place[start.task_vm[rows[known]]]] + start.task_core[rows[known]],
         -1,
     )
-    load = state.load.copy()
+    load = _loads(state, tasks, cores)
+    late = load > state.vm_limit[state.core_vm]
+    if late.any():  # such as tasks of a VM that is gone, on one that takes its place
+        cores[(cores >= 0) & late[cores]] = -1
+        load = _loads(state, tasks, cores)
+    _place_lost(state, tasks, cores, load)
+    return state if fill(state, tasks, cores) else None
+
+
+def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
+    """Load of each core, of the tasks that have one."""
+    load = state.core_start.copy()
     placed = cores >= 0
     np.add.at(load, cores[placed], state.durations[state.core_column[cores[placed]], tasks[placed]])
-    lost = np.flatnonzero(~placed)
+    return load
+
+
+def _place_lost(state: CoreLoads, tasks: IntArray, cores: IntArray, load: IntArray) -> None:
+    """Put tasks that have lost their place, the longest first, where they add least to the objective."""
+    lost = np.flatnonzero(cores < 0)
+    if not len(lost):
+        return
+    core_vm = state.core_vm
+    vm_end = np.maximum.reduceat(load, state.vm_first[:-1])
+    makespan = int(vm_end.max())
     shortest = state.durations[:, tasks[lost]].min(axis=0)
     for at in lost[np.argsort(-shortest, kind="stable")].tolist():
         ends = load + state.durations[state.core_column, tasks[at]]
-        core = int(ends.argmin())
-        if ends[core] >= NEVER:
-            return None
+        paid = np.maximum(vm_end, state.vm_free)[core_vm]
+        value = state.vm_price[core_vm] * np.maximum(ends - paid, 0) + state.time_weight * np.maximum(
+            ends - makespan, 0
+        )
+        value += state.penalty * np.maximum(ends - state.vm_limit[core_vm], 0) + 1e-9 * state.penalty * ends
+        core = int(value.argmin())
         cores[at] = core
         load[core] = ends[core]
-    return state if fill(state, tasks, cores) else None
+        vm_end[core_vm[core]] = max(int(vm_end[core_vm[core]]), int(ends[core]))
+        makespan = max(makespan, int(ends[core]))
 
 
 def _offers_of(instance: Instance, start: Schedule) -> IntArray:
@@ -162,7 +187,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
 
     value = value_now()
     best = value if state.feasible() else np.inf
-    for hottest, end in _runs(state.instance.n_tasks, until):
+    for hottest, end in _runs(len(state.instance.open_tasks), until):
         if best < np.inf:
             state.restore(best_tasks, best_count)
             value = value_now()
@@ -213,14 +238,15 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     return plan if found is None or found.objective > plan.objective else found
 
 
-def _runs(n_tasks: int, until: float) -> Iterator[tuple[float, float]]:
-    """First temperature and end of each run."""
-    begin = time.perf_counter()
-    if n_tasks > _VERY_FEW_TASKS or until - begin < _LONG_S:
-        yield _HOT_FEW if n_tasks <= _FEW_TASKS else _HOT_MANY, until
+def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
+    """First temperature and end of each run: as many as the time allows for so few tasks."""
+    if n_open > _FEW_TASKS:
+        yield _HOT_MANY, until
         return
-    for number, hottest in enumerate(_RUNS):
-        yield hottest, begin + (until - begin) * (number + 1) / len(_RUNS)
+    begin = time.perf_counter()
+    runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
+    for number in range(runs):
+        yield _RUNS[number % len(_RUNS)], begin + (until - begin) * (number + 1) / runs
 
 
 def _coolings(hot: float, cold: float, until: float) -> Iterator[Cooling]:

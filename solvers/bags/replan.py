@@ -123,14 +123,15 @@ def _quick(
     """Plan, bound and check within milliseconds."""
     if remaining.d_spot_s is None:
         remaining.__dict__["d_spot_s"] = remaining.deadline_s
-    n_tasks = remaining.n_tasks
-    schedule = None
-    with within(time_limit_s, begin=begin), suppress(LimitReached):
+    with within(time_limit_s, begin=begin):
         bound = _bound(remaining, given, _SHARE_OF_BOUND * time_limit_s)
-        end = begin + time_limit_s - min(_RESERVE_S + _RESERVE_S_A_TASK * n_tasks, 0.5 * time_limit_s)
-        infeasible = math.isinf(bound.objective)
+    reserve_s = min(_RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks, 0.5 * time_limit_s)
+    infeasible = math.isinf(bound.objective)
+    # A first plan is made whatever the time: it is the one that is being carried out, with what has lost its place.
+    schedule = None
+    with suppress(LimitReached):
         if not infeasible:
-            schedule = quick_plan(remaining, bound, running, seed, end)
+            schedule = quick_plan(remaining, bound, running, seed, begin + time_limit_s - reserve_s)
     interrupted = stopped()
     value = bound.objective
     if schedule is not None:
