@@ -25,6 +25,9 @@ WIDTH_IN = 13.0
 MAX_NAMED_BARS = 1500
 """Where a panel has more bars, no names are written into them."""
 
+_NEAR_THE_TOP = 0.1
+"""Share of the height of a plot in which names of points stand below them."""
+
 FINE_EDGES_ABOVE = 2000
 """Number of bars in a panel above which their edges are drawn finely."""
 
@@ -414,11 +417,15 @@ def _draw_curves(axes: Axes, plot: Plot) -> None:
 
 
 def _name_curve(axes: Axes, plot: Plot, curve: Curve) -> None:
-    """Write the name of a curve beside its first point, on the side where there is room."""
+    """Write the name of a curve beside its first point, on the side where there is room, and below it near the top."""
     [point, *_] = curve.points
     assert point is not None
     left = point[0] > plot.x_range[0] + 0.8 * (plot.x_range[1] - plot.x_range[0])
-    place: dict[str, Any] = {"xytext": (-8 if left else 8, 6 + 11 * curve.line), "textcoords": "offset points"}
+    aside, above = -8 if left else 8, 6 + 11 * curve.line
+    low, high = plot.y_range
+    if point[1] > high - _NEAR_THE_TOP * (high - low):
+        above = -above - 6
+    place: dict[str, Any] = {"xytext": (aside, above), "textcoords": "offset points"}
     style: dict[str, Any] = {"ha": "right" if left else "left", "fontsize": 8.5, "color": curve.look.colour}
     axes.annotate(curve.name, point, **place, **style, zorder=6, parse_math=False)
 

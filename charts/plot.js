@@ -138,7 +138,9 @@ class Curves {
     context.lineWidth = 3;
     context.strokeStyle = theme.ground;
     context.fillStyle = legible(tone(chart.looks[curve.look].colour), theme.ground);
-    const place = [left ? x - 8 : x + 8, y - 4 - 13 * curve.line];
+    const below = y - 16 - 13 * curve.line < this.top;
+    if (below) context.textBaseline = "top";
+    const place = [left ? x - 8 : x + 8, y + (below ? 4 + 13 * curve.line : -4 - 13 * curve.line)];
     context.strokeText(curve.name, ...place);
     context.fillText(curve.name, ...place);
   }

@@ -107,8 +107,7 @@ def front_plot(front: ParetoFront, plans: Mapping[str, Schedule] | None = None) 
     if not front.points:
         raise SpotbagError("a front without points cannot be drawn")
     plans = plans or {}
-    makespans = _shown([point.makespan_s for point in front.points], [plan.makespan_s for plan in plans.values()])
-    costs = _shown([point.cost_usd for point in front.points], [plan.cost_usd for plan in plans.values()])
+    makespans, costs = _ranges(front, list(plans.values()))
     return Plot(
         f"{front.instance.name[:60]}: cost and makespan",
         _subtitle(front),
@@ -137,6 +136,15 @@ def _subtitle(front: ParetoFront) -> str:
         limits += f", D_spot {instance.d_spot_s:,} s"
     found = f"{counted(len(front.points), 'point')}, {proven} proven"
     return f"{counted(instance.n_tasks, 'task')}, {limits}; {found}, {extent}"
+
+
+def _ranges(front: ParetoFront, plans: list[Schedule]) -> tuple[Range, Range]:
+    """Return the ranges of makespan and cost; a plan that one of them leaves out does not widen the other."""
+    points = front.points
+    makespans = _shown([point.makespan_s for point in points], [plan.makespan_s for plan in plans])
+    costs = _shown([point.cost_usd for point in points], [plan.cost_usd for plan in plans])
+    inside = [plan for plan in plans if plan.makespan_s <= makespans[1] and plan.cost_usd <= costs[1]]
+    return (makespans, costs) if len(inside) == len(plans) else _ranges(front, inside)
 
 
 def _shown(values: list[float], others: list[float]) -> Range:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from matplotlib.figure import Figure
 from tiny_core_instances import few_classes_instance, hand_instance
 
-from spotbag.charts.bags.front import plot_front, write_front
+from spotbag.charts.bags.front import front_plot, plot_front, write_front
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
+from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
 from spotbag.solvers.bags.solve import solve
 
@@ -55,3 +58,28 @@ def test_a_front_is_drawn_onto_axes(front: ParetoFront) -> None:
     assert [tuple(point) for point in points.get_xydata()] == [
         (point.makespan_s, point.cost_usd) for point in front.points
     ]
+
+
+def dear(front: ParetoFront) -> float:
+    """A cost above all of a front that its picture still shows."""
+    costs = [point.cost_usd for point in front.points]
+    return max(costs) + 2 * (max(costs) - min(costs))
+
+
+def of(makespan_s: float, cost_usd: float) -> Schedule:
+    """What a picture of a front asks of a plan beside it."""
+    return cast("Schedule", SimpleNamespace(makespan_s=round(makespan_s), cost_usd=cost_usd))
+
+
+def test_the_name_of_the_dearest_plan_stays_within_the_picture(front: ParetoFront) -> None:
+    axes = plot_front(
+        front, Figure(figsize=(6, 2.5)).add_subplot(), {"dear": of(front.points[0].makespan_s, dear(front))}
+    )
+    [name] = [text for text in axes.texts if text.get_text() == "dear"]
+    assert name.get_window_extent().y1 < axes.get_window_extent().y1
+
+
+def test_a_plan_out_of_the_picture_does_not_squeeze_the_front(front: ParetoFront) -> None:
+    alone = front_plot(front)
+    beside = front_plot(front, {"far": of(100 * front.points[-1].makespan_s, dear(front))})
+    assert (beside.x_range, beside.y_range) == (alone.x_range, alone.y_range)
