@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_time import fake_time
+from stops import StopAt
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
@@ -200,16 +202,53 @@ def test_a_d_spot_that_survival_chose_proves_nothing_of_other_plans() -> None:
 
 
 def test_a_stop_leaves_the_best_plan_though_it_must_survive() -> None:
-    class After:
-        def __init__(self, looks: int) -> None:
-            self.left = looks
-
-        def is_set(self) -> bool:
-            self.left -= 1
-            return self.left < 0
-
     instance = bag(deadline_s=3000, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 40}])
     for looks in (30, 300):
-        result = solve(instance, "search", stop=After(looks), survive="one-type")
+        result = solve(instance, "search", stop=StopAt(looks), survive="one-type")
         assert result.interrupted
         assert result.schedule is not None
+
+
+def cut_short(result: Result, goal: str, survive: str, budget_usd: float | None) -> None:
+    """Demand that what was found until the end came is a right answer; the checker has looked at the plan itself."""
+    plan, survival = result.schedule, result.survival
+    assert (result.status == "no-plan") == (plan is None)
+    if plan is None:
+        assert result.message
+        return
+    assert budget_usd is None or plan.cost_usd <= budget_usd * (1 + 1e-9)
+    assert result.bound is not None
+    assert result.bound <= plan.objective
+    assert result.stages[0].quantity == ("cost_usd" if goal == "cheapest" else "makespan_s")
+    assert survival is not None
+    assert survival.level == survive
+    # A plan that must survive and was not looked at is handed out after an interrupt only.
+    assert result.interrupted or survival.verdict == "survives"
+    if survival.verdict == "survives" and survival.worst_cost_usd is not None:
+        assert survival.worst_cost_usd >= plan.cost_usd * (1 - 1e-9)
+
+
+_FIVE = [(784, 535), (438, 441), (483, 405), (1101, 1050), (730, 575)]
+_GOALS = [("cheapest", None), ("fastest", None), ("fastest", 0.1)]
+
+
+@pytest.mark.parametrize(("goal", "budget_usd"), _GOALS)
+def test_stops_with_survival_and_goals_leave_a_right_answer(goal: Any, budget_usd: float | None) -> None:
+    instance = two_types(_FIVE, (2, 2), deadline_s=2500)
+    for looks, survive in product((1, 10, 60, 200), ("one-type", "blackout")):
+        given: Any = {"goal": goal, "budget_usd": budget_usd, "survive": survive}
+        cut_short(quickly(instance, stop=StopAt(looks), **given), goal, survive, budget_usd)
+
+
+@pytest.mark.parametrize(("goal", "budget_usd"), _GOALS)
+def test_time_limits_with_survival_and_goals_leave_a_right_answer(
+    goal: Any, budget_usd: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = two_types(_FIVE, (2, 2), deadline_s=2500)
+    for looks, survive in product((0.01, 0.5, 3, 20), ("one-type", "blackout")):
+        with monkeypatch.context() as patch:
+            fake_time(patch, look_s=0.01)
+            given: Any = {"goal": goal, "budget_usd": budget_usd, "survive": survive}
+            result = quickly(instance, time_limit_s=looks, **given)
+        assert not result.interrupted
+        cut_short(result, goal, survive, budget_usd)
