@@ -12,6 +12,8 @@ from distributions import Distributions
 
 from spotbag.cli import main
 
+_QUICK = ("--survive", "none")
+
 _POLICY = """
 from spotbag.plugins import Policy
 
@@ -30,10 +32,10 @@ def path_of_python_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_method_of_a_module_in_the_current_folder_plans(shell: Shell) -> None:
     (shell.folder / "here_is_one.py").write_text("from own_methods import InTurn, fails")
-    solved = shell.json("solve", "tiny/boot", "-m", "here_is_one:InTurn", "-o", "vms=1", "--out", "plan.json")
+    solved = shell.json("solve", "tiny/boot", "-m", "here_is_one:InTurn", "-o", "vms=1", *_QUICK, "--out", "plan.json")
     assert solved["method"] == "here_is_one:InTurn"
     shell.run("check", "tiny/boot", "plan.json")
-    rows = shell.json("compare", "tiny/boot", "-m", "here_is_one:InTurn,here_is_one:fails,greedy")["rows"]
+    rows = shell.json("compare", "tiny/boot", "-m", "here_is_one:InTurn,here_is_one:fails,greedy", *_QUICK)["rows"]
     assert [(row["method"], row["status"]) for row in rows] == [
         ("here_is_one:InTurn", "optimal"),
         ("here_is_one:fails", "error"),
@@ -45,10 +47,10 @@ def test_a_method_of_a_module_in_the_current_folder_plans(shell: Shell) -> None:
 def test_a_policy_of_a_module_in_the_current_folder_replays(shell: Shell) -> None:
     (shell.folder / "my_policies.py").write_text(_POLICY)
     policy = "my_policies:Mine"
-    days = shell.json("replay", "tiny/boot", "-m", "greedy", "-p", f"{policy},static", "--runs", "2")
+    days = shell.json("replay", "tiny/boot", "-m", "greedy", *_QUICK, "-p", f"{policy},static", "--runs", "2")
     assert [summary["policy"] for summary in days["policies"]] == [policy, "static"]
-    shell.run("replay", "tiny/boot", "-m", "greedy", "-p", policy, "--day", "0", "--trace", "day.jsonl")
-    shell.run("audit", "day.jsonl", "--instance", "tiny/boot")
+    shell.run("replay", "tiny/boot", "-m", "greedy", *_QUICK, "-p", policy, "--day", "0", "--trace", "day.jsonl")
+    shell.run("audit", "day.jsonl")
 
 
 def test_a_plug_in_that_fails_ends_a_command_with_one_line(

@@ -141,6 +141,7 @@ def test_a_policy_given_in_python_that_fails_is_named() -> None:
     assert isinstance(caught.value.__cause__, OSError)
 
 
+@pytest.mark.slow  # the processes of other tests look for modules elsewhere, and are replaced
 @pytest.mark.xdist_group("processes")
 def test_plugged_policies_go_to_other_processes(distributions: Distributions) -> None:
     module = distributions.install("Patience", TEXT, policies={"patient": "Patient"})
