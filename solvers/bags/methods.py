@@ -102,8 +102,13 @@ class MethodEntry:
         if instance.machines and not self.machines:
             able = ", ".join(name for name, method in METHODS.items() if method.machines)
             raise ModelRefusal(f"{self.name} plans bags from their beginning; from a state plan: {able}")
-        with blaming(self.plugin):
-            outcome = self.load()[1](instance, options, run)
+        try:
+            with blaming(self.plugin):
+                outcome = self.load()[1](instance, options, run)
+        except InputError as error:  # of what it calls
+            if not self.plugin:
+                raise
+            raise PluginError(f"{self.plugin} failed: {error}") from error
         return self._verified(instance, outcome) if self.plugin else outcome
 
     def _verified(self, instance: Instance, outcome: object) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import spotbag
 from spotbag.plugins import (
     Incumbent,
     Instance,
@@ -96,6 +97,11 @@ def forgets(instance: Instance, run: Run) -> Schedule | None:
 def fails(instance: Instance, run: Run) -> Outcome:
     """Divide by zero."""
     return Outcome(None, bound=1 / (instance.n_tasks - instance.n_tasks))
+
+
+def misspells(instance: Instance, run: Run) -> Outcome:
+    """Ask for what there is not."""
+    return Outcome(spotbag.solve(instance, "gredy").schedule)
 
 
 def refuses(instance: Instance, run: Run) -> Outcome:

@@ -83,6 +83,7 @@ def test_options_that_a_method_does_not_have_are_refused(method: Any, options: d
     ("method", "said"),
     [
         (own_methods.fails, r"the method own_methods:fails failed: ZeroDivisionError: .* \(own_methods.py, line \d+\)"),
+        (own_methods.misspells, "own_methods:misspells failed: method: 'gredy' is unknown"),
         (own_methods.forgets, "own_methods:forgets must return an Outcome, not Schedule"),
         (own_methods.says_nan, "must return a number as its bound, not nan"),
         (own_methods.too_late, "own_methods:too_late made a plan that breaks a rule: deadline: task .* more"),
@@ -94,7 +95,12 @@ def test_options_that_a_method_does_not_have_are_refused(method: Any, options: d
 def test_a_method_that_goes_wrong_is_named_with_the_reason(method: Callable[..., Any], said: str) -> None:
     with pytest.raises(PluginError, match=said) as caught:
         spotbag.solve(TINY, method)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError) == (method is own_methods.fails)
+    causes = {
+        own_methods.fails: ZeroDivisionError,
+        own_methods.misspells: InputError,
+        own_methods.of_another_bag: ValueError,
+    }
+    assert isinstance(caught.value.__cause__, causes.get(method, type(None)))
 
 
 @pytest.mark.parametrize("goal", ["cheapest", "fastest"])
