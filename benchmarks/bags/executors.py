@@ -20,7 +20,7 @@ from statistics import median
 
 from ...executors.logs import read_log
 from ...executors.shell import export_plan
-from ...instances.entries import Offer, Task, VmType
+from ...instances.entries import Market, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
@@ -47,7 +47,10 @@ def bag_of_sleepers(n_tasks: int) -> Instance:
         )
         for number, seconds in enumerate(runtimes_s)
     )
-    offers = {"spot": Offer(price_usd_per_hour=0.1, limit=8), "on-demand": Offer(price_usd_per_hour=0.3, limit=8)}
+    offers: dict[Market, Offer] = {
+        "spot": Offer(price_usd_per_hour=0.1, limit=8),
+        "on-demand": Offer(price_usd_per_hour=0.3, limit=8),
+    }
     vm_type = VmType(name="eight", vcpus=8, memory_mb=_MEMORY_MB, offers=offers)
     return Instance(
         name=f"sleepers-{n_tasks}",
