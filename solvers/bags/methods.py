@@ -15,7 +15,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, ModelRefusal
-from ...core.plugins import TAKEN, Plugin, PluginError, Registry, Unusable, blaming
+from ...core.plugins import TAKEN, Plugin, PluginError, Registry, Unusable, blaming, describe
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -388,6 +388,10 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
             raise Unusable(f"must have a name: {kind.__name__} has none, such as name = 'mine'")
         if not name and own in METHODS:
             raise Unusable(f"must have a name of its own: {own} is built in")
+        try:
+            typing.get_type_hints(kind)
+        except Exception as error:  # whatever names there are
+            raise Unusable(f"has types of options that cannot be read: {describe(error)}") from error
         if distribution and own != name:
             raise Unusable(f"must have the name of its entry point, not {own!r}")
         return MethodEntry(
@@ -473,8 +477,7 @@ def describe_options(method: MethodEntry) -> list[tuple[str, str, str]]:
 
 def _hints(method: MethodEntry) -> dict[str, Any]:
     """Types of the options of a method."""
-    with blaming(method.plugin):
-        return typing.get_type_hints(method.options_type)
+    return typing.get_type_hints(method.options_type)
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

@@ -117,6 +117,14 @@ class Nameless(Method):
         return Outcome(None)
 
 
+@dataclass(frozen=True)
+class Untyped(Nameless):
+    """Has an option of a type that is not there."""
+
+    name = "untyped"
+    vms: Nowhere = 3  # type: ignore[name-defined]  # noqa: F821
+
+
 class Greedy(Nameless):
     """Has a name that is taken."""
 

@@ -140,6 +140,7 @@ def test_what_a_method_has_kept_is_the_answer_when_its_time_is_over() -> None:
         ("own_methods:Incumbent", "must be a Method .*, not Incumbent"),
         (lambda instance: None, r"cannot be called with these two \(too many positional arguments\)"),
         (own_methods.Nameless, "must have a name: Nameless has none"),
+        (own_methods.Untyped, "types of options that cannot be read: NameError: name 'Nowhere' is not defined"),
         (own_methods.Greedy, "must have a name of its own: greedy is built in"),
         (own_methods.Planless, r"must have a method plan\(instance, run\): Planless has none"),
         (7, "must be a Method .*, not int"),
