@@ -13,9 +13,11 @@ not rented have c_j nu_j each. So a plan within a slack s of the bound has no VM
 
 It begins with a small s. If there is no plan, the bound rises by s, and s grows.
 
-Limits of markets are no part of it: if the plan found breaks one, what is proved is a bound. Nor are burstable VMs: a
-task costs at least its work in core seconds at full speed there, which is far above its price as a rule. Up to that
-slack, no plan has a task there.
+Limits of markets are no part of the prices, and of the search only from the first plan on that breaks one: what this
+plan costs is a bound, and from then on, what is reached counts the VMs of limited markets beside the tasks.
+
+Burstable VMs are left out: a task costs at least its work in core seconds at full speed there, which is far above its
+price as a rule. Up to that slack, no plan has a task there.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
@@ -115,11 +117,12 @@ class SlackFleets:
             raise ModelRefusal(f"{_NAME} is for objectives that are a cost alone")
         usable = usable_offers(instance)
         require_free_memory(instance, usable, _NAME)
-        self._market_limits = binding_market_limits(instance, usable)
+        self._market_limits = binding_market_limits(instance, (offer for offer in usable if not offer.burstable))
         self.instance = instance
         self.classes = task_classes(instance)
         self._size = self.classes.size
         self._fields = _fields(self._size)
+        self._counted: list[tuple[Market, int]] = []
         self._hard_first = self._longest_first(usable)
         self.offers = [
             OfferCores(
@@ -205,7 +208,10 @@ class SlackFleets:
                     cost, schedule = found
                     if not any_will_do:
                         bound = min(cost - 4 * self._rounding, at_most)
-                    return BestPlan(schedule if self._keeps_market_limits(schedule) else None, bound)
+                    if self._keeps_market_limits(schedule):
+                        return BestPlan(schedule, bound)
+                    self._count_vms_of_limited_markets()
+                    continue
                 bound = min(lowest + within, at_most)
                 if within == self._worst - lowest:  # no plan without burstable VMs costs more
                     return BestPlan(None, min(lowest + self._most_slack, at_most))
@@ -218,8 +224,13 @@ class SlackFleets:
 
     # ----------------------------------------------------------------- search
 
+    def _count_vms_of_limited_markets(self) -> None:
+        """From now on, sets of tasks that are reached tell how many VMs of each limited market run them."""
+        self._fields = _fields(np.append(self._size, [most for _, most in self._market_limits]))
+        self._counted = self._market_limits
+
     def _keeps_market_limits(self, schedule: Schedule) -> bool:
-        """Whether a plan keeps the limits of the markets, which are no part of the search."""
+        """Whether a plan keeps the limits of the markets."""
         markets = [self.instance.offers[index].market for index in schedule.vm_offer.tolist()]
         return all(markets.count(market) <= most for market, most in self._market_limits)
 
@@ -255,12 +266,29 @@ class SlackFleets:
         return np.array([offer.offer.vcpus for offer in self.offers]) * self.prices.gains
 
     def _pack(self, counts: IntArray) -> IntArray:
-        packed: IntArray = (counts << self._fields.shift).sum(axis=1)
+        packed: IntArray = (counts << self._fields.shift[: len(self._size)]).sum(axis=1)
         return packed
 
     def _unpack(self, packed: IntArray) -> IntArray:
-        counts: IntArray = (packed[:, None] >> self._fields.shift) & self._fields.mask
+        n_classes = len(self._size)
+        counts: IntArray = (packed[:, None] >> self._fields.shift[:n_classes]) & self._fields.mask[:n_classes]
         return counts
+
+    def _packed_vm(self, k: int) -> int:
+        """One VM of an offer, where VMs of its market are counted."""
+        of_markets = self._fields.shift[len(self._size) :].tolist()
+        counted = zip(self._counted, of_markets, strict=True)
+        return sum(1 << shift for (market, _), shift in counted if market == self.offers[k].offer.market)
+
+    def _most_vms(self, k: int, packed: IntArray) -> IntArray:
+        """Most VMs of an offer beside each of some sets of tasks that run, by its limit and that of its market."""
+        most = np.full(len(packed), self.offers[k].vms)
+        fields = self._fields
+        of_markets = zip(self._counted, fields.shift[len(self._size) :], fields.mask[len(self._size) :], strict=True)
+        for (market, limit), shift, mask in of_markets:
+            if market == self.offers[k].offer.market:
+                most = np.minimum(most, limit - ((packed >> shift) & mask))
+        return most
 
     def _list_vms(self, k: int, allowed: float) -> _Listed:
         """List what one VM of an offer can run within a slack."""
@@ -313,7 +341,8 @@ class SlackFleets:
         live = reached.packed[reached.packed >= 0]
         reached.value[:] += vms * unrented[k]
         losses, beyond = self._losses([k, *to_come]), self._losses(to_come)
-        one = kernel.Sets(listed.packed, listed.slack - unrented[k], listed.counts @ losses, listed.counts @ beyond)
+        packed = listed.packed + self._packed_vm(k)
+        one = kernel.Sets(packed, listed.slack - unrented[k], listed.counts @ losses, listed.counts @ beyond)
         spared = float((one.beyond - listed.slack).max(initial=-unrented[k]))
         frontier, count = live, len(live)
         halt = np.zeros(1, dtype=np.int64)
@@ -372,7 +401,7 @@ class _LastSearch:
     def __init__(self, fleets: SlackFleets, k: int, listed: _Listed, reached: kernel.Reached, allowed: float) -> None:
         self._rounding, self._allowed = fleets._rounding, allowed
         offer, fields, gains = fleets.offers[k], fleets._fields, fleets.prices.gains
-        self._vms, self._unrented = offer.vms, float(gains[k]) * offer.offer.vcpus
+        self._unrented = float(gains[k]) * offer.offer.vcpus
         order = fleets._hard_first
         self._fields = kernel.Fields(fields.shift[order], fields.mask[order], fields.bias, fields.guard)
         first = (listed.counts[:, order] > 0).argmax(axis=1) if len(listed.slack) else np.zeros(0, dtype=np.int64)
@@ -389,8 +418,10 @@ class _LastSearch:
         self._columns = kernel.Columns(packed, nothing[:, 0].copy(), self._slack, nothing, place)
         kernel.index_columns(self._columns)
         live = np.flatnonzero(reached.packed >= 0)
-        self._states, self._values = reached.packed[live], reached.value[live]
-        self._rests = int(fleets._pack(fleets._size[None, :])[0]) - self._states
+        self._states = reached.packed[live]
+        self._rests = fleets._pack(fleets._size - fleets._unpack(self._states))
+        self._vms = fleets._most_vms(k, self._states)
+        self._values = reached.value[live] + (offer.vms - self._vms) * self._unrented
         self._refuted = _new_refuted(_LEAST_TABLE)
 
     def go(self, any_will_do: bool) -> tuple[int, list[int]] | None:
@@ -402,10 +433,11 @@ class _LastSearch:
         best: tuple[int, list[int]] | None = None
         for place in np.argsort(least, kind="stable").tolist():
             while least[place] <= self._allowed:
-                vms = self._run(int(self._rests[place]), self._allowed - float(self._values[place]))
+                most = int(self._vms[place])
+                vms = self._run(int(self._rests[place]), most, self._allowed - float(self._values[place]))
                 if vms is None:
                     break
-                spent = float(self._values[place] + self._slack[vms].sum()) + (self._vms - len(vms)) * self._unrented
+                spent = float(self._values[place] + self._slack[vms].sum()) + (most - len(vms)) * self._unrented
                 self._allowed = spent - 2 * self._rounding
                 best = int(self._states[place]), self._rows[vms].tolist()
                 if any_will_do:
@@ -414,14 +446,14 @@ class _LastSearch:
                 break
         return best
 
-    def _run(self, rest: int, allowed: float) -> IntArray | None:
+    def _run(self, rest: int, most_vms: int, allowed: float) -> IntArray | None:
         """VMs that run some tasks within a slack; None if there are none."""
-        picked, known, halt = (np.zeros(size, dtype=np.int64) for size in (self._vms, 1, 1))
+        picked, known, halt = (np.zeros(size, dtype=np.int64) for size in (most_vms, 1, 1))
         while True:
             known[0] = int((self._refuted.packed >= 0).sum())
             found = run_compiled(
                 partial(
-                    kernel.run_rest, rest, self._vms, allowed, self._last, self._columns, self._refuted, known,
+                    kernel.run_rest, rest, most_vms, allowed, self._last, self._columns, self._refuted, known,
                     self._fields, picked, halt,
                 ),
                 halt,
@@ -442,18 +474,18 @@ def _too_large() -> ModelRefusal:
     return ModelRefusal(f"{_NAME} grows too large")
 
 
-def _fields(size: IntArray) -> kernel.Fields:
-    """Say how counts are packed."""
-    bits = np.array([int(number).bit_length() for number in size.tolist()], dtype=np.int64)
+def _fields(most: IntArray) -> kernel.Fields:
+    """Say how counts up to some numbers are packed: of the classes, and then of VMs of limited markets."""
+    bits = np.array([int(number).bit_length() for number in most.tolist()], dtype=np.int64)
     if bits.sum() + len(bits) > _MOST_BITS:
         raise ModelRefusal(
-            f"{_NAME} packs counts into {_MOST_BITS} bits, and those of {len(size)} classes of identical tasks take "
-            f"{int(bits.sum()) + len(bits)}"
+            f"{_NAME} packs counts into {_MOST_BITS} bits, and those of {len(most)} classes of identical tasks and "
+            f"limited markets take {int(bits.sum()) + len(bits)}"
         )
     shift = np.concatenate([[0], np.cumsum(bits + 1)[:-1]])
     guard = sum(1 << int(place + width) for place, width in zip(shift, bits, strict=True))
     mask = (1 << bits) - 1
-    return kernel.Fields(shift, mask, int(((mask - size) << shift).sum()), guard)
+    return kernel.Fields(shift, mask, int(((mask - most) << shift).sum()), guard)
 
 
 def _new_reached(size: int) -> kernel.Reached:

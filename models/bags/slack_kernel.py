@@ -423,11 +423,11 @@ def least_slack_of_rest(rest: int, vms: int, last: LastOffer, fields: Fields) ->
 
 
 @compiled
-def least_slacks_of_rest(rests: IntArray, vms: int, last: LastOffer, fields: Fields) -> FloatArray:
-    """Least slack of each of some sets of tasks on VMs of the last offer; see `least_slack_of_rest`."""
+def least_slacks_of_rest(rests: IntArray, vms: IntArray, last: LastOffer, fields: Fields) -> FloatArray:
+    """Least slack of each of some sets of tasks on as many VMs of the last offer; see `least_slack_of_rest`."""
     result = np.zeros(len(rests))
     for index in range(len(rests)):
-        result[index] = least_slack_of_rest(rests[index], vms, last, fields)
+        result[index] = least_slack_of_rest(rests[index], vms[index], last, fields)
     return result
 
 

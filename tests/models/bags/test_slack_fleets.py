@@ -70,6 +70,35 @@ def test_no_plan_is_proved_where_fractions_of_cores_would_do() -> None:
     assert SlackFleets(two_cores([3, 1], [4, 7], 10, limit=1)).cheapest().bound == math.inf
 
 
+def test_vms_of_a_limited_market_are_counted_once_a_plan_has_too_many() -> None:
+    """Four tasks of 6 s within 10 s take two VMs: 12 $ each on demand, one of a type; 15 $ for a spot VM instead."""
+    document = two_cores([4], [6], 10, limit=1).to_document() | {"d_spot_s": 10}
+    two = document["vm_types"][0]
+    spot = {"spot": {"price_usd_per_hour": 9000.0, "limit": 1}}
+    document["vm_types"] += [two | {"name": "twin"}, two | {"name": "dear", "offers": spot}]
+    document["tasks"][0]["runtime_s"] = dict.fromkeys(("two", "twin", "dear"), 6)
+
+    def cheapest(**limits: int) -> float:
+        fleets = SlackFleets(Instance.from_document(document | {"limits": limits}, "test"))
+        assert fleets.bound == pytest.approx(24.0)
+        plan = fleets.cheapest()
+        assert (math.inf if plan.schedule is None else plan.schedule.cost_usd) == pytest.approx(plan.bound)
+        return plan.bound
+
+    assert cheapest(max_on_demand=2) == pytest.approx(24.0)
+    assert cheapest(max_on_demand=1) == pytest.approx(27.0)
+    assert cheapest(max_on_demand=1, max_spot=1) == pytest.approx(27.0)
+
+
+def test_that_no_plan_keeps_the_limit_of_a_market_is_proved() -> None:
+    document = two_cores([4], [6], 10, limit=1).to_document() | {"limits": {"max_on_demand": 1}}
+    document["vm_types"].append(document["vm_types"][0] | {"name": "twin"})
+    document["tasks"][0]["runtime_s"]["twin"] = 6
+    fleets = SlackFleets(Instance.from_document(document, "test"))
+    assert fleets.bound == pytest.approx(24.0)
+    assert fleets.cheapest().bound == math.inf
+
+
 def test_all_sets_of_tasks_within_a_slack_are_listed() -> None:
     """Against all pairs of what two cores can run."""
     rng = random.Random("lists")
@@ -158,7 +187,8 @@ def test_the_class_programme_finds_the_same_plans(how_many: int) -> None:
         plan = fleets.cheapest()
         assert plan.bound <= best * (1 + 1e-9), seed
         if plan.schedule is None:
-            assert known is None or instance.limits.max_spot is not None, seed
+            assert known is None, seed
+            assert plan.bound == math.inf, seed
             seen["without a plan"] += 1
         else:
             assert check(instance, plan.schedule).feasible, seed
@@ -188,12 +218,11 @@ def test_exhaustive_search_finds_the_same_plans(how_many: int) -> None:
                 assert check(question, plan.schedule).feasible, (seed, family)
                 assert plan.schedule.cost_usd == pytest.approx(least, rel=1e-9), (seed, family)
                 solved += 1
-            limited = instance.limits.max_spot is not None or instance.limits.max_on_demand is not None
-            if math.isfinite(least) and family == "cores" and not limited:
+            if math.isfinite(least) and family == "cores":
                 above, below = (fleets.cheapest(threshold=least * factor) for factor in (1 + 1e-6, 1 - 1e-6))
                 assert below.schedule is None, (seed, family)
                 assert below.bound > least * (1 - 1e-6) or plan.schedule is None, (seed, family)
-                assert (above.schedule is None) == (plan.schedule is None), (seed, family)
+                assert above.schedule is not None, (seed, family)
     assert solved > how_many // 3
 
 
