@@ -59,7 +59,7 @@ task() {
     (
         [ ! -e "$state/stop" ] || exit 143
         SPOTBAG_VM=$vm SPOTBAG_CORE=$core SPOTBAG_TASK=$4 exec $session sh -c "$5"
-    ) </dev/null >"$here/output/$2.out" 2>"$here/output/$2.err" 3<&- &
+    ) </dev/null >"$here/output/$2.out" 2>"$here/output/$2.err" 3<&- 4<&- &
     child=$!
     [ -z "$stopped" ] || stop_child
     wait "$child"
@@ -71,31 +71,49 @@ task() {
     [ "$code" -eq 0 ] || say "task $4 failed with exit code $code (see $here/output/$2.err)"
 }
 
-# tell NUMBER: other cores wait for the end of this task.
-tell() { : >"$state/ended-$1"; }
+# tell NUMBER CORE ...: these cores wait for the end of this task.
+tell() {
+    : >"$state/ended-$1"
+    shift
+    for waiting; do poke "$state/mailbox-$waiting"; done
+}
 
-# wait_for NUMBER ...: the memory of the VM may not be enough for the next task before these have ended. Most waits are
-# short, since the plan has one task start when another ends: the longer one lasts, the less often it is looked.
+# Have a core that waits look again; opened like this, nobody needs to read it.
+poke() {
+    if [ -p "$1" ]; then echo 1<>"$1"; fi
+}
+
+poke_all() {
+    for mailbox in "$state"/mailbox-*; do poke "$mailbox"; done
+}
+
+# wait_for NUMBER ...: the memory of the VM may not be enough for the next task before these have ended.
 wait_for() {
     for number; do
-        looks=0
         until [ -e "$state/ended-$number" ]; do
             stop_here
             all_alive
-            looks=$((looks + 1))
-            pause=0.1
-            if [ $looks -le 30 ]; then pause=0.01; fi
-            sleep $pause 2>/dev/null || sleep 1
+            if [ -p "$state/mailbox-$core" ]; then
+                read -r poked <&4
+            else
+                sleep 0.1 2>/dev/null || sleep 1
+            fi
         done
     done
 }
 
 # A core that was killed takes its list with it: nobody must wait for that.
 all_alive() {
+    if [ -n "$(killed_cores)" ]; then
+        say "core $core stops: another one was killed, and it would wait for that"
+        exit 1
+    fi
+}
+
+killed_cores() {
     for file in "$state"/core-*.pid; do
         if read -r pid 2>/dev/null <"$file" && ! kill -s 0 "$pid" 2>/dev/null && [ -e "$file" ]; then
-            say "core $core stops: another one was killed, and it would wait for that"
-            exit 1
+            echo "$file"
         fi
     done
 }
@@ -110,6 +128,7 @@ run_core() {
     trap 'stopped=yes; stop_child' TERM
     echo $$ >"$state/core-$core.pid"
     [ ! -e "$state/stop" ] || exit 143
+    if [ -p "$state/mailbox-$core" ]; then exec 4<>"$state/mailbox-$core"; fi
     done_numbers "$core" >"$state/done-$core"
     exec 3<"$state/done-$core"
     next_done
@@ -124,6 +143,18 @@ stop() {
     : >"$state/stop"
     for file in "$state"/core-*.pid; do
         if read -r pid 2>/dev/null <"$file"; then kill -s TERM "$pid" 2>/dev/null; fi
+    done
+    poke_all
+}
+
+# While cores run, look now and then whether one was killed that others wait for.
+watch_cores() {
+    while sleep 2; do
+        [ -n "$(ls "$state"/core-*.pid 2>/dev/null)" ] || return 0
+        if [ -n "$(killed_cores)" ]; then
+            poke_all
+            return 0
+        fi
     done
 }
 
@@ -157,6 +188,14 @@ run_all() {
     trap 'stop 129' HUP
     trap 'stop 130' INT
     trap 'stop 143' TERM
+    if [ "$waits" -gt 0 ]; then
+        for core in $cores; do mkfifo "$state/mailbox-$core" 2>/dev/null; done
+        # No child of the driver, which waits for its children, and without the lock.
+        (
+            exec </dev/null >/dev/null 2>&1 9>&-
+            watch_cores &
+        )
+    fi
     record '"begin", "format": "spotbag.log/1", "vm": '"$vm_json"
     start_cores
     until wait; do :; done

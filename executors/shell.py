@@ -183,23 +183,27 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
         "cores": quoted(" ".join(map(str, cores))),
         "n_cores": str(len(cores)),
         "tasks": str(len(order.tasks)),
+        "waits": str(sum(len(task.waits_for) for task in order.tasks)),
     }
     lines = "".join(f"{name}={value}\n" for name, value in settings.items())
     (folder / "vm.sh").write_text(f"# What run.sh runs here.\n{lines}", encoding="utf-8")
-    told = {number for task in order.tasks for number in task.waits_for}
+    told: dict[int, set[int]] = {}
+    for task in order.tasks:
+        for number in task.waits_for:
+            told.setdefault(number, set()).add(task.planned.core)
     for core in cores:
         tasks = [task for task in order.tasks if task.planned.core == core]
-        text = "".join(_task_lines(task, task.number in told) for task in tasks)
+        text = "".join(_task_lines(task, sorted(told.get(task.number, ()))) for task in tasks)
         head = f"# What core {core} runs, in this order: number, name of the files of output, id twice, command.\n"
         (folder / f"core-{core}.sh").write_text(head + text, encoding="utf-8", newline="\n")
 
 
-def _task_lines(task: TaskOrder, told: bool) -> str:
+def _task_lines(task: TaskOrder, told: Sequence[int]) -> str:
     planned = task.planned
     name = f"{task.number}-{_UNSAFE.sub('_', planned.task)[:100]}"
     words = [str(task.number), quoted(name), *map(quoted, (_json(planned.task), planned.task, task.command or ""))]
     waits = f"wait_for {' '.join(map(str, task.waits_for))}\n" if task.waits_for else ""
-    tell = f"tell {task.number}\n" if told else ""
+    tell = f"tell {task.number} {' '.join(map(str, told))}\n" if told else ""
     return f"# planned: {planned.start_s} s to {planned.end_s} s\n{waits}task {' '.join(words)}\n{tell}"
 
 

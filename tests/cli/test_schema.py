@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from command_shell import Shell, kind_of
+from exported_plans import BAG_WITH_COMMANDS
 from jsonschema import Draft202012Validator
 
 from spotbag.cli.outputs import OUTPUTS
@@ -32,6 +33,8 @@ _PRINTED = {
     "policies": "policies",
     "instance-list": "instance list",
     "types": "instance types --types c5.*",
+    "export": "export own-plan.json --out run",
+    "import-log": "import-log own.json own-plan.json own.jsonl",
     "written": "instance generate --tasks 2 --out bag.json",
     "schemas": "schema",
     "error": "solve none.json",
@@ -42,6 +45,10 @@ _PRINTED = {
 def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.json")
     shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--day", "0", "-p", "static", "--trace", "day.jsonl")
+    (shell.folder / "own.json").write_text(json.dumps(BAG_WITH_COMMANDS))
+    shell.run("solve", "own.json", "-m", "greedy", "--out", "own-plan.json")
+    begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
+    (shell.folder / "own.jsonl").write_text(json.dumps(begin))
     assert set(_PRINTED) | {"published-comparison"} == {*OUTPUTS, "schedule"}
     for kind, words in _PRINTED.items():
         assert kind_of(shell.json(*words.split(), code={"no-plan": 1, "error": 2}.get(kind, 0))) == kind

@@ -12,6 +12,22 @@ from typing import Any
 from spotbag.executors.shell import export_plan
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
+BAG_WITH_COMMANDS: dict[str, Any] = {
+    "format": "spotbag.instance/1",
+    "name": "own",
+    "deadline_s": 30,
+    "d_spot_s": 25,
+    "boot_overhead_s": 5,
+    "vm_types": [
+        {"name": "two", "vcpus": 2, "memory_mb": 100, "offers": {"spot": {"price_usd_per_hour": 0.1, "limit": 2}}}
+    ],
+    "tasks": [
+        {"id": "a", "memory_mb": 10, "runtime_s": {"two": 1}, "command": 'echo it\\\'s "$SPOTBAG_TASK"'},
+        {"id": "b", "memory_mb": 10, "runtime_s": {"two": 2}, "command": "exit 4"},
+    ],
+}
+"""A bag of two tasks, one of which fails."""
+
 Row = tuple[str, str, int, int, int, str | None]
 """Task, VM, core, start, end and command."""
 

@@ -136,7 +136,7 @@ def test_a_clock_that_is_set_back_makes_no_negative_times(tmp_path: Path) -> Non
     ("text", "message"),
     [
         ("", "is empty"),
-        ('{"format": "spotbag.schedule/1"}\n', "event is missing"),
+        ('{"format": "spotbag.schedule/1"}\n', "this is a plan"),
         ("no log\n", "is no log of a plan that was run"),
         (text_of([start(0, 0, "a")]), "line 1: event 'start' stands before the first 'begin'"),
         (text_of([begin(0, "x")]) + "{\n" + text_of([start(0, 0, "a")]), "line 2: is no line of a log"),

@@ -148,7 +148,7 @@ def _print_summary(name: str, execution: Execution) -> None:
         "start error": "-" if error_s is None else f"{error_s:.2f} s (median)",
         "wrong VM": f"{len(execution.wrong_vm)}",
         "inversions": f"{len(execution.inversions)} (of neighbours on a core)",
-        "failures": f"{len(execution.failures)}" + (f" (not done since: {listed(failed, 'task')})" if failed else ""),
+        "failures": f"{len(execution.failures)}" + (f" (not done: {listed(failed, 'task')})" if failed else ""),
         "unfinished": f"{len(unfinished)}" + (f" ({listed(unfinished, 'task')})" if unfinished else ""),
     }
     for what, text in counts.items():
