@@ -18,8 +18,8 @@ from ..core.cluster import check_versions, dumps
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
 from ..core.processes import POLL_S, interruptible
-from ..core.quantities import KB_PER_MB, SECONDS_PER_HOUR
-from ..instances.entries import Limits, Market
+from ..core.quantities import SECONDS_PER_HOUR
+from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule
 from ..schedules.state import State, TaskOnVm, VmState
@@ -27,11 +27,13 @@ from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
 from .dask_worker import Job, end, hold, perform
-from .local_vms import LocalVms
+from .local_vms import LocalVms, Vm, vms_of
 from .orders import TaskOrder, planned_tasks, vm_orders
 
 if TYPE_CHECKING:
     from distributed import Client
+
+__all__ = ["LocalVms", "Replan", "Vm", "run", "vms_of"]
 
 Replan: TypeAlias = "Callable[[Instance, State, Schedule], Schedule | None]"
 """From the bag, its state and the last plan to a plan of what is left; None if there is none."""
@@ -43,39 +45,6 @@ _PLANNED_WITHIN_S = 0.15
 _ANSWERED_WITHIN_S = 5.0
 _ASKED_AT_ONCE = 32
 _MOST_DELAYS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Vm:
-    """A VM of a plan.
-
-    Attributes
-    ----------
-    id, type, market : str
-        Its id, and what is rented.
-    vcpus : int
-        Cores.
-    memory_mb : float
-        Memory.
-    price_usd_per_hour : float
-        Price.
-    """
-
-    id: str
-    type: str
-    market: Market
-    vcpus: int
-    memory_mb: float
-    price_usd_per_hour: float
-
-
-def vms_of(plan: Schedule) -> list[Vm]:
-    """Return the VMs of a plan, in its order."""
-    offers = [plan.instance.offers[offer] for offer in plan.vm_offer.tolist()]
-    return [
-        Vm(name, one.vm_type.name, one.market, one.vcpus, one.memory_kb / KB_PER_MB, one.price_usd_per_hour)
-        for name, one in zip(plan.vm_ids, offers, strict=True)
-    ]
 
 
 @dataclass(slots=True)

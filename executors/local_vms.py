@@ -8,22 +8,55 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ..core.cluster import import_distributed
 from ..core.errors import SpotbagError
+from ..core.quantities import KB_PER_MB
 from ..core.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .dask import Vm
+from ..instances.entries import Market
+from ..schedules.schedule import Schedule
 
 _LEAST_MEMORY_MB = 512
 """Dask itself needs some memory; commands are processes of their own, and not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vm:
+    """A VM of a plan.
+
+    Attributes
+    ----------
+    id, type, market : str
+        Its id, and what is rented.
+    vcpus : int
+        Cores.
+    memory_mb : float
+        Memory.
+    price_usd_per_hour : float
+        Price.
+    """
+
+    id: str
+    type: str
+    market: Market
+    vcpus: int
+    memory_mb: float
+    price_usd_per_hour: float
+
+
+def vms_of(plan: Schedule) -> list[Vm]:
+    """Return the VMs of a plan, in its order."""
+    offers = [plan.instance.offers[offer] for offer in plan.vm_offer.tolist()]
+    return [
+        Vm(name, one.vm_type.name, one.market, one.vcpus, one.memory_kb / KB_PER_MB, one.price_usd_per_hour)
+        for name, one in zip(plan.vm_ids, offers, strict=True)
+    ]
 
 
 class LocalVms:

@@ -17,7 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
+from threading import Timer
 
+from ...executors.dask import run, vms_of
+from ...executors.local_vms import LocalVms
 from ...executors.logs import read_log
 from ...executors.shell import export_plan
 from ...instances.entries import Market, Offer, Task, VmType
@@ -150,9 +153,49 @@ def _scripts(vm: Path, driver: int) -> list[int]:
     return [driver, *(int(file.read_text()) for file in (vm / "state").glob("core-*.pid"))]
 
 
+# ------------------------------------------------------------------------------------------------------------ Dask
+
+
+def dask_rows(n_tasks: int) -> Iterator[Sequence[str]]:
+    """Run a plan on a Dask cluster: undisturbed, with a worker killed midway, and with a VM taken away."""
+    schedule = plan_of_sleepers(n_tasks)
+    yield row_of("Dask", "nothing", run_by_dask(schedule))
+    half_s = schedule.makespan_s / 2
+    yield row_of("Dask", "a worker is killed", run_by_dask(schedule, half_s, _kill), on_time=False)
+    yield row_of("Dask", "a VM is taken away", run_by_dask(schedule, half_s, LocalVms.stop), on_time=False)
+
+
+def run_by_dask(
+    schedule: Schedule, lose_s: float | None = None, lose: Callable[[LocalVms, str], None] = LocalVms.stop
+) -> Execution:
+    """Run the commands of a plan on workers that are processes of this machine.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    lose_s : float, optional
+        When the first VM is lost.
+    lose : callable
+        How: from the VMs and the id of the one.
+    """
+    with LocalVms(vms_of(schedule)) as vms:
+        timer = Timer(lose_s or 0, lambda: lose(vms, schedule.vm_ids[0]))
+        if lose_s is not None:
+            timer.start()
+        execution = run(schedule, vms)
+        timer.cancel()
+    return execution
+
+
+def _kill(vms: LocalVms, vm: str) -> None:
+    os.kill(vms.process(vm), signal.SIGKILL)
+
+
 def main() -> None:
     """Print the table."""
-    rows = (row for n_tasks in NUMBERS_OF_TASKS for row in shell_rows(n_tasks))
+    by = (shell_rows, dask_rows)
+    rows = (row for n_tasks in NUMBERS_OF_TASKS for rows_of in by for row in rows_of(n_tasks))
     print_table("plans that are run on one machine", HEADINGS, rows, words=2)
 
 
