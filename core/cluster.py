@@ -39,6 +39,21 @@ def check_versions(client: Any, workers: Sequence[str] | None = None) -> None:
             raise SpotbagError(f"the Dask worker at {address} {has}: install version {ours} there, as it is here")
 
 
+@contextmanager
+def cluster_is_there(client: Any) -> Iterator[None]:
+    """Say for people that workers, or the scheduler of a cluster, are gone."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise lost_again_and_again(error.allowed_failures + 1) from error
+    except (CancelledError, OSError, RuntimeError) as error:
+        if client.status == "running" and not isinstance(error, CancelledError):
+            raise
+        raise SpotbagError("the Dask cluster is gone: its scheduler no longer answers") from error
+
+
 def dumps(what: Any) -> bytes:
     """Pickle what is sent, also functions and classes that workers cannot import because they are of a script."""
     import cloudpickle
@@ -91,20 +106,20 @@ class Cluster:
         self._jobs: list[Any] = []
         self._any_done = threading.Event()
         self._room = self._submitted = 0
-        with self._explained():
+        with cluster_is_there(self._client):
             check_versions(client)
 
     def room(self) -> int:
         """How many jobs it may have at a time: workers may come and go."""
         if self._submitted >= self._room:
-            with self._explained():
+            with cluster_is_there(self._client):
                 self._room = QUEUED_A_WORKER * max(sum(self._client.nthreads().values()), 1)
             self._submitted = 0
         return self._room
 
     def submit(self, case: Any) -> Any:
         """Hand over a case; return its future."""
-        with self._explained():
+        with cluster_is_there(self._client):
             job = self._client.submit(_do, self._work, dumps(case), pure=False)
         job.add_done_callback(lambda _: self._any_done.set())
         self._jobs.append(job)
@@ -121,7 +136,7 @@ class Cluster:
     def result(self, job: Any) -> Any:
         """Return what has come of a job that is done, or raise it."""
         self._jobs.remove(job)
-        with self._explained():
+        with cluster_is_there(self._client):
             while True:
                 try:
                     return job.result(timeout=_FETCHED_WITHIN_S)
@@ -134,20 +149,6 @@ class Cluster:
         """Take back the jobs that are not done; those that have begun hear of it."""
         if self._client.status == "running":
             self._client.cancel(self._jobs, force=True)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say for people that workers or the cluster are gone."""
-        from distributed import CancelledError, KilledWorker
-
-        try:
-            yield
-        except KilledWorker as error:
-            raise lost_again_and_again(error.allowed_failures + 1) from error
-        except (CancelledError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and self._client.status == "running":
-                raise
-            raise SpotbagError("the Dask cluster is gone: its scheduler no longer answers") from error
 
 
 def _do(work: bytes, case: bytes) -> Any:

@@ -6,15 +6,15 @@ import math
 import queue
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..core.cluster import check_versions, dumps
+from ..core.cluster import check_versions, cluster_is_there, dumps
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
 from ..core.processes import POLL_S, interruptible
@@ -132,25 +132,24 @@ def run(
     SpotbagError
         If Dask is not installed, or the cluster is gone.
     """
-    if cluster is None:
-        with LocalVms() as vms:
-            return run(plan, vms, call=call, retries=retries, leaving=leaving, replan=replan, on_run=on_run, stop=stop)
-    if isinstance(cluster, LocalVms):
-        start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
-    else:
-        client = cluster
     if replan is None:
         warm_up(["search"])  # before anything waits for it
-    supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, replan or _replan, on_run)
-    with interruptible(stop):
-        try:
-            supervisor.begin()
-            supervisor.carry_out(leaving, patience_s)
-        except LimitReached:
-            pass
-        finally:
-            supervisor.leave()
-    return supervisor.execution()
+    with ExitStack() as stack:
+        if cluster is None:
+            cluster = stack.enter_context(LocalVms())
+        if isinstance(cluster, LocalVms):
+            start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
+        else:
+            client = cluster
+        made = replan or _replan
+        supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, made, on_run)
+        with interruptible(stop), suppress(LimitReached), cluster_is_there(client):
+            try:
+                supervisor.begin()
+                supervisor.carry_out(leaving, patience_s)
+            finally:
+                supervisor.leave()
+        return supervisor.execution()
 
 
 class _Supervisor:
@@ -191,7 +190,7 @@ class _Supervisor:
         self.runs: list[TaskRun] = []
         self.events: queue.SimpleQueue[tuple[float, dict[str, Any]]] = queue.SimpleQueue()
         self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE)
-        self.began_at = self._clock_ahead_s = 0.0
+        self.began_at = self._clock_ahead_s = self.until_s = 0.0
         self._refreshed_at = 0.0
         self.plan = plan
 
@@ -213,7 +212,7 @@ class _Supervisor:
 
     def leave(self) -> None:
         """End what runs still, and VMs that nobody else ends."""
-        now = self._now()
+        self.until_s = now = self._now()
         there = [rented for rented in self.rented.values() if rented.there]
         with suppress(Exception):  # the cluster may be gone: what happened is known all the same
             self.client.cancel(list(self.futures.values()), force=True)
@@ -222,11 +221,12 @@ class _Supervisor:
                 self.client.unsubscribe_topic(topic)
         self._asking.shutdown(wait=False)
         self.futures.clear()
-        for task in list(self.running):
-            self._cut_off(task, now)
-        for rented in list(self.rented.values()):
-            if rented.alive:
-                self._end_vm(rented, now, "ended")
+        with ExitStack() as all_of_it:  # also if the caller's part of it fails
+            for rented in self.rented.values():
+                if rented.alive:
+                    all_of_it.callback(self._end_vm, rented, now, "ended")
+            for task in list(self.running):
+                all_of_it.callback(self._cut_off, task, now)
 
     def _end_tasks(self, rented: _Rented) -> None:
         self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
@@ -242,7 +242,7 @@ class _Supervisor:
             planned=tuple(self.planned.values()),
             runs=tuple(sorted(self.runs, key=lambda one: (one.start_s, one.vm, one.core))),
             vms=tuple(sorted(vms, key=lambda one: (one.start_s, one.vm))),
-            until_s=max([run.end_s or 0.0 for run in self.runs], default=0.0),
+            until_s=self.until_s,
             began_at=self.began_at,
         )
 
@@ -310,8 +310,10 @@ class _Supervisor:
 
     def _record(self, ended: TaskRun) -> None:
         self.runs.append(ended)
-        if self.on_run is not None:
-            self.on_run(ended)
+        on_run, self.on_run = self.on_run, None
+        if on_run is not None:
+            on_run(ended)
+            self.on_run = on_run  # one that has raised is not called again
 
     def _cut_off(self, task: str, at_s: float) -> None:
         self.futures.pop(task, None)
@@ -333,23 +335,32 @@ class _Supervisor:
         """Look which workers are there: those that have come get their tasks; return whether one is lost."""
         self._refreshed_at = time.monotonic()
         names = self._names()
-        replan = False
+        replan, came = False, dict[str, _Rented]()
         for rented in list(self.rented.values()):
             found = self._address_of(rented.vm.id, names)
             if rented.status == "launching" and found is not None:
-                self._welcome(rented, *found)
+                address, threads = found
+                self._check_threads(rented.vm.id, address, threads)
+                came[address] = rented
             elif rented.there and rented.address not in names:
                 replan |= self._lose(rented)
+        if came:
+            self._welcome(came)
         return replan
 
-    def _welcome(self, rented: _Rented, address: str, threads: int) -> None:
-        cores = 1 + max((order.planned.core for order in self.orders.get(rented.vm.id, ())), default=0)
+    def _check_threads(self, vm: str, address: str, threads: int) -> None:
+        cores = 1 + max((order.planned.core for order in self.orders.get(vm, ())), default=0)
         if threads < cores:
             rule = f"is to run tasks on {cores} cores at a time, and its worker at {address} has {threads} threads"
-            raise InputError("cluster", [Issue("", rule, item=rented.vm.id, field=rented.vm.id)])
-        if address in self._ask_to_hold({address: rented.vm.id}):
-            rented.address, rented.status, rented.ready_s = address, "running", self._now()
-            self._submit(rented)
+            raise InputError("cluster", [Issue("", rule, vm)])
+
+    def _welcome(self, came: Mapping[str, _Rented]) -> None:
+        """Hand their tasks to VMs whose workers have come, by the addresses of these."""
+        check_versions(self.client, list(came))
+        answers = self._ask_to_hold({address: rented.vm.id for address, rented in came.items()})
+        for address in answers:
+            came[address].address, came[address].status, came[address].ready_s = address, "running", self._now()
+        self._submit(came[address].vm.id for address in answers)
 
     def _lose(self, rented: _Rented) -> bool:
         """Note that a VM is lost; return whether it leaves something to do."""
@@ -394,32 +405,30 @@ class _Supervisor:
             self.rented[vm.id] = _Rented(vm, begin_s + ready_s)
             if self.start_vm is not None and self._address_of(vm.id, there) is None:
                 self.start_vm(vm)
-        for name in self.orders:
-            if self.rented[name].there:
-                self._submit(self.rented[name])
+        self._submit(name for name in self.orders if self.rented[name].there)
 
-    def _submit(self, rented: _Rented) -> None:
-        """Hand the tasks of a VM over, each behind those that it comes after."""
-        name = rented.vm.id
-        on_core: dict[int, Any] = {}
-        by_number: dict[int, Any] = {}
-        for order in self.orders.get(name, ()):
+    def _submit(self, vms: Iterable[str]) -> None:
+        """Hand the tasks of VMs over, each behind those that it comes after."""
+        orders = [(name, order) for name in vms for order in self.orders.get(name, ())]
+        on_core: dict[tuple[str, int], Any] = {}
+        by_number: dict[tuple[str, int], Any] = {}
+        for name, order in sorted(orders, key=lambda found: (found[1].planned.start_s, found[1].number)):
             task, core = order.planned.task, order.planned.core
             future = self.futures.get(task)
             if future is None and task not in self.ended:
-                before = [on_core.get(core), *(by_number.get(number) for number in order.waits_for)]
+                before = [on_core.get((name, core)), *(by_number.get((name, number)) for number in order.waits_for)]
                 job = Job(self.topic, self.generation, task, name, core, order.command or "", self.call, self.retries)
                 future = self.futures[task] = self.client.submit(
                     perform,
                     job,
                     *[one for one in before if one is not None],
                     key=f"{self.topic}-{self.generation}-{name}-{task}",
-                    workers=[rented.address],
+                    workers=[self.rented[name].address],
                     allow_other_workers=False,
                     pure=False,
                 )
             if future is not None:
-                on_core[core] = by_number[order.number] = future
+                on_core[name, core] = by_number[name, order.number] = future
 
     def _plan_anew(self) -> bool:
         """Plan what is left from what there is; return whether there is a plan."""
@@ -460,7 +469,6 @@ class _Supervisor:
         """
 
         def ask(address: str, vm: str) -> Sequence[str]:
-            check_versions(self.client, [address])
             found: Sequence[str] = self.client.run(hold, self.topic, vm, self.generation, workers=[address])[address]
             return found
 
