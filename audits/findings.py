@@ -92,7 +92,7 @@ RULES = {
 SURVIVAL_RULES = {
     "survival-claim": "the plan survives what it says, and no loss is sure to cost more than the worst that it states",
     "rescue-task": "a rescue has every task that is lost exactly once, and no other",
-    "rescue-vm": "its VMs are on demand and not burstable: new ones, or those of the plan that are up; each named once",
+    "rescue-vm": "its VMs are on demand, not burstable, and take tasks: new, or of the plan and up; each named once",
     "rescue-time": "what is left of a task runs as long as it takes, from the overhead after the loss or request on",
     "rescue-core": "a core of its VMs runs one task at a time, those of the plan included",
     "rescue-memory": "the tasks that run at an instant fit the memory of the VM together, those of the plan included",

@@ -52,7 +52,7 @@ RULES = {
     "memory": "the tasks that run at an instant fit the memory of the VM together",
     "d-spot": "tasks on spot VMs end by D_spot",
     "deadline": "all tasks end by the deadline",
-    "limit": "VMs per type and market, and per market, are within the limits",
+    "limit": "VMs per type and market, and per market, are within the limits, machines included",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
     "budget": "the plan costs at most the budget",
     "claim": "cost, makespan and objective are what the plan says",

@@ -429,6 +429,7 @@ def test_list_generate_and_schema(shell: Shell) -> None:
     assert "12 tasks" in shell.run("show", "bag.json")
     assert json.loads(shell.run("instance", "schema"))["title"] == "Instance"
     assert json.loads(shell.run("instance", "schema", "--of", "schedule"))["title"] == "ScheduleDocument"
+    assert json.loads(shell.run("instance", "schema", "--of", "state"))["title"] == "State"
     assert json.loads(shell.run("instance", "schema", "--of", "timeline"))["title"] == "TimelineDocument"
     assert json.loads(shell.run("instance", "schema", "--of", "stream"))["title"] == "Stream"
     assert json.loads(shell.run("instance", "schema", "--of", "platform"))["title"] == "Platform"

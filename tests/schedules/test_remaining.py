@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,18 @@ def test_what_is_saved_of_a_task_that_runs_is_what_was_saved_when_it_started() -
     assert rest.runtime_s.tolist() == [[100]]
     assert rest.running.start_s.tolist() == [-20]
     assert rest.running_end_s.tolist() == [85]
+
+
+def test_the_state_in_formats_md_leaves_what_the_page_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    instance = Instance.parse(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    (text,) = re.findall(r"```json state\n(.*?)```", page, re.DOTALL)
+    rest = State.parse(text).remaining(instance)
+    assert (rest.deadline_s, rest.task_ids) == (2400, ("b#1", "b#2"))
+    # Of b#2, 150 s of 200 s are left; b#1 has run for 150 s, and ends in 50 s.
+    assert rest.runtime_s[:, 0].tolist() == [200, 150]
+    assert rest.running.start_s.tolist() == [-150]
+    assert rest.machine_ready_s.tolist() == [0, 20]
 
 
 def test_plans_from_a_state_and_their_certificates_are_read_back(tmp_path: Path) -> None:

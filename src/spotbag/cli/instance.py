@@ -43,6 +43,7 @@ class Document(StrEnum):
 
     INSTANCE = "instance"
     SCHEDULE = "schedule"
+    STATE = "state"
     TIMELINE = "timeline"
     STREAM = "stream"
     PLATFORM = "platform"
@@ -207,12 +208,13 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, plans, days of a replay, streams of jobs, hybrid platforms, or catalogues."""
+    """Print the JSON Schema of instances, plans, states, days of a replay, streams, hybrid platforms, or catalogues."""
     from ..instances.bags.vm_catalogue import Catalogue
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
     from ..schedules.schedule_files import schedule_schema
+    from ..schedules.state import State
 
     if of is Document.TIMELINE:
         from ..instances.bags.timeline import timeline_schema
@@ -222,6 +224,7 @@ def schema_command(
     schemas = {
         Document.INSTANCE: Instance.schema_text,
         Document.SCHEDULE: schedule_schema,
+        Document.STATE: State.schema_text,
         Document.STREAM: Stream.schema_text,
         Document.CATALOGUE: Catalogue.schema_text,
         Document.PLATFORM: Platform.schema_text,

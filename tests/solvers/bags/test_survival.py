@@ -75,6 +75,24 @@ def test_a_dearer_plan_that_survives_is_preferred_to_one_that_does_not() -> None
     assert (safe.status, safe.bound) == ("feasible", pytest.approx(0.4))
 
 
+def test_a_plan_from_a_state_is_chosen_that_survives() -> None:
+    # The same, 20 s after the first task has begun: it stays on its spot VM, and one of the others goes on demand.
+    running = {"task": "t#1", "core": 0, "start_s": -20}
+    machine = {"id": "m", "type": "one", "market": "spot", "running": [running]}
+    task = {"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}
+    instance = bag(limits={"max_on_demand": 3}, tasks=[task], machines=[machine])
+    safe = quickly(instance)
+    assert safe.schedule is not None
+    assert safe.survival is not None
+    assert (safe.survival.verdict, safe.survival.cost_without_usd) == ("survives", pytest.approx(0.38))
+    assert safe.schedule.cost_usd == pytest.approx(0.58)
+    assert (safe.schedule.vm_ids[safe.schedule.task_vm[0]], safe.schedule.task_start_s[0]) == ("m", -20)
+    report = check(safe.instance, safe.schedule, survive="one-type")
+    assert report.feasible
+    assert report.survival is not None
+    assert report.survival.verdict == "survives"
+
+
 def test_where_nothing_survives_the_plan_is_one_with_a_warning() -> None:
     instance = bag(deadline_s=150, limits={"max_on_demand": 0})
     result = quickly(instance)
