@@ -118,11 +118,16 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
 def _from_state(route: _Route) -> None:
     """Plan with machines: the bound and the search, then the exact model that knows them."""
     instance = route.instance
-    open_tasks = len(instance.open_tasks)
-    tiny = open_tasks <= _TINY and seconds_left() is None
+    tiny = len(instance.open_tasks) <= _TINY
+    exact = len(instance.open_tasks) <= _MOST_FROM_STATE or not memory_is_free(instance)
+    hurried = exact and seconds_left() is not None
     with suppress(LimitReached):
-        route.take(lambda part: search(instance, SearchOptions(_MOVES_OF_TINY if tiny else None), part), patient=True)
-        if open_tasks <= _MOST_FROM_STATE or not memory_is_free(instance):
+        if tiny:
+            route.take(lambda part: search(instance, SearchOptions(_MOVES_OF_TINY), part), patient=True)
+        else:
+            share = 0.4 if hurried else 1.0
+            route.take(lambda part: search(instance, SearchOptions(), part), share, patient=not hurried)
+        if exact:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
         if tiny:
             route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
