@@ -539,6 +539,7 @@ def with_machines(*machines: dict[str, Any], **fields: Any) -> Instance:
 
 
 RUNNING = {"id": "m", "type": "a", "market": "on-demand", "running": [{"task": "x", "core": 1, "start_s": -4}]}
+BURSTS = {"task": "x", "core": 0, "start_s": -4, "mode": "burst"}
 
 
 def rows(*rows: str) -> ScheduleDocument:
@@ -630,6 +631,17 @@ FROM_A_STATE: dict[str, tuple[Instance, ScheduleDocument, dict[str, float]]] = {
         with_machines(RUNNING, {"id": "b", "type": "b", "market": "on-demand", "credits": 0.25}),
         rows("x m 1 -4 6", "y b 0 0 10", "z b 0 10 20"),
         {"credits": 1 / 12},
+    ),
+    # When what runs already ends is said: of credits, only others can lack any.
+    "without credits for what runs already": (
+        with_machines(RUNNING | {"id": "b", "type": "b", "running": [BURSTS], "credits": 0}),
+        rows("x b 0 -4 6", "y a1 0 5 15", "z a1 1 5 15"),
+        {},
+    ),
+    "without the credits that what runs already spends": (
+        with_machines(RUNNING | {"id": "b", "type": "b", "running": [BURSTS], "credits": 0.25}),
+        rows("x b 0 -4 6", "y b 0 6 16", "z a1 1 5 15"),
+        {"credits": 1 / 60},
     ),
 }
 
