@@ -405,10 +405,9 @@ class _Rescuer:
         from .rescue_kernel import FAILED, OVER_BUDGET, survey
 
         down = self._marked(types)
-        lost_vms = down[self.bag.spot_vms.type_index]
-        vms = self.bag.spot_vms
-        running = vms.price * np.maximum(vms.end - vms.paid_until, 0)
-        kept_usd = self.cost_usd - float(running[lost_vms].sum())
+        vms = self.bag.spot_vms[down[self.bag.spot_vms["type_index"]]]
+        running = vms["price"] * np.maximum(vms["end"] - vms["paid_until"], 0)
+        kept_usd = self.cost_usd - float(running.sum())
         moments = np.empty((256, 3), dtype=np.int64)
         costs = np.empty(256)
         found: list[_Moment] = []
@@ -416,8 +415,8 @@ class _Rescuer:
         while True:
             checkpoint()
             step = _BUDGET // 200
-            arguments = (self.bag, down, second, until, patience, cheap, step, moments, costs, self._halt)
-            count, status, second, done = self._run(lambda given=arguments: survey(*given))
+            arguments = (self.bag, down, second, until, patience, cheap, False, step, moments, costs, self._halt)
+            count, status, second, done, _, _ = self._run(lambda given=arguments: survey(*given))
             work += done
             rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
             found += [_Moment(at, last, slack, kept_usd + usd) for (at, last, slack), usd in rows]
@@ -443,7 +442,7 @@ class _Rescuer:
     def rescue_at(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
         """Return the rescue of a second: the cheapest for all sets of types whose loss comes to the same."""
         tasks, vms = self.bag.tasks, self.instance.vm_types
-        left = {vms[index].name for index in np.unique(tasks.type_index[tasks.end > at_s]).tolist()}
+        left = {vms[index].name for index in np.unique(tasks["type_index"][tasks["end"] > at_s]).tolist()}
         lost = tuple(name for name in self.types if name in types and name in left)
         sets = {lost, self.types} if left <= set(lost) else {lost}
         found = [rescue for names in sorted(sets) if (rescue := self._rescue_of_types(names, at_s)) is not None]
@@ -469,47 +468,48 @@ class _Rescuer:
 
     def _at_once(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
         """Return the rescue that is found if a second is looked at by itself."""
-        from .rescue_kernel import best_rescue, lost_at
-
-        lost = lost_at(self.bag, self._marked(types), at_s)
-        found, _, _, _, packing = self._run(lambda: best_rescue(self.bag, lost, at_s, 0, True, self._halt))
+        found, lost, packing = self._packed(types, at_s, 0)
         return self._rescue(types, at_s, at_s, lost, packing) if found else None
+
+    def _packed(self, types: tuple[str, ...], at_s: int, patience_s: int) -> tuple[bool, Any, Any]:
+        """Return whether there is a rescue of a second that can wait for so long, what is lost, and where it goes."""
+        from .rescue_kernel import survey
+
+        moments, costs = np.empty((1, 3), dtype=np.int64), np.empty(1)
+        arguments = (self.bag, self._marked(types), at_s, MAX_SECONDS, patience_s, True, True, 0, moments, costs)
+        count, _, _, _, lost, packing = self._run(lambda: survey(*arguments, self._halt))
+        return count > 0, lost, packing
 
     def _rescue_of(self, types: tuple[str, ...], moment: _Moment, at_s: int | None = None) -> Rescue:
         """Return the rescue of a second that another one serves: it waits for that, or is carried out later."""
-        from .rescue_kernel import best_rescue, lost_at
+        from .rescue_kernel import lost_at
 
         at_s = moment.at_s if at_s is None else at_s
-        down, patience = self._marked(types), moment.last_s - moment.at_s
-        lost = lost_at(self.bag, down, moment.at_s)
-        _, _, _, _, packing = self._run(lambda: best_rescue(self.bag, lost, moment.at_s, patience, True, self._halt))
+        _, lost, packing = self._packed(types, moment.at_s, moment.last_s - moment.at_s)
         if at_s <= moment.at_s:
             return self._rescue(types, at_s, moment.at_s, lost, packing)
-        later = lost_at(self.bag, down, at_s)
+        later = lost_at(self.bag, self._marked(types), at_s)
         place_of = {task: place for place, task in enumerate(lost.task.tolist())}
         still = ints(place_of[task] for task in later.task.tolist())
-        start = packing.start[still] + (at_s - moment.at_s)
-        left = later.left[packing.vm_rental[packing.vm[still]], np.arange(len(still))]
-        moved = packing._replace(
-            vm=packing.vm[still],
-            core=packing.core[still],
-            start=start,
-            end=start + left,
-        )
-        return self._rescue(types, at_s, at_s, later, moved)
+        places = packing.places[still]
+        places["start"] += at_s - moment.at_s
+        rental = packing.vms["rental"][places["vm"]]
+        places["end"] = places["start"] + later.left[rental, np.arange(len(still))]
+        return self._rescue(types, at_s, at_s, later, packing._replace(places=places))
 
     def _rescue(self, types: tuple[str, ...], at_s: int, begin_s: int, lost: Any, packing: Any) -> Rescue:
         """Make the record of a rescue from its arrays."""
-        order = np.lexsort((packing.core, packing.start))
-        numbers, vm_of = np.unique(packing.vm[order], return_inverse=True)
+        order = np.lexsort((packing.places["core"], packing.places["start"]))
+        places = packing.places[order]
+        numbers, vm_of = np.unique(places["vm"], return_inverse=True)
         end = np.zeros(len(numbers), dtype=np.int64)
-        np.maximum.at(end, vm_of, packing.end[order])
+        np.maximum.at(end, vm_of, places["end"])
         names = {*self.vm_ids, *(machine.id for machine in self.instance.machines)}
         vms = []
         for number, end_s in zip(numbers.tolist(), end.tolist(), strict=True):
-            offer = self.arrays.regular[packing.vm_rental[number]]
-            own = int(packing.vm_own[number])
-            planned_s = 0 if own < 0 else int(self.bag.own.end[own])
+            offer = self.arrays.regular[packing.vms["rental"][number]]
+            own = int(packing.vms["own"][number])
+            planned_s = 0 if own < 0 else int(self.bag.own_vms["end"][own])
             new = planned_s <= begin_s
             if new:
                 name, count = "", 0
@@ -519,7 +519,7 @@ class _Rescuer:
                 names.add(name)
                 ready_s = begin_s + self.bag.terms.boot
             else:
-                name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own.paid_until[own])
+                name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own_vms["paid_until"][own])
             end_s = max(end_s, ready_s)
             vms.append(RescueVm(name, offer, new, ready_s, end_s, offer.price_usd_per_s * (end_s - ready_s)))
         return Rescue(
@@ -529,21 +529,22 @@ class _Rescuer:
             tuple(vms),
             self.arrays.spot_task[lost.task[order]],
             vm_of.astype(np.int64),
-            packing.core[order],
-            packing.start[order],
-            packing.end[order],
+            places["core"].copy(),
+            places["start"].copy(),
+            places["end"].copy(),
         )
 
     def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
         """Return what the plan costs if some types are paid for until a second."""
         vms = self.bag.spot_vms
-        saved = vms.price * np.maximum(vms.end - np.maximum(at_s, vms.paid_until), 0)
-        return self.cost_usd - float(saved[self._marked(types)[vms.type_index]].sum())
+        saved = vms["price"] * np.maximum(vms["end"] - np.maximum(at_s, vms["paid_until"]), 0)
+        return self.cost_usd - float(saved[self._marked(types)[vms["type_index"]]].sum())
 
 
 def _nothing() -> Any:
     """Return what is lost when nothing is, and its packing."""
-    from .rescue_kernel import Lost, Packing
+    from .rescue_kernel import PACKED_VM, PLACE, Lost, Packing
 
     empty = np.zeros(0, dtype=np.int64)
-    return Lost(empty, empty.reshape(0, 0), empty), Packing(*[empty] * len(Packing._fields))
+    packing = Packing(np.zeros(0, dtype=PLACE), np.zeros(0, dtype=PACKED_VM), empty, empty)
+    return Lost(empty, empty.reshape(0, 0), empty), packing

@@ -48,7 +48,7 @@ class PlanArrays:
 
 def arrays_of(schedule: Schedule) -> PlanArrays:
     """Return a plan as arrays."""
-    from .rescue_kernel import Bag, OwnVms, Rentals, SpotTasks, SpotVms, Terms
+    from .rescue_kernel import OWN_VM, RENTAL, SPOT_TASK, SPOT_VM, Bag, Terms
 
     instance = schedule.instance
     regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
@@ -61,15 +61,14 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     cheapest = np.argsort(per_core * work, kind="stable").tolist()
     regular = [regular[k] for k in cheapest]
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
-    rentals = Rentals(
-        seconds=np.ascontiguousarray(seconds[:, cheapest].T),
+    rentals = _records(
+        RENTAL,
         vcpus=ints(offer.vcpus for offer in regular),
         limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
         size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
         price=np.array([offer.price_usd_per_s for offer in regular]),
-        strongest=np.argsort([-offer.vcpus for offer in regular], kind="stable").astype(np.int64),
-        need_kb=np.array(instance.memory_kb),
     )
+    strongest = np.argsort([-offer.vcpus for offer in regular], kind="stable")
     type_of = ints(offer.type_index for offer in instance.offers)
     is_spot = instance.offer_is_spot[schedule.vm_offer]
     task = np.flatnonzero(is_spot[schedule.task_vm])
@@ -79,7 +78,8 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     )
     interval = schedule.checkpoint_interval_s[task]
     taken = np.isfinite(interval)
-    tasks = SpotTasks(
+    tasks = _records(
+        SPOT_TASK,
         start=schedule.task_start_s[task],
         end=schedule.task_end_s[task],
         group=group,
@@ -91,7 +91,8 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
     )
     spot = np.flatnonzero(is_spot)
-    spot_vms = SpotVms(
+    spot_vms = _records(
+        SPOT_VM,
         type_index=type_of[schedule.vm_offer[spot]],
         end=schedule.vm_end_s[spot],
         paid_until=schedule.vm_paid_until_s[spot],
@@ -107,13 +108,13 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     own_cores = [
         core_end[first_core[vm] : first_core[vm] + n] for vm, n in zip(own_vm.tolist(), cores.tolist(), strict=True)
     ]
-    own = OwnVms(
+    own_vms = _records(
+        OWN_VM,
         rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
         end=schedule.vm_end_s[own_vm],
         paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
-        first_core=np.concatenate([[0], np.cumsum(cores)]).astype(np.int64),
-        core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
-        counted_end=schedule.vm_end_s[~is_spot],
+        first_core=np.cumsum(cores) - cores,
+        cores=cores,
     )
     burstable = instance.offer_is_burstable[schedule.vm_offer]
     most = instance.limits.max_on_demand
@@ -123,8 +124,27 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
         most_on_demand=UNLIMITED if most is None else most,
     )
-    bag = Bag(rentals, tasks, spot_vms, own, terms)
+    bag = Bag(
+        rentals=rentals,
+        orders=np.array([np.arange(len(regular)), strongest]),
+        seconds=np.ascontiguousarray(seconds[:, cheapest].T),
+        need_kb=np.array(instance.memory_kb),
+        tasks=tasks,
+        spot_vms=spot_vms,
+        own_vms=own_vms,
+        core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
+        counted_end=schedule.vm_end_s[~is_spot],
+        terms=terms,
+    )
     return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[burstable & ~is_spot])
+
+
+def _records(dtype: np.dtype[Any], **columns: Any) -> Any:
+    """Return an array of records from its columns."""
+    records = np.zeros(len(next(iter(columns.values()))), dtype=dtype)
+    for name, column in columns.items():
+        records[name] = column
+    return records
 
 
 def ints(values: Iterable[int]) -> IntArray:

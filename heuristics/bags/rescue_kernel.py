@@ -6,11 +6,11 @@ A *rental* is a regular on-demand offer, of which a rescue may rent VMs. Seconds
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part, inlined_part
 from ...instances.durations import NEVER
 
 if TYPE_CHECKING:
@@ -24,76 +24,21 @@ _SHIFT = 32
 _LOW = (1 << _SHIFT) - 1
 
 
-class Rentals(NamedTuple):
-    """What a rescue may rent, cheapest first.
-
-    Attributes
-    ----------
-    seconds : array of int, shape (n_rentals, n_groups)
-        Run time of each group; `NEVER` where it cannot run.
-    vcpus, limit, size_kb : array of int, shape (n_rentals,)
-        Cores, most VMs, and memory; negative if that cannot bind.
-    price : array of float, shape (n_rentals,)
-        Of a VM for a second.
-    strongest : array of int, shape (n_rentals,)
-        Rentals by their cores, most first.
-    need_kb : array of int, shape (n_groups,)
-        Memory of the tasks.
-    """
-
-    seconds: IntArray
-    vcpus: IntArray
-    limit: IntArray
-    size_kb: IntArray
-    price: FloatArray
-    strongest: IntArray
-    need_kb: IntArray
-
-
-class SpotTasks(NamedTuple):
-    """The tasks of spot VMs: times, group, type of the VM; run time, checkpoints, and speed of the VM."""
-
-    start: IntArray
-    end: IntArray
-    group: IntArray
-    type_index: IntArray
-    runtime: FloatArray
-    interval: FloatArray
-    period: FloatArray
-    checkpoints: IntArray
-    speed: FloatArray
-
-
-class SpotVms(NamedTuple):
-    """The spot VMs: type, planned end, from when on they cost their price, price of a second."""
-
-    type_index: IntArray
-    end: IntArray
-    paid_until: IntArray
-    price: FloatArray
-
-
-class OwnVms(NamedTuple):
-    """The plan's regular on-demand VMs, and the ends of all on-demand VMs.
-
-    Attributes
-    ----------
-    rental, end, paid_until : array of int, shape (n_own,)
-        What each is, its planned end, and from when on it costs more than planned.
-    first_core : array of int, shape (n_own + 1,)
-        Its first core in ``core_end``. A VM that takes no more tasks has none.
-    core_end : array of int
-        Planned end of each core.
-    counted_end : array of int
-        Ends of all that count against ``max_on_demand``, burstable ones included.
-    """
-
-    rental: IntArray
-    end: IntArray
-    paid_until: IntArray
-    first_core: IntArray
-    core_end: IntArray
-    counted_end: IntArray
+RENTAL = np.dtype([("vcpus", np.int64), ("limit", np.int64), ("size_kb", np.int64), ("price", np.float64)])
+"""What a rescue may rent: cores, most VMs, memory (negative if that cannot bind), price of a second."""
+SPOT_TASK = np.dtype(
+    [(name, np.int64) for name in ("start", "end", "group", "type_index", "checkpoints")]
+    + [(name, np.float64) for name in ("runtime", "interval", "period", "speed")]
+)
+"""A task of a spot VM: times, group, type and speed of the VM; run time; number of checkpoints, interval and period."""
+SPOT_VM = np.dtype([("type_index", np.int64), ("end", np.int64), ("paid_until", np.int64), ("price", np.float64)])
+"""A spot VM: type, planned end, from when on it costs its price, price of a second."""
+OWN_VM = np.dtype([(name, np.int64) for name in ("rental", "end", "paid_until", "first_core", "cores")])
+"""A regular on-demand VM of the plan: what it is, its planned end, from when on it costs more than planned; its cores
+in ``Bag.core_end``, none if it takes no more tasks."""
+PLACE = np.dtype([(name, np.int64) for name in ("vm", "core", "start", "end", "before")])
+PACKED_VM = np.dtype([(name, np.int64) for name in ("rental", "own", "first", "cores", "end", "last")])
+_CORE = np.dtype([("free", np.int64), ("vm", np.int64)])
 
 
 class Terms(NamedTuple):
@@ -106,17 +51,46 @@ class Terms(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """All of a plan that a rescue is about."""
+    """All of a plan that a rescue is about, in few arrays of records: each array costs time to compile and to pass.
 
-    rentals: Rentals
-    tasks: SpotTasks
-    spot_vms: SpotVms
-    own: OwnVms
+    Attributes
+    ----------
+    rentals : array of RENTAL
+        What a rescue may rent, cheapest first.
+    orders : array of int, shape (2, n_rentals)
+        Rentals, cheapest first, and by their cores, most first.
+    seconds : array of int, shape (n_rentals, n_groups)
+        Run time of each group; `NEVER` where it cannot run.
+    need_kb : array of int, shape (n_groups,)
+        Memory of the tasks.
+    tasks : array of SPOT_TASK
+        The tasks of spot VMs.
+    spot_vms : array of SPOT_VM
+        The spot VMs.
+    own_vms : array of OWN_VM
+        The regular on-demand VMs.
+    core_end : array of int
+        Planned end of each of their cores.
+    counted_end : array of int
+        Ends of all VMs that count against ``max_on_demand``, burstable ones included.
+    terms : Terms
+        Deadline and overheads.
+    """
+
+    rentals: Any
+    orders: IntArray
+    seconds: IntArray
+    need_kb: IntArray
+    tasks: Any
+    spot_vms: Any
+    own_vms: Any
+    core_end: IntArray
+    counted_end: IntArray
     terms: Terms
 
 
 class Lost(NamedTuple):
-    """What is lost at a moment, longest first: index in `SpotTasks`, and what is left of it on each rental."""
+    """What is lost at a moment, longest first: index in ``Bag.tasks``, and what is left of it on each rental."""
 
     task: IntArray
     left: IntArray
@@ -124,57 +98,53 @@ class Lost(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Places of lost tasks on VMs, in the order of `Lost`; new VMs and those of the plan (``vm_own`` >= 0).
+    """Places of lost tasks on VMs, in the order of `Lost`; new VMs and those of the plan (``own`` >= 0).
 
-    ``vm_last`` and ``before`` link the tasks of each VM; ``used`` holds the numbers of VMs and of cores.
+    Attributes
+    ----------
+    places : array of records
+        VM, core, start, and end of each task, and which task was put on the VM before.
+    vms : array of records
+        Rental, number in ``Bag.own_vms``, first core and number of cores, end, and the task that came last.
+    cores : array of records
+        From when on each is free, and its VM.
+    used : array of int, shape (2,)
+        Numbers of VMs and of cores.
     """
 
-    vm: IntArray
-    core: IntArray
-    start: IntArray
-    end: IntArray
-    vm_rental: IntArray
-    vm_own: IntArray
-    vm_first: IntArray
-    vm_cores: IntArray
-    vm_end: IntArray
-    vm_last: IntArray
-    before: IntArray
-    core_free: IntArray
-    core_vm: IntArray
+    places: Any
+    vms: Any
+    cores: Any
     used: IntArray
 
 
-@compiled
-def _checkpoints_by(tasks: SpotTasks, task: int, elapsed_s: int) -> int:
+@compiled_part
+def _checkpoints_by(task: Any, elapsed_s: int) -> int:
     """Checkpoints that are written when a task has run for so long."""
-    most: int = tasks.checkpoints[task]
+    most: int = task.checkpoints
     if most == 0 or elapsed_s <= 0:
         return 0
-    done = math.floor((elapsed_s * tasks.speed[task] + _NOISE_S) / tasks.period[task])
+    done = math.floor((elapsed_s * task.speed + _NOISE_S) / task.period)
     return min(most, int(done))
 
 
-@compiled
-def next_moment(bag: Bag, down: BoolArray, since: int) -> int:
+@compiled_part
+def _next_moment(bag: Bag, down: BoolArray, since: int) -> int:
     """Return the first second from some second on before something of what may be lost completes; -1 if none does."""
-    tasks = bag.tasks
     best = -1
-    for task in range(len(tasks.start)):
-        end = tasks.end[task]
-        if end <= since or not down[tasks.type_index[task]]:
+    for task in bag.tasks:
+        if task.end <= since or not down[task.type_index]:
             continue
-        start = tasks.start[task]
-        moment = end - 1
-        if tasks.checkpoints[task] > 0 and (best < 0 or start < best):
-            done = _checkpoints_by(tasks, task, since - start)
-            if done < tasks.checkpoints[task]:
-                elapsed = max(math.ceil((done + 1) * tasks.period[task] / tasks.speed[task]), 1)
-                while _checkpoints_by(tasks, task, elapsed) <= done:
+        moment = task.end - 1
+        if task.checkpoints > 0 and (best < 0 or task.start < best):
+            done = _checkpoints_by(task, since - task.start)
+            if done < task.checkpoints:
+                elapsed = max(math.ceil((done + 1) * task.period / task.speed), 1)
+                while _checkpoints_by(task, elapsed) <= done:
                     elapsed += 1
-                while _checkpoints_by(tasks, task, elapsed - 1) > done:
+                while _checkpoints_by(task, elapsed - 1) > done:
                     elapsed -= 1
-                moment = min(moment, start + elapsed - 1)
+                moment = min(moment, task.start + elapsed - 1)
         if best < 0 or moment < best:
             best = moment
     return best
@@ -183,44 +153,48 @@ def next_moment(bag: Bag, down: BoolArray, since: int) -> int:
 @compiled
 def lost_at(bag: Bag, down: BoolArray, now: int) -> Lost:
     """Return what is lost if the types that are marked go down, after the finishes and starts of that second."""
-    rentals, tasks = bag.rentals, bag.tasks
+    n_rentals = len(bag.rentals)
+    heap = np.empty(len(bag.tasks), dtype=np.int64)
     n_lost = 0
-    for task in range(len(tasks.start)):
-        if tasks.end[task] > now and down[tasks.type_index[task]]:
-            n_lost += 1
-    chosen = np.empty(n_lost, dtype=np.int64)
-    saved = np.zeros(n_lost)
-    least = np.empty(n_lost, dtype=np.int64)
-    n_lost = 0
-    for task in range(len(tasks.start)):
-        if tasks.end[task] <= now or not down[tasks.type_index[task]]:
+    for number in range(len(bag.tasks)):
+        task = bag.tasks[number]
+        if task.end <= now or not down[task.type_index]:
             continue
-        fraction = 0.0
-        done = _checkpoints_by(tasks, task, now - tasks.start[task])
-        if done:
-            fraction = done * tasks.interval[task] / tasks.runtime[task]
-        shortest = NEVER
-        for rental in range(len(rentals.vcpus)):
-            shortest = min(shortest, _left(rentals, rental, tasks.group[task], fraction))
-        chosen[n_lost], saved[n_lost], least[n_lost] = task, fraction, -shortest
+        saved = _saved(task, now)
+        shortest = _LOW
+        for rental in range(n_rentals):
+            shortest = min(shortest, _left(bag.seconds[rental, task.group], saved))
+        _sift_up(heap, n_lost, ((_LOW - shortest) << _SHIFT) | number)
         n_lost += 1
-    order = np.argsort(least, kind="mergesort")
-    left = np.empty((len(rentals.vcpus), n_lost), dtype=np.int64)
-    need_kb = np.empty(n_lost, dtype=np.int64)
-    task_of = np.empty(n_lost, dtype=np.int64)
+    lost = Lost(
+        np.empty(n_lost, dtype=np.int64),
+        np.empty((n_rentals, n_lost), dtype=np.int64),
+        np.empty(n_lost, dtype=np.int64),
+    )
     for place in range(n_lost):
-        task_of[place] = chosen[order[place]]
-        group = tasks.group[task_of[place]]
-        need_kb[place] = rentals.need_kb[group]
-        for rental in range(len(rentals.vcpus)):
-            left[rental, place] = _left(rentals, rental, group, saved[order[place]])
-    return Lost(task_of, left, need_kb)
+        number = heap[0] & _LOW
+        last = n_lost - 1 - place
+        _replace_least(heap, last, heap[last])
+        task = bag.tasks[number]
+        saved = _saved(task, now)
+        lost.task[place] = number
+        lost.need_kb[place] = bag.need_kb[task.group]
+        for rental in range(n_rentals):
+            lost.left[rental, place] = _left(bag.seconds[rental, task.group], saved)
+    return lost
 
 
-@compiled
-def _left(rentals: Rentals, rental: int, group: int, saved: float) -> int:
-    """What is left of a task on a rental, in whole seconds."""
-    seconds: int = rentals.seconds[rental, group]
+@compiled_part
+def _saved(task: Any, now: int) -> float:
+    """Part of a task that its checkpoints have saved at a second."""
+    done = _checkpoints_by(task, now - task.start)
+    saved: float = done * task.interval / task.runtime if done else 0.0
+    return saved
+
+
+@compiled_part
+def _left(seconds: int, saved: float) -> int:
+    """What is left of a task, in whole seconds."""
     if saved == 0.0 or seconds >= NEVER:
         return seconds
     return math.ceil(seconds * (1.0 - saved) - _NOISE_S)
@@ -229,99 +203,106 @@ def _left(rentals: Rentals, rental: int, group: int, saved: float) -> int:
 @compiled
 def may_open(bag: Bag, now: int) -> IntArray:
     """New VMs that may be requested at a second: of each rental, and of all of them (the last entry)."""
-    n_rentals = len(bag.rentals.vcpus)
+    n_rentals = len(bag.rentals)
     room = np.empty(n_rentals + 1, dtype=np.int64)
     for rental in range(n_rentals):  # loops compile in a fraction of the time that slices take
-        room[rental] = bag.rentals.limit[rental]
+        room[rental] = bag.rentals[rental].limit
     room[n_rentals] = bag.terms.most_on_demand
-    for end in bag.own.counted_end:
+    for end in bag.counted_end:
         if end > now:
             room[n_rentals] -= 1
-    for vm in range(len(bag.own.end)):
-        if bag.own.end[vm] > now:
-            room[bag.own.rental[vm]] -= 1
+    for vm in bag.own_vms:
+        if vm.end > now:
+            room[vm.rental] -= 1
     return room
 
 
-@compiled
+@compiled_part
 def _packing(bag: Bag, lost: Lost, now: int, room: IntArray) -> Packing:
     """Make a packing without tasks: the plan's VMs that are alive."""
-    rentals, own = bag.rentals, bag.own
     n_lost = len(lost.task)
-    n_cores = len(own.core_end)
-    for rental in range(len(rentals.vcpus)):
-        vms = max(min(room[rental], n_lost), 0)
-        cores = min(rentals.vcpus[rental], n_lost)
-        n_cores += vms * cores if rentals.size_kb[rental] >= 0 else min(vms * cores, n_lost + cores)
-    n_vms = len(own.end) + n_lost
-    of_tasks = np.empty((5, n_lost), dtype=np.int64)
-    of_vms = np.zeros((6, n_vms), dtype=np.int64)
-    of_cores = np.empty((2, n_cores), dtype=np.int64)
+    n_cores = len(bag.core_end)
+    for number in range(len(bag.rentals)):
+        rental = bag.rentals[number]
+        vms = max(min(room[number], n_lost), 0)
+        cores = min(rental.vcpus, n_lost)
+        n_cores += vms * cores if rental.size_kb >= 0 else min(vms * cores, n_lost + cores)
     packing = Packing(
-        of_tasks[0],
-        of_tasks[1],
-        of_tasks[2],
-        of_tasks[3],
-        of_vms[0],
-        of_vms[1],
-        of_vms[2],
-        of_vms[3],
-        of_vms[4],
-        of_vms[5],
-        of_tasks[4],
-        of_cores[0],
-        of_cores[1],
+        np.empty(n_lost, dtype=PLACE),
+        np.empty(len(bag.own_vms) + n_lost, dtype=PACKED_VM),
+        np.empty(n_cores, dtype=_CORE),
         np.zeros(2, dtype=np.int64),
     )
     earliest = now + bag.terms.overhead
-    for vm in range(len(own.end)):
-        if own.end[vm] > now:
-            number = _add_vm(packing, own.rental[vm], vm, own.first_core[vm + 1] - own.first_core[vm], earliest)
-            first = packing.vm_first[number]
-            for core in range(packing.vm_cores[number]):
+    for number in range(len(bag.own_vms)):
+        own = bag.own_vms[number]
+        if own.end > now:
+            vm = packing.vms[_add_vm(packing, own.rental, own.cores, earliest)]
+            vm.own = number
+            for core in range(own.cores):
                 # Where memory may bind, what the plan still runs there is waited for.
-                busy = own.end[vm] if rentals.size_kb[own.rental[vm]] >= 0 else own.core_end[own.first_core[vm] + core]
-                packing.core_free[first + core] = max(busy, earliest)
+                binds = bag.rentals[own.rental].size_kb >= 0
+                busy = own.end if binds else bag.core_end[own.first_core + core]
+                packing.cores[vm.first + core].free = max(busy, earliest)
     return packing
 
 
-@compiled
-def _add_vm(packing: Packing, rental: int, own: int, cores: int, free: int) -> int:
-    """Add a VM whose cores are free from some second on; return its number."""
-    vm: int = packing.used[0]
+@compiled_part
+def _add_vm(packing: Packing, rental: int, cores: int, free: int) -> int:
+    """Add a new VM whose cores are free from some second on; return its number."""
+    number: int = packing.used[0]
     first = packing.used[1]
-    packing.vm_rental[vm], packing.vm_own[vm] = rental, own
-    packing.vm_first[vm], packing.vm_cores[vm] = first, cores
-    packing.vm_end[vm], packing.vm_last[vm] = 0, -1
+    vm = packing.vms[number]
+    vm.rental = rental
+    vm.own = -1
+    vm.first = first
+    vm.cores = cores
+    vm.end = 0
+    vm.last = -1
     for core in range(first, first + cores):
-        packing.core_free[core] = free
-        packing.core_vm[core] = vm
+        packing.cores[core].free = free
+        packing.cores[core].vm = number
     packing.used[0] += 1
     packing.used[1] += cores
-    return vm
+    return number
 
 
-@compiled
-def _place(packing: Packing, place: int, core: int, start: int, left: int) -> None:
+@compiled_part
+def _place(packing: Packing, number: int, core: int, start: int, left: int) -> None:
     """Put a task on a core."""
-    vm = packing.core_vm[core]
-    packing.vm[place], packing.core[place] = vm, core - packing.vm_first[vm]
-    packing.start[place], packing.end[place] = start, start + left
-    packing.before[place] = packing.vm_last[vm]
-    packing.vm_last[vm] = place
-    packing.core_free[core] = start + left
-    packing.vm_end[vm] = max(packing.vm_end[vm], start + left)
+    place = packing.places[number]
+    place.vm = packing.cores[core].vm
+    vm = packing.vms[place.vm]
+    place.core = core - vm.first
+    place.start = start
+    place.end = start + left
+    place.before = vm.last
+    vm.last = number
+    vm.end = max(vm.end, start + left)
+    packing.cores[core].free = start + left
 
 
-@compiled
-def _start_with_memory(packing: Packing, lost: Lost, vm: int, size_kb: int, place: int, left: int) -> tuple[int, int]:
+@compiled_part
+def _free_from(packing: Packing, number: int) -> int:
+    """When the first core of a VM is free for good."""
+    vm = packing.vms[number]
+    free: int = packing.cores[vm.first].free
+    for core in range(vm.first + 1, vm.first + vm.cores):
+        free = min(free, packing.cores[core].free)
+    return free
+
+
+@compiled_part
+def _start_with_memory(
+    packing: Packing, lost: Lost, number: int, size_kb: int, place: int, left: int
+) -> tuple[int, int]:
     """Return when a task could start on a VM whose memory may bind, and its core.
 
     The rule of `spotbag.schedules.timing.VmTimeline`: the earliest second at which a core is free for good and the
     memory suffices to the end; the core that has been idle for the shortest time then.
     """
-    first, beyond = packing.vm_first[vm], packing.vm_first[vm] + packing.vm_cores[vm]
-    start = packing.core_free[first:beyond].min()
+    vm = packing.vms[number]
+    start = _free_from(packing, number)
     room = size_kb - lost.need_kb[place]
     while True:
         blocked = -1
@@ -329,39 +310,39 @@ def _start_with_memory(packing: Packing, lost: Lost, vm: int, size_kb: int, plac
         while probe != -1:
             if probe == -2:
                 moment = start
-                probe = packing.vm_last[vm]
+                probe = vm.last
             else:
-                moment = packing.start[probe]
-                probe = packing.before[probe]
+                moment = packing.places[probe].start
+                probe = packing.places[probe].before
             if moment < start or moment >= start + left or (blocked >= 0 and moment >= blocked):
                 continue
             used = 0
-            other = packing.vm_last[vm]
+            other = vm.last
             while other >= 0:
-                if packing.start[other] <= moment < packing.end[other]:
+                if packing.places[other].start <= moment < packing.places[other].end:
                     used += lost.need_kb[other]
-                other = packing.before[other]
+                other = packing.places[other].before
             if used > room:
                 blocked = moment
         if blocked < 0:
             break
         freed = -1
-        other = packing.vm_last[vm]
+        other = vm.last
         while other >= 0:
-            end = packing.end[other]
-            if packing.start[other] <= blocked < end and (freed < 0 or end < freed):
+            end = packing.places[other].end
+            if packing.places[other].start <= blocked < end and (freed < 0 or end < freed):
                 freed = end
-            other = packing.before[other]
+            other = packing.places[other].before
         start = freed
     chosen = -1
-    for core in range(first, beyond):
-        free = packing.core_free[core]
-        if free <= start and (chosen < 0 or free > packing.core_free[chosen]):
+    for core in range(vm.first, vm.first + vm.cores):
+        free = packing.cores[core].free
+        if free <= start and (chosen < 0 or free > packing.cores[chosen].free):
             chosen = core
     return start, chosen
 
 
-@compiled
+@compiled_part
 def _sift_up(heap: IntArray, place: int, key: int) -> None:
     while place > 0:
         parent = (place - 1) >> 1
@@ -372,7 +353,7 @@ def _sift_up(heap: IntArray, place: int, key: int) -> None:
     heap[place] = key
 
 
-@compiled
+@compiled_part
 def _replace_least(heap: IntArray, size: int, key: int) -> None:
     place = 0
     while True:
@@ -388,8 +369,8 @@ def _replace_least(heap: IntArray, size: int, key: int) -> None:
     heap[place] = key
 
 
-@compiled
-def longest_first(
+@compiled_part
+def _longest_first(
     bag: Bag, lost: Lost, now: int, latest: int, room: IntArray, pattern: Packing, halt: IntArray
 ) -> tuple[bool, Packing]:
     """Put each task, longest first, where it ends first.
@@ -406,30 +387,30 @@ def longest_first(
     bool, Packing
         Whether all tasks end by ``latest``, and where they are.
     """
-    rentals = bag.rentals
-    n_rentals = len(rentals.vcpus)
+    n_rentals = len(bag.rentals)
     n_lost = len(lost.task)
     earliest = now + bag.terms.overhead
     packing = _packing(bag, lost, now, room)
-    room = room.copy()
+    free_vms = np.empty(n_rentals + 1, dtype=np.int64)
     fixed = False  # not an argument: for each constant there would be another version of the function
     for vm in range(pattern.used[0]):
-        fixed |= pattern.vm_end[vm] > 0
+        fixed |= pattern.vms[vm].end > 0
+    for rental in range(n_rentals + 1):
+        free_vms[rental] = 0 if fixed else room[rental]
     if fixed:
         for vm in range(packing.used[0]):
-            if pattern.vm_end[vm] == 0:
-                packing.vm_cores[vm] = 0
+            if pattern.vms[vm].end == 0:
+                packing.vms[vm].cores = 0
         for vm in range(packing.used[0], pattern.used[0]):
-            _add_vm(packing, pattern.vm_rental[vm], -1, pattern.vm_cores[vm], earliest)
-        for rental in range(n_rentals + 1):
-            room[rental] = 0
-    heaps = np.empty((n_rentals, len(packing.core_free) + 1), dtype=np.int64)
+            _add_vm(packing, pattern.vms[vm].rental, pattern.vms[vm].cores, earliest)
+    heaps = np.empty((n_rentals, len(packing.cores) + 1), dtype=np.int64)
     sizes = np.zeros(n_rentals, dtype=np.int64)
     for vm in range(packing.used[0]):
-        rental = packing.vm_rental[vm]
-        if rentals.size_kb[rental] < 0:
-            for core in range(packing.vm_first[vm], packing.vm_first[vm] + packing.vm_cores[vm]):
-                _sift_up(heaps[rental], sizes[rental], (packing.core_free[core] << _SHIFT) | core)
+        packed = packing.vms[vm]
+        rental = packed.rental
+        if bag.rentals[rental].size_kb < 0:
+            for core in range(packed.first, packed.first + packed.cores):
+                _sift_up(heaps[rental], sizes[rental], (packing.cores[core].free << _SHIFT) | core)
                 sizes[rental] += 1
     for place in range(n_lost):
         best_end, best_rental, best_core, best_start = latest + 1, -1, -1, 0
@@ -437,7 +418,7 @@ def longest_first(
             left = lost.left[rental, place]
             if earliest + left >= best_end:
                 continue
-            if rentals.size_kb[rental] < 0:
+            if bag.rentals[rental].size_kb < 0:
                 if sizes[rental] > 0:
                     free = heaps[rental, 0] >> _SHIFT
                     if free + left < best_end:
@@ -445,25 +426,24 @@ def longest_first(
                         best_core = heaps[rental, 0] & _LOW
             else:
                 for vm in range(packing.used[0]):
-                    if packing.vm_rental[vm] != rental or packing.vm_cores[vm] == 0:
+                    if packing.vms[vm].rental != rental or packing.vms[vm].cores == 0:
                         continue
-                    first = packing.vm_first[vm]
-                    if packing.core_free[first : first + packing.vm_cores[vm]].min() + left >= best_end:
+                    if _free_from(packing, vm) + left >= best_end:
                         continue
-                    start, core = _start_with_memory(packing, lost, vm, rentals.size_kb[rental], place, left)
+                    start, core = _start_with_memory(packing, lost, vm, bag.rentals[rental].size_kb, place, left)
                     if start + left < best_end:
                         best_end, best_rental, best_core, best_start = start + left, rental, core, start
-            if earliest + left < best_end and room[rental] > 0 and room[n_rentals] > 0:
+            if earliest + left < best_end and free_vms[rental] > 0 and free_vms[n_rentals] > 0:
                 best_end, best_rental, best_core, best_start = earliest + left, rental, -1, earliest
         if best_rental < 0 or halt[0]:
             return False, packing
-        fits = rentals.size_kb[best_rental] < 0
+        fits = bag.rentals[best_rental].size_kb < 0
         if best_core < 0:
-            cores = min(rentals.vcpus[best_rental], n_lost)
-            vm = _add_vm(packing, best_rental, -1, cores, earliest)
-            room[best_rental] -= 1
-            room[n_rentals] -= 1
-            best_core = packing.vm_first[vm]
+            cores = min(bag.rentals[best_rental].vcpus, n_lost)
+            vm = _add_vm(packing, best_rental, cores, earliest)
+            free_vms[best_rental] -= 1
+            free_vms[n_rentals] -= 1
+            best_core = packing.vms[vm].first
             if fits:
                 for core in range(best_core, best_core + cores):
                     _sift_up(heaps[best_rental], sizes[best_rental], (earliest << _SHIFT) | core)
@@ -476,7 +456,7 @@ def longest_first(
     return True, packing
 
 
-@compiled
+@compiled_part
 def _set_leaf(tree: IntArray, leaf: int, value: int) -> None:
     place = len(tree) // 2 + leaf
     tree[place] = value
@@ -489,7 +469,7 @@ def _set_leaf(tree: IntArray, leaf: int, value: int) -> None:
         place >>= 1
 
 
-@compiled
+@compiled_part
 def _first_leaf(tree: IntArray, at_least: int) -> int:
     """First leaf with a value of at least so much; -1 if there is none."""
     if tree[1] < at_least:
@@ -503,32 +483,37 @@ def _first_leaf(tree: IntArray, at_least: int) -> int:
     return place - half
 
 
-@compiled
-def first_fit(
+@compiled_part
+def _first_fit(
     bag: Bag, lost: Lost, now: int, latest: int, room: IntArray, order: IntArray, halt: IntArray
 ) -> tuple[bool, Packing]:
     """Put each task, longest first, on the first core that ends it by ``latest``.
 
     The plan's VMs come first, then new ones of each rental, in their order; the next is opened where none has room.
     """
-    rentals = bag.rentals
-    n_rentals = len(rentals.vcpus)
+    n_rentals = len(bag.rentals)
     n_lost = len(lost.task)
     earliest = now + bag.terms.overhead
     packing = _packing(bag, lost, now, room)
-    room = room.copy()
+    free_vms = np.empty(n_rentals + 1, dtype=np.int64)
+    for rental in range(n_rentals + 1):
+        free_vms[rental] = room[rental]
     half = 1
-    while half < len(packing.core_free) + 1:
+    while half < len(packing.cores) + 1:
         half *= 2
-    trees = np.full((n_rentals, 2 * half), -1, dtype=np.int64)
+    trees = np.empty((n_rentals, 2 * half), dtype=np.int64)
+    for rental in range(n_rentals):
+        for leaf in range(2 * half):
+            trees[rental, leaf] = -1
     leaf_core = np.empty((n_rentals, half), dtype=np.int64)
     leaves = np.zeros(n_rentals, dtype=np.int64)
+    own_leaves = np.zeros(n_rentals, dtype=np.int64)
     for core in range(packing.used[1]):
-        rental = packing.vm_rental[packing.core_vm[core]]
+        rental = packing.vms[packing.cores[core].vm].rental
         leaf_core[rental, leaves[rental]] = core
-        _set_leaf(trees[rental], leaves[rental], latest - packing.core_free[core])
+        _set_leaf(trees[rental], leaves[rental], latest - packing.cores[core].free)
         leaves[rental] += 1
-    own_leaves = leaves.copy()
+        own_leaves[rental] += 1
     own_vms = packing.used[0]
     for place in range(n_lost):
         if halt[0]:
@@ -540,31 +525,30 @@ def first_fit(
             left = lost.left[rental, place]
             if earliest + left > latest:
                 continue
-            if rentals.size_kb[rental] < 0:
+            if bag.rentals[rental].size_kb < 0:
                 leaf = _first_leaf(trees[rental], left)
                 if leaf >= 0 and (not own or leaf < own_leaves[rental]):
                     best_rental, best_leaf, best_core = rental, leaf, leaf_core[rental, leaf]
-                    best_start = packing.core_free[best_core]
+                    best_start = packing.cores[best_core].free
                     break
             else:
                 for vm in range(0 if own else own_vms, own_vms if own else packing.used[0]):
-                    if packing.vm_rental[vm] != rental or packing.vm_cores[vm] == 0:
+                    if packing.vms[vm].rental != rental or packing.vms[vm].cores == 0:
                         continue
-                    first = packing.vm_first[vm]
-                    if packing.core_free[first : first + packing.vm_cores[vm]].min() + left > latest:
+                    if _free_from(packing, vm) + left > latest:
                         continue
-                    start, core = _start_with_memory(packing, lost, vm, rentals.size_kb[rental], place, left)
+                    start, core = _start_with_memory(packing, lost, vm, bag.rentals[rental].size_kb, place, left)
                     if start + left <= latest:
                         best_rental, best_core, best_start = rental, core, start
                         break
                 if best_rental >= 0:
                     break
-            if not own and room[rental] > 0 and room[n_rentals] > 0:
-                room[rental] -= 1
-                room[n_rentals] -= 1
-                vm = _add_vm(packing, rental, -1, min(rentals.vcpus[rental], n_lost), earliest)
-                best_rental, best_core, best_start = rental, packing.vm_first[vm], earliest
-                if rentals.size_kb[rental] < 0:
+            if not own and free_vms[rental] > 0 and free_vms[n_rentals] > 0:
+                free_vms[rental] -= 1
+                free_vms[n_rentals] -= 1
+                vm = _add_vm(packing, rental, min(bag.rentals[rental].vcpus, n_lost), earliest)
+                best_rental, best_core, best_start = rental, packing.vms[vm].first, earliest
+                if bag.rentals[rental].size_kb < 0:
                     best_leaf = leaves[rental]
                     for core in range(best_core, packing.used[1]):
                         leaf_core[rental, leaves[rental]] = core
@@ -580,33 +564,41 @@ def first_fit(
     return True, packing
 
 
-@compiled
-def rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
+@compiled_part
+def _rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
     """Return the most that a rescue costs, carried out as it is from a second on, or later by some seconds.
 
     VMs of the plan that have ended meanwhile are replaced by new ones of the same kind.
     """
     cost = 0.0
-    for vm in range(packing.used[0]):
-        end = packing.vm_end[vm]
-        if end == 0:
+    for number in range(packing.used[0]):
+        vm = packing.vms[number]
+        if vm.end == 0:
             continue
-        price = bag.rentals.price[packing.vm_rental[vm]]
-        own = packing.vm_own[vm]
-        if own < 0:
-            cost += price * (end - now - bag.terms.boot)
+        price = bag.rentals[vm.rental].price
+        if vm.own < 0:
+            cost += price * (vm.end - now - bag.terms.boot)
             continue
-        planned = bag.own.end[own]
-        seconds = max(end + min(until, planned - 1) - now - bag.own.paid_until[own], 0)
+        planned = bag.own_vms[vm.own].end
+        seconds = max(vm.end + min(until, planned - 1) - now - bag.own_vms[vm.own].paid_until, 0)
         if planned <= until:
-            seconds = max(seconds, end - now - bag.terms.boot)
+            seconds = max(seconds, vm.end - now - bag.terms.boot)
         cost += price * seconds
     return cost
 
 
-@compiled
-def best_rescue(
-    bag: Bag, lost: Lost, now: int, patience: int, cheap: bool, halt: IntArray
+@compiled_part
+def _last_end(packing: Packing) -> int:
+    """End of the last task; 0 without tasks."""
+    last = 0
+    for place in packing.places:
+        last = max(last, place.end)
+    return last
+
+
+@inlined_part
+def _best_rescue(
+    bag: Bag, lost: Lost, now: int, patience: int, cheap: bool, nothing: Packing, halt: IntArray
 ) -> tuple[bool, int, int, float, Packing]:
     """Find a rescue of what is lost at a second, and if asked for, a cheap one.
 
@@ -626,38 +618,34 @@ def best_rescue(
     delay : int
         Seconds by which this one may be carried out later.
     cost : float
-        The most that it costs then, see `rescue_cost`.
+        The most that it costs then, see `_rescue_cost`.
     packing : Packing
         The rescue.
     """
     deadline = bag.terms.deadline
     room = may_open(bag, now)
-    all_rentals = np.arange(len(bag.rentals.vcpus))
-    found, packing = longest_first(bag, lost, now, deadline, room, _packing(bag, lost, now, room), halt)
+    found, packing = _longest_first(bag, lost, now, deadline, room, nothing, halt)
     if not found:
-        found, packing = first_fit(bag, lost, now, deadline, room, all_rentals, halt)
+        found, packing = _first_fit(bag, lost, now, deadline, room, bag.orders[0], halt)
     if not found:
-        found, packing = first_fit(bag, lost, now, deadline, room, bag.rentals.strongest, halt)
+        found, packing = _first_fit(bag, lost, now, deadline, room, bag.orders[1], halt)
     if not found:
         return False, 0, 0, 0.0, packing
-    slack = deadline
-    if len(lost.task):
-        slack = deadline - packing.end.max()
+    slack = deadline - _last_end(packing)
     delay = min(slack, patience)
-    cost = rescue_cost(bag, packing, now, now + delay)
+    cost = _rescue_cost(bag, packing, now, now + delay)
     if cheap:
-        fits, filled = first_fit(bag, lost, now, deadline - delay, room, all_rentals, halt)
+        fits, filled = _first_fit(bag, lost, now, deadline - delay, room, bag.orders[0], halt)
         if fits:
-            filled_cost = rescue_cost(bag, filled, now, now + delay)
-            even, evened = longest_first(bag, lost, now, deadline - delay, room, filled, halt)
+            filled_cost = _rescue_cost(bag, filled, now, now + delay)
+            even, evened = _longest_first(bag, lost, now, deadline - delay, room, filled, halt)
             if filled_cost < cost:
                 cost, packing = filled_cost, filled
             if even:
-                evened_cost = rescue_cost(bag, evened, now, now + delay)
+                evened_cost = _rescue_cost(bag, evened, now, now + delay)
                 if evened_cost < cost:
                     cost, packing = evened_cost, evened
-        if len(lost.task):
-            slack = deadline - packing.end.max()
+        slack = deadline - _last_end(packing)
     return True, slack, delay, cost, packing
 
 
@@ -669,11 +657,12 @@ def survey(
     until: int,
     patience: int,
     cheap: bool,
+    at_once: bool,
     budget: int,
     moments: IntArray,
     costs: FloatArray,
     halt: IntArray,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, Lost, Packing]:
     """Find a rescue for each moment from a second on; one serves later moments too, as long as it can wait.
 
     Parameters
@@ -683,7 +672,9 @@ def survey(
     since, until : int
         First and last second that matter.
     patience, cheap
-        See `best_rescue`.
+        See `_best_rescue`.
+    at_once : bool
+        Whether only a rescue for the first second itself is asked for.
     budget : int
         Work to be done at most, in places that are looked at.
     moments : array of int, shape (most, 3)
@@ -695,26 +686,32 @@ def survey(
     -------
     count, status, second, work : int
         Rescues; `DONE`, `OVER_BUDGET` or `FAILED`; from where to go on, or where there is none; work done.
+    lost, packing : Lost, Packing
+        What the last rescue saves, and where.
     """
     count = 0
     work = 0
     second = since
+    end = bag.terms.deadline
+    lost = lost_at(bag, down, end)  # nothing
+    nothing = packing = _packing(bag, lost, end, may_open(bag, end))
     while True:
-        now = next_moment(bag, down, second)
-        if now < 0 or now > until:
-            return count, DONE, second, work
+        now = second if at_once else _next_moment(bag, down, second)
+        if now < 0 or now > until or (at_once and count > 0):
+            return count, DONE, second, work, lost, packing
         if count == len(costs) or work > budget:
-            return count, OVER_BUDGET, second, work
+            return count, OVER_BUDGET, second, work, lost, packing
         lost = lost_at(bag, down, now)
-        work += (len(lost.task) + len(bag.tasks.start) // 16) * len(bag.rentals.vcpus)
-        found, slack, delay, cost, _ = best_rescue(bag, lost, now, min(patience, until - now), cheap, halt)
+        work += (len(lost.task) + len(bag.tasks) // 16) * len(bag.rentals)
+        found, slack, delay, cost, packing = _best_rescue(
+            bag, lost, now, min(patience, until - now), cheap, nothing, halt
+        )
         if not found:
-            return count, FAILED, now, work
+            return count, FAILED, now, work, lost, packing
         last = now + delay
-        for vm in range(len(bag.spot_vms.end)):
-            if down[bag.spot_vms.type_index[vm]]:
-                seconds = min(bag.spot_vms.end[vm], last) - bag.spot_vms.paid_until[vm]
-                cost += bag.spot_vms.price[vm] * max(seconds, 0)
+        for vm in bag.spot_vms:
+            if down[vm.type_index]:
+                cost += vm.price * max(min(vm.end, last) - vm.paid_until, 0)
         moments[count, 0], moments[count, 1], moments[count, 2] = now, last, slack
         costs[count] = cost
         count += 1

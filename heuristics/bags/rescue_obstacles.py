@@ -27,22 +27,22 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Any) -> tu
     room = may_open(plan.bag, at_s)
     begin_s = at_s + plan.bag.terms.overhead
     window_s = plan.instance.deadline_s - begin_s
-    own = plan.bag.own
+    own = plan.bag.own_vms
     when = f"{loss_of(types)} at {at_s:,} s"
-    alive = np.flatnonzero(own.end > at_s)
+    alive = own[own["end"] > at_s]
     usable = np.zeros(len(plan.regular), dtype=bool)
-    usable[own.rental[alive]] = True
-    cores = [own.core_end[own.first_core[vm] : own.first_core[vm + 1]] for vm in alive.tolist()]
+    usable[alive["rental"]] = True
+    cores = [plan.bag.core_end[vm["first_core"] :][: vm["cores"]] for vm in alive]
     rooms = [plan.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
     left = int(room[-1])
-    for rental in plan.bag.rentals.strongest.tolist():
+    for rental in plan.bag.orders[1].tolist():
         vms = min(int(room[rental]), left, len(lost.task))
         if vms > 0:
             usable[rental] = True
             left -= vms
             rooms.append(np.full(min(vms * plan.regular[rental].vcpus, len(lost.task)), window_s))
     # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
-    usable |= (plan.bag.rentals.limit > 0) & (plan.bag.terms.most_on_demand > 0)
+    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.terms.most_on_demand > 0)
     if plan.bag.terms.most_on_demand < UNLIMITED:
         rooms += _freed_rooms(plan, at_s)
     room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
@@ -70,9 +70,9 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Any) -> tu
 
 def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
     """Time of the cores that a VM of another type has more, if it is rented when one of the plan ends."""
-    own, most = plan.bag.own, max((offer.vcpus for offer in plan.regular), default=0)
-    cores = np.concatenate([np.diff(own.first_core), np.zeros_like(plan.burstable_end_s)])
-    for end_s, kept in zip(np.concatenate([own.end, plan.burstable_end_s]).tolist(), cores.tolist(), strict=True):
+    own, most = plan.bag.own_vms, max((offer.vcpus for offer in plan.regular), default=0)
+    cores = np.concatenate([own["cores"], np.zeros_like(plan.burstable_end_s)])
+    for end_s, kept in zip(np.concatenate([own["end"], plan.burstable_end_s]).tolist(), cores.tolist(), strict=True):
         if end_s > at_s and most > kept:
             yield np.full(most - kept, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
 
