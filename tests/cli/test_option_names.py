@@ -16,6 +16,8 @@ from spotbag.cli.app import make_app
 _TWO_MEANINGS = {
     "--d-spot": "imported files have a time only, not a rule",
     "--job": "of a stream to size, and job.json of the HADS authors",
+    "--out": "a file of data, and the folder of an exported plan, which is nothing else",
+    "--to": "where jobs of a log end, and what a plan is exported to",
     "--memory": "one amount for a file without any, and a distribution to draw from",
 }
 """Options whose values are of two kinds, and why that is no accident."""
@@ -58,9 +60,9 @@ def test_every_option_says_what_it_takes_in_a_sentence(options: dict[str, list[A
 
 
 def test_data_is_written_by_out_and_charts_are_drawn_by_plot_or_gantt(options: dict[str, list[Any]]) -> None:
-    assert {option.metavar for name in ("--out", "--plot", "--gantt", "--trace") for option in options[name]} == {
-        "FILE"
-    }
+    written = {option.metavar for name in ("--plot", "--gantt", "--trace") for option in options[name]}
+    assert written == {"FILE"}
+    assert {option.metavar for option in options["--out"]} == {"FILE", "FOLDER"}
     assert {option.metavar for name in ("--plans", "--plots") for option in options[name]} == {"FOLDER"}
     assert options["--option"][0].opts == ["--option", "-o"]
     assert "--output" not in options
@@ -68,7 +70,7 @@ def test_data_is_written_by_out_and_charts_are_drawn_by_plot_or_gantt(options: d
 
 def test_commands_that_take_an_instance_take_the_same_options_for_it(options: dict[str, list[Any]]) -> None:
     uses = {name: len(options[name]) for name in ("--goal", "--survive", "--d-spot", "--budget", "--markets")}
-    assert uses == {"--goal": 7, "--survive": 7, "--d-spot": 8, "--budget": 7, "--markets": 7}
+    assert uses == {"--goal": 9, "--survive": 9, "--d-spot": 10, "--budget": 9, "--markets": 9}
     for name in ("--goal", "--survive", "--budget", "--markets", "--cost-weight"):
         assert len({option.help for option in options[name]}) == 1
 

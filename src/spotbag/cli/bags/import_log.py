@@ -42,7 +42,7 @@ def import_log_command(
         list[str] | None,
         typer.Option("--lost", metavar="VM", help="A VM that is gone: what it ran last was cut off."),
     ] = None,
-    tasks: Annotated[bool, typer.Option("--tasks", help="A row for each task, too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="A row for each task, too.")] = False,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write the state that this leads to (JSON).")
     ] = None,
@@ -86,7 +86,7 @@ def import_log_command(
         return
     _print_summary(schedule.instance.name, execution)
     print_table(_vm_table(execution))
-    if tasks:
+    if full:
         print()
         print_table(_task_table(execution))
 
