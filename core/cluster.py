@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .errors import SpotbagError
-from .limits import stop_point, within
+from .limits import LimitReached, stop_point, within
 from .processes import POLL_S, QUEUED_A_WORKER, NotImportable, lost_again_and_again
 
 _ANSWERS_WITHIN_S = 10
@@ -48,8 +48,8 @@ def cluster_is_there(client: Any) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise lost_again_and_again(error.allowed_failures + 1) from error
-    except (CancelledError, OSError, RuntimeError) as error:
-        if client.status == "running" and not isinstance(error, CancelledError):
+    except Exception as error:  # a client without a scheduler raises what comes of it
+        if isinstance(error, LimitReached) or (client.status == "running" and not isinstance(error, CancelledError)):
             raise
         raise SpotbagError("the Dask cluster is gone: its scheduler no longer answers") from error
 

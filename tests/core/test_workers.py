@@ -15,6 +15,7 @@ import pytest
 from worker_tasks import end_always, end_once, twice, wait_until_stopped
 
 from spotbag.cli import main
+from spotbag.core.cluster import connect
 from spotbag.core.errors import InputError, Issue, SpotbagError
 from spotbag.core.limits import LimitReached, within
 from spotbag.core.processes import NotImportable
@@ -103,12 +104,18 @@ def test_workers_are_a_number_or_a_client_that_can_be_waited_for() -> None:
             check_workers(wrong)  # type: ignore[arg-type]
 
 
+def test_what_is_missing_for_a_cluster_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SpotbagError, match=r"a Dask cluster needs distributed: pip install 'spotbag\[dask\]'"):
+        connect("tcp://127.0.0.1:8786")
+
+
 def test_an_error_of_an_input_can_be_sent_between_processes() -> None:
     error = InputError("file", [Issue("tasks[3]", "must be less", "runtime_s", 7)])
     assert pickle.loads(pickle.dumps(error)).issues == error.issues
 
 
-@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("in_order", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_what_a_lost_process_had_to_do_is_done_once_more(tmp_path: Path, in_order: bool) -> None:
     found = by_workers(end_once, [(str(tmp_path), number) for number in range(8)], 2, in_order)
     assert sorted(found) == [2 * number for number in range(8)]
