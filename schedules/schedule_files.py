@@ -97,6 +97,12 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     placed, issues = _placed_by_task(document, instance)
     if issues and (document.instance != instance.name or not placed):
         raise input_error(source, another_instance(document.instance, instance, document.task_rows))
+    if issues and not instance.machines and any(row.start_s < 0 for row in document.task_rows):
+        rule = (
+            f"is a plan for what a state has left of {instance.name!r}, not for all of it: tasks run since before 0; "
+            "'spotbag check' and 'spotbag show' take the state (--state)"
+        )
+        raise input_error(source, rule)
     offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
     for index, vm in enumerate(document.vms):
         if (vm.type, vm.market) not in offers:

@@ -224,6 +224,33 @@ def test_check_judges_what_is_left_of_a_plan_from_a_state(shell: Shell) -> None:
     shell.run("check", "hads/J60", "rest.json", "--state", "state.json", code=2)
     assert "is of the instance 'burst-hads/J60', not of 'hads/J60'" in shell.err
     shell.run("check", "-", "rest.json", "--state", "-", code=2)
+    shell.run("check", "burst-hads/J60", "state.json", code=2)
+    assert "this is a state: give it to 'spotbag check' with --state" in shell.err
+
+
+def test_show_and_replay_of_a_plan_from_a_state(shell: Shell) -> None:
+    plan = solve(library_instance("burst-hads/J60"), "greedy").schedule
+    assert plan is not None
+    state = State.planned(plan, 280)
+    state.write(shell.folder / "state.json")
+    rest = carried_on(plan, state)
+    write_schedule(rest, shell.folder / "rest.json")
+    out = shell.run("show", "rest.json", "--state", "state.json")
+    assert f"cost       $ {rest.cost_usd:.6f}" in out
+    assert shell.err == ""
+    # What ran before now is no use of what is paid from now on.
+    columns = [line.split() for line in out.splitlines() if " spot " in line]
+    assert all(row[3] == "0" and float(row[7]) <= 100 for row in columns)
+    shell.run("show", "rest.json", "--state", "state.json", "--gantt", "rest.svg")
+    assert "time from now on (s)" in (shell.folder / "rest.svg").read_text()
+    assert shell.run("show", "burst-hads/J60", "--state", "state.json").startswith(
+        f"burst-hads/J60: {rest.instance.n_tasks} tasks in"
+    )
+    for words in (["show", "rest.json"], ["replay", "burst-hads/J60", "--plan", "rest.json", "-n1"]):
+        shell.run(*words, code=2)
+        assert "rest.json: is a plan for what a state has left of 'burst-hads/J60', not for all of it" in shell.err
+    shell.run("show", "rest.json", "--state", "rest.json", code=2)
+    assert "rest.json: format 'spotbag.schedule/1' is not 'spotbag.state/1'" in shell.err
 
 
 def test_a_plan_is_judged_by_its_own_d_spot_where_nothing_else_gives_one(shell: Shell) -> None:

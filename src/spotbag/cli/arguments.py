@@ -435,6 +435,14 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 PlanGanttOption: TypeAlias = Annotated[
     str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
 ]
+StateOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="STATE",
+        help="What has happened so far (JSON): the plan is for what that leaves of the instance.",
+    ),
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 

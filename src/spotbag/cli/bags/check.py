@@ -14,6 +14,7 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
+    StateOption,
     print_json,
     refuse_two_from_standard_input,
     warn,
@@ -35,14 +36,7 @@ def check_command(
         str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
     ],
     changes: InstanceOptions,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            "--state",
-            metavar="STATE",
-            help="What has happened so far (JSON): the plan is for what that leaves of the instance.",
-        ),
-    ] = None,
+    state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.

@@ -46,12 +46,21 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
         )
 
 
-def schedule_by_instance(document: ScheduleDocument, instance: str, source: str, changes: InstanceOptions) -> Schedule:
-    """Derive a plan from its instance, with the time limits that it was made for unless the command line has others."""
+def schedule_by_instance(
+    document: ScheduleDocument, instance: str, source: str, changes: InstanceOptions, state: str | None = None
+) -> Schedule:
+    """Derive a plan from its instance, with the time limits that it was made for unless the command line has others.
+
+    With a state, it is a plan for what that leaves of the instance.
+    """
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import schedule_of_document
 
     problem = changes.load(instance)
+    if state is not None:
+        from ...schedules.state import State
+
+        problem = State.read(state).remaining(problem)
     limits: dict[str, Any] = {}
     if changes.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
         limits["deadline_s"] = document.deadline_s
@@ -61,14 +70,14 @@ def schedule_by_instance(document: ScheduleDocument, instance: str, source: str,
 
 
 def schedule_or_none(
-    document: ScheduleDocument, instance: str | None, source: str, changes: InstanceOptions
+    document: ScheduleDocument, instance: str | None, source: str, changes: InstanceOptions, state: str | None = None
 ) -> Schedule | None:
     """Derive a plan from the instance that is named, or else a library instance of its name; None if there is none."""
     from ...instances.library import library_names
 
     if instance is None and document.instance not in library_names():
         return None
-    return schedule_by_instance(document, instance or document.instance, source, changes)
+    return schedule_by_instance(document, instance or document.instance, source, changes, state)
 
 
 def goal_text(instance: Instance) -> str:

@@ -14,6 +14,7 @@ from ..arguments import (
     InstanceOptions,
     JsonOption,
     PlanGanttOption,
+    StateOption,
     check_output,
     is_path,
     print_json,
@@ -50,34 +51,40 @@ def show_command(
     instance: Annotated[
         str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
     ] = None,
+    state: StateOption = None,
     gantt: PlanGanttOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show an instance or a plan.
 
-    A plan is shown as its instance says it is; without the instance, as it says of itself. Exit code 0: done; 2: bad
-    input.
+    A plan is shown as its instance says it is; without the instance, as it says of itself. With --state, what that
+    leaves of the instance is shown, or a plan for that. Exit code 0: done; 2: bad input.
     """
     from ...audits.bags.plan import check
     from ...core.errors import SpotbagError
     from ...instances.instance import Instance
 
-    refuse_two_from_standard_input(what, instance)
+    refuse_two_from_standard_input(what, instance, state)
     if gantt is not None:
         from ...charts.picture_files import picture_format
 
         picture_format(gantt)
-        check_output(gantt, what, instance)
+        check_output(gantt, what, instance, state)
     found = _load(what, changes)
     if isinstance(found, Instance):
         if gantt is not None:
             raise SpotbagError(f"{what}: is an instance; --gantt draws plans ('spotbag solve' makes them)")
+        if state is not None:
+            from ...schedules.state import State
+
+            found = State.read(state).remaining(found)
         _show_instance(found, as_json)
         return
-    schedule = schedule_or_none(found, instance, what, changes)
+    schedule = schedule_or_none(found, instance, what, changes, state)
     if schedule is None:
-        if gantt is not None:
-            raise SpotbagError(f"{what}: is a plan for {found.instance!r}; to draw it, name that with --instance")
+        if gantt is not None or state is not None:
+            wanted = "to draw it" if gantt is not None else "to show it by a state"
+            raise SpotbagError(f"{what}: is a plan for {found.instance!r}; {wanted}, name that with --instance")
         _show_document(found, as_json)
         return
     report = check(schedule.instance, found)

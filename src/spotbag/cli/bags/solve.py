@@ -218,22 +218,24 @@ def _print_result(result: Result, given: Instance) -> None:
 
 
 def print_rented(schedule: Schedule) -> None:
-    """Print what is rented: one row for each VM type and market."""
-    offers = schedule.instance.offers
+    """Print what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
+    offers, from_state = schedule.instance.offers, bool(schedule.instance.machines)
     vms = Counter(schedule.vm_offer.tolist())
     tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
-    ready = schedule.instance.boot_overhead_s
+    ready = schedule.vm_ready_s
+    from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
     rows = []
     for index in sorted(vms):
         mine = schedule.vm_offer == index
         end = schedule.vm_end_s[mine]
-        paid = (end - ready).sum() * offers[index].vcpus
-        used = schedule.task_duration_s[mine[schedule.task_vm]].sum()
+        paid = (end - ready[mine]).sum() * offers[index].vcpus
+        used = (schedule.task_end_s - from_s)[mine[schedule.task_vm]].sum()
         rows.append(
             [
                 offers[index].vm_type.name,
                 offers[index].market,
                 str(vms[index]),
+                *([str((schedule.vm_machine[mine] < 0).sum())] if from_state else []),
                 str(vms[index] * offers[index].vcpus),
                 f"{tasks[index]:,}",
                 seconds(int(end.max())),
@@ -246,6 +248,7 @@ def print_rented(schedule: Schedule) -> None:
         Column("VM type"),
         Column("market"),
         Column("VMs", True),
+        *([Column("new VMs", True)] if from_state else []),
         Column("cores", True),
         Column("tasks", True),
         Column("last end (s)", True),
