@@ -8,6 +8,7 @@ is not asked where processes are killed.
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -194,7 +195,11 @@ def _kill(vms: LocalVms, vm: str) -> None:
 
 def main() -> None:
     """Print the table."""
-    by = (shell_rows, dask_rows)
+    executors = {"shell": shell_rows, "dask": dask_rows}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--by", choices=executors, help="only what this one runs")
+    only = parser.parse_args().by
+    by = [rows_of for name, rows_of in executors.items() if only in (None, name)]
     rows = (row for n_tasks in NUMBERS_OF_TASKS for rows_of in by for row in rows_of(n_tasks))
     print_table("plans that are run on one machine", HEADINGS, rows, words=2)
 

@@ -42,7 +42,7 @@ def test_a_plan_is_exported_run_and_read_back(shell: Shell, planned: Path) -> No
     assert (read["done"], read["failures"], read["unfinished"], read["inversions"]) == (1, 1, ["b"], [])
     assert State.read("state.json").done == ("a",)
     assert "planned and actual" in (planned / "run.svg").read_text()
-    text = shell.run("import-log", "bag.json", "plan.json", "run/two-spot-1/log.jsonl", "--tasks")
+    text = shell.run("import-log", "bag.json", "plan.json", "run/two-spot-1/log.jsonl", "--full")
     assert "own: 1 of 2 tasks are done" in text
     assert "failures     1 (not done: b)" in text
     assert (planned / "run/two-spot-1/output/1-a.out").read_text() == "it's a\n"
