@@ -6,7 +6,7 @@ import math
 import queue
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -393,7 +393,9 @@ class _Supervisor:
         for number, one in enumerate(planned_tasks(plan)):
             if one.task in self.running or one.task in self.ended:
                 continue
-            self.planned[one.task] = replace(one, start_s=one.start_s + begin_s, end_s=one.end_s + begin_s)
+            self.planned[one.task] = replace(
+                one, start_s=one.start_s + begin_s, end_s=one.end_s + begin_s, plan=self.generation
+            )
             self.modes.pop(one.task, None)
             if burstable[plan.vm_offer[plan.task_vm[number]]]:
                 self.modes[one.task] = "baseline" if plan.task_baseline[number] else "burst"
@@ -455,22 +457,23 @@ class _Supervisor:
         for rented in there:
             if rented.address not in answers:
                 self._lose(rented)
-        runs = {task for tasks in answers.values() for task in tasks}
+        runs = {task for running, _ in answers.values() for task in running}
+        begun = {task for _, tasks in answers.values() for task in tasks}
         until = time.monotonic() + _REPORTED_WITHIN_S
-        while runs - self.running.keys() - self.ended.keys() or self.running.keys() - runs:
+        while begun - self.running.keys() - self.ended.keys() or self.running.keys() - runs:
             if time.monotonic() > until:
                 break
             self._take_events(POLL_S)
 
-    def _ask_to_hold(self, vms: Mapping[str, str]) -> dict[str, Sequence[str]]:
-        """Have no task of an older generation begin on workers, by their addresses; return what runs there.
+    def _ask_to_hold(self, vms: Mapping[str, str]) -> dict[str, tuple[set[str], set[str]]]:
+        """Have no task of an older generation begin on workers, by their addresses; return what `hold` does.
 
         A worker that does not answer within a moment is left out: one that is gone may be tried for long.
         """
 
-        def ask(address: str, vm: str) -> Sequence[str]:
-            found: Sequence[str] = self.client.run(hold, self.topic, vm, self.generation, workers=[address])[address]
-            return found
+        def ask(address: str, vm: str) -> tuple[set[str], set[str]]:
+            found = self.client.run(hold, self.topic, vm, self.generation, workers=[address])
+            return found[address]  # type: ignore[no-any-return]
 
         asked = {address: self._asking.submit(ask, address, vm) for address, vm in vms.items()}
         done, _ = wait(asked.values(), _ANSWERED_WITHIN_S)

@@ -51,6 +51,7 @@ class _Book:
 
     generation: int = -1
     running: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ended: bool = False
 
@@ -59,12 +60,12 @@ _books: dict[tuple[str, str], _Book] = {}
 _lock = threading.Lock()
 
 
-def hold(topic: str, vm: str, generation: int) -> tuple[str, ...]:
-    """Have no task begin that was handed over before a generation; return the tasks that run."""
+def hold(topic: str, vm: str, generation: int) -> tuple[set[str], set[str]]:
+    """Have no task begin that was handed over before a generation; return those that run, and all that have begun."""
     with _lock:
         book = _books.setdefault((topic, vm), _Book())
         book.generation = generation
-        return tuple(book.running)
+        return set(book.running), set(book.begun)
 
 
 def end(topic: str, vm: str) -> None:
@@ -88,6 +89,7 @@ def perform(job: Job, *_before: Any) -> None:
         if book is None or book.generation != job.generation:
             return
         book.running.add(job.task)
+        book.begun.add(job.task)
     try:
         for attempt in range(job.retries + 1):
             _report(job, what="start")

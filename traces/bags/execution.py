@@ -21,6 +21,8 @@ class PlannedTask:
         Core of the VM.
     start_s, end_s : float
         When it runs, in seconds from the start of the plan.
+    plan : int
+        Which plan it is that says so, where several were made on the way: a later one has a higher number.
     """
 
     task: str
@@ -28,6 +30,7 @@ class PlannedTask:
     core: int
     start_s: float
     end_s: float
+    plan: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ class Execution:
         """
         first = {name: runs[0] for name, runs in _by_task(self.runs).items()}
         cores: dict[tuple[str, int], list[PlannedTask]] = {}
-        for planned in sorted(self.planned, key=lambda planned: (planned.start_s, planned.end_s)):
+        for planned in sorted(self.planned, key=lambda planned: (planned.plan, planned.start_s, planned.end_s)):
             cores.setdefault((planned.vm, planned.core), []).append(planned)
         found = []
         for place, tasks in cores.items():
