@@ -327,14 +327,15 @@ def test_a_rescue_serves_other_moments_by_waiting_or_later(how_many: int, monkey
     monkeypatch.setattr(rescue_module, "_REFINING", -1)
     monkeypatch.setattr(rescue_module._Rescuer, "_at_once", lambda *given: None)
     for seed in range(how_many):
-        plan = random_plan(seed)
+        plan = random_rest(seed) if seed % 2 else random_plan(seed)
         for level in ("one-type", "blackout"):
             certificate = certify(plan, level)  # type: ignore[arg-type]
             if not certificate.survives:
                 continue
             assert certificate.worst_cost_usd is not None
             for types in level_sets(plan, level):
-                for at_s in range(plan.instance.boot_overhead_s, plan.makespan_s + 1):
+                first_s = 0 if plan.instance.machines else plan.instance.boot_overhead_s
+                for at_s in range(first_s, plan.makespan_s + 1):
                     rescue = rescue_at(plan, types, at_s)
                     assert rescue is not None
                     assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
