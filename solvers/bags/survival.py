@@ -92,6 +92,7 @@ def surviving_first_stage(
         if search.take(instance, first.attempt.schedule):
             search.go_on()
         else:
+            search.keep(initial)
             search.look()
             search.polish(first.took_s)
     except LimitReached:
@@ -180,6 +181,11 @@ class _Search:
             self._best = ordered
             self._best_at_s = instance.time_limit_s("spot")
         return ordered is not None
+
+    def keep(self, initial: Schedule | None) -> None:
+        """Keep the plan to start from, as it is or repaired: it may survive where a better one does not."""
+        if initial is not None and initial is not self._first.schedule and not self.take(self._instance, initial):
+            self.take(self._instance, _repaired(initial))
 
     def _settled(self) -> bool:
         """Whether nothing better can be found."""

@@ -17,6 +17,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.survival_text import LOSSES
+from spotbag.solvers.bags import survival
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
@@ -73,6 +74,19 @@ def test_a_dearer_plan_that_survives_is_preferred_to_one_that_does_not() -> None
     assert safe.schedule.cost_usd == pytest.approx(0.6)
     assert safe.survival.cost_without_usd == pytest.approx(0.4)
     assert (safe.status, safe.bound) == ("feasible", pytest.approx(0.4))
+
+
+def test_a_plan_to_start_from_that_survives_is_not_lost_to_a_better_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under a short limit, no other was found: the answer was that none survives."""
+    instance = bag(limits={"max_on_demand": 3}, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}])
+    safe = quickly(instance).schedule
+    assert safe is not None
+    for name in ("look", "polish"):
+        monkeypatch.setattr(survival._Search, name, lambda search, *given: None)
+    kept = quickly(instance, survive="one-type", initial=safe)
+    assert kept.schedule is not None
+    assert kept.schedule.cost_usd == pytest.approx(safe.cost_usd)
+    assert quickly(instance, survive="one-type").schedule is None
 
 
 def test_a_plan_from_a_state_is_chosen_that_survives() -> None:
