@@ -14,7 +14,7 @@ from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from .makespan_bounds import makespan_lower_bound_s
-from .task_classes import task_classes, usable_offers
+from .task_classes import offers_of_vms, task_classes, usable_offers
 from .vm_limits import effective_cores, least_work_s
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SLACK = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class MakespanWindow:
-    """First and last makespan, counted from the moment the VMs are ready."""
+    """First and last makespan, counted from the moment the VMs are ready; from now if there are machines."""
 
     earliest_s: int
     latest_s: int
@@ -50,8 +50,9 @@ def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWi
     at_most : float
         Objective of a plan that is known; infinite if there is none.
     """
-    ready = instance.boot_overhead_s
-    limits = [instance.time_limit_s(offer.market) - ready for offer in usable_offers(instance)]
+    ready = 0 if instance.machines else instance.boot_overhead_s
+    limits = [instance.time_limit_s(offer.market) - ready for offer in offers_of_vms(instance)]
+    limits += [end_s for end_s in instance.running_end_s.tolist() if end_s <= instance.deadline_s]
     earliest = makespan_lower_bound_s(instance) - ready
     latest = max(limits, default=0)
     if math.isinf(at_most) or earliest > latest:
@@ -59,7 +60,7 @@ def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWi
     time_weight = objective_weights(instance)[1]
     if time_weight > 0:
         latest = min(latest, math.floor(at_most * (1 + _SLACK) / time_weight) - ready)
-    if earliest > latest:
+    if earliest > latest or instance.machines:  # the linear programme knows none
         return MakespanWindow(earliest, latest)
     return _divisible_window(instance, at_most, earliest, latest)
 

@@ -51,17 +51,24 @@ def memory_is_free(instance: Instance) -> bool:
     return all(bool(instance.memory_never_binds[offer.type_index]) for offer in offers_of_vms(instance))
 
 
-def task_classes(instance: Instance) -> TaskClasses:
+def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses:
     """Collect the identical tasks of an instance with D_spot set, in the order of their first appearance.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    from_state : bool
+        Whether the caller knows machines: tasks that run on them are in no class.
 
     Raises
     ------
     ModelRefusal
-        If there are machines: models of classes know VMs without tasks only.
+        If there are machines, and the caller knows VMs without tasks only.
     """
-    if instance.machines:
+    if instance.machines and not from_state:
         raise ModelRefusal("models of classes of identical tasks plan bags from their beginning")
-    offers = usable_offers(instance)
+    offers = offers_of_vms(instance)
     parts = [instance.duration_s[:, [offer.index for offer in offers]].reshape(len(instance.tasks), -1)]
     if not memory_is_free(instance):
         parts.append(instance.memory_kb[:, None])
@@ -70,7 +77,9 @@ def task_classes(instance: Instance) -> TaskClasses:
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    class_of_task = rank[inverse.reshape(-1)][instance.task_group]
-    by_class = np.argsort(class_of_task, kind="stable")
+    class_of_task = rank[inverse.reshape(-1)][instance.task_group[instance.open_tasks]]
+    by_class = instance.open_tasks[np.argsort(class_of_task, kind="stable")]
     size = np.bincount(class_of_task, minlength=len(order))
-    return TaskClasses(size, first[order], tuple(np.split(by_class, np.cumsum(size)[:-1])))
+    tasks = np.split(by_class, np.cumsum(size)[:-1])
+    kept = np.flatnonzero(size)
+    return TaskClasses(size[kept], first[order][kept], tuple([tasks[index] for index in kept.tolist()]))

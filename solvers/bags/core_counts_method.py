@@ -9,7 +9,7 @@ from ...instances.instance import Instance
 from ...models.bags.core_counts import CoreCountModel, core_count_columns, offers_of_core_counts
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.makespan_window import makespan_window
-from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...models.bags.task_classes import memory_is_free, offers_of_vms
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..program_solver import SolverName, solve_program
@@ -77,7 +77,7 @@ def has_small_core_counts(instance: Instance, best: Schedule | None) -> bool:
     best : Schedule or None
         The best plan that is known: it limits the makespans.
     """
-    if not memory_is_free(instance) or any(offer.burstable for offer in usable_offers(instance)):
+    if not memory_is_free(instance) or any(offer.burstable for offer in offers_of_vms(instance)):
         return False
     window = makespan_window(instance, math.inf if best is None else best.objective)
     return core_count_columns(instance, window) <= _FEW_COLUMNS

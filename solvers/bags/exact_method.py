@@ -12,7 +12,7 @@ from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
-from ...models.bags.task_classes import usable_offers
+from ...models.bags.task_classes import offers_of_vms
 from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
@@ -52,7 +52,7 @@ def exact_outcome(
     """
     slow: list[str] = []
     if baseline_only:
-        slow = sorted({offer.vm_type.name for offer in usable_offers(instance) if offer.burstable})
+        slow = sorted({offer.vm_type.name for offer in offers_of_vms(instance) if offer.burstable})
     plans = [plan for plan in (found, start) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
     bound = divisible_bound(instance).objective

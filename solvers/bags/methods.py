@@ -291,6 +291,7 @@ METHODS: dict[str, MethodEntry] = {
             "few classes on few cores, up to about 20 distinct tasks, memory that never binds, no burstable VMs",
             True,
             True,
+            machines=True,
         ),
         MethodEntry(
             "time-indexed",
