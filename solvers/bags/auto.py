@@ -15,7 +15,7 @@ from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.patterns import MOST_CLASSES
-from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
+from ...models.bags.task_classes import memory_is_free, offers_of_vms, task_classes, usable_offers
 from ...schedules.method import Outcome, Run, TracePoint
 from .class_programme_method import (
     ClassProgrammeOptions,
@@ -116,20 +116,26 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
 
 
 def _from_state(route: _Route) -> None:
-    """Plan with machines: the bound and the search, then the exact model that knows them."""
+    """Plan with machines: the bound and the search, then the exact models that know them."""
     instance = route.instance
-    tiny = len(instance.open_tasks) <= _TINY
-    exact = len(instance.open_tasks) <= _MOST_FROM_STATE or not memory_is_free(instance)
+    n_open, memory_free = len(instance.open_tasks), memory_is_free(instance)
+    burstable = any(offer.burstable for offer in offers_of_vms(instance))
+    few = n_open <= _SMALL or len(task_classes(instance, from_state=True)) <= _FEW_CLASSES
+    counted = few and memory_free and not burstable
+    exact = n_open <= _MOST_FROM_STATE or not memory_free
     hurried = exact and seconds_left() is not None
+    short = n_open <= _TINY or counted  # proofs are quick there
     with suppress(LimitReached):
-        if tiny:
+        if short:
             route.take(lambda part: search(instance, SearchOptions(_MOVES_OF_TINY), part), patient=True)
-        else:
+        if counted:
+            route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.4)
+        if not short:
             share = 0.4 if hurried else 1.0
             route.take(lambda part: search(instance, SearchOptions(), part), share, patient=not hurried)
         if exact:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
-        if tiny:
+        if short:
             route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
 
 

@@ -16,11 +16,17 @@ from tiny_states import tiny_state
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
+from spotbag.heuristics.bags.assignments import listed_plan
 from spotbag.instances.entries import Goal
+from spotbag.models.bags.configuration_bound import configuration_bound
+from spotbag.models.bags.core_counts import CoreCountModel
 from spotbag.models.bags.divisible_bound import divisible_bound
+from spotbag.models.bags.interval import IntervalModel
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
+from spotbag.models.bags.makespan_window import makespan_window
 from spotbag.models.bags.task_classes import memory_is_free
 from spotbag.schedules.method import Run
+from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.solve import solve
@@ -31,21 +37,23 @@ OFFER = {"price_usd_per_hour": 3.6, "limit": 1}
 
 
 def agrees(family: str, seed: int) -> None:
-    """The interval model finds the best of all plans and proves it, and no bound is above it."""
+    """The exact models find the best of all plans and prove it, and no bound is above it."""
     instance = tiny_state(family, seed)
     best = exhaustive_plan(instance)
-    outcome = interval(instance, IntervalOptions(), Run())
+    outcomes = [interval(instance, IntervalOptions(), Run())]
+    if family == "cores":
+        outcomes.append(core_counts(instance, CoreCountOptions(), Run()))
     if best is None:
-        assert outcome.schedule is None
-        assert outcome.bound == math.inf
+        assert [(outcome.schedule, outcome.bound) for outcome in outcomes] == [(None, math.inf)] * len(outcomes)
         return
     assert best.objective is not None
     assert best.makespan_s is not None
     assert not check(instance, best).violations
-    assert outcome.schedule is not None, outcome.explanation
-    assert not check(instance, outcome.schedule).violations
-    assert outcome.schedule.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-12)
-    assert outcome.bound == pytest.approx(best.objective, rel=1e-6, abs=1e-12)
+    for outcome in outcomes:
+        assert outcome.schedule is not None, outcome.explanation
+        assert not check(instance, outcome.schedule).violations
+        assert outcome.schedule.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-12)
+        assert outcome.bound == pytest.approx(best.objective, rel=1e-6, abs=1e-12)
     assert divisible_bound(instance).objective <= best.objective * (1 + 1e-9)
     assert makespan_lower_bound_s(instance) <= best.makespan_s
 
@@ -122,15 +130,27 @@ def test_it_is_said_why_there_is_no_plan_from_a_state(machine: dict[str, Any], d
     assert reason in result.message
 
 
-@pytest.mark.parametrize("method", ["patterns", "class-programme", "columns", "core-counts", "time-indexed", "greedy"])
+@pytest.mark.parametrize("method", ["patterns", "class-programme", "columns", "time-indexed", "greedy"])
 def test_methods_that_know_no_machines_refuse_them(method: str) -> None:
     state = tiny_state("cores", 1)
     with pytest.raises(
-        ModelRefusal, match="plans bags from their beginning; from a state plan: auto, search, interval"
+        ModelRefusal, match="plans bags from their beginning; from a state plan: auto, search, interval, core-counts"
     ):
         solve(state, method)
     with pytest.raises(ModelRefusal, match="plan bags from their beginning"):
         pareto_front(state, method="class-programme")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_plan_from_a_state_is_a_start_of_the_exact_models(seed: int) -> None:
+    instance = tiny_state("cores", seed)
+    plan = listed_plan(instance)
+    assert plan is not None
+    assert IntervalModel(instance, configuration_bound(instance), plan).hinted
+    model = CoreCountModel(instance, makespan_window(instance, plan.objective))
+    values = model.start(plan)
+    assert values is not None
+    assert model.program.value(values) == pytest.approx(plan.objective)
 
 
 @soak_of(st.sampled_from([*FAMILIES]), SEEDS, sample=200, whole=4000)
