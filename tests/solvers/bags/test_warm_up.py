@@ -33,6 +33,10 @@ for name, method in [("hads/J60", "auto"), ("memory/m20", "auto"), ("distinct/20
                      ("memory/m20", "columns"), ("burst-hads/J60", "columns"), ("burst-hads/J60", "ils")]:
     spotbag.solve(spotbag.library_instance(name), method, time_limit_s=1.0)
 spotbag.solve(spotbag.library_instance("hads/J60"), goal="cheapest", time_limit_s=10.0)
+for name in ("hads/J60", "memory/m20"):
+    instance = spotbag.library_instance(name)
+    plan = spotbag.solve(instance, "greedy").schedule
+    spotbag.replan(instance, spotbag.State.planned(plan, 10), start=plan, time_limit_s=0.2)
 new = sorted(name for name in set(sys.modules) - loaded if name.split(".")[0] in ("spotbag", "highspy", "ortools"))
 print(json.dumps([before, compiled(), new]))
 """
