@@ -11,7 +11,9 @@ from ..schedules.state import State, TaskOnVm, VmState
 from ..traces.bags.execution import Execution, TaskRun, VmRun
 
 
-def execution_state(schedule: Schedule, execution: Execution, lost: Collection[str] = ()) -> State:
+def execution_state(
+    schedule: Schedule, execution: Execution, lost: Collection[str] = (), since: State | None = None
+) -> State:
     """Return how far a plan is, from what happened.
 
     Parameters
@@ -22,30 +24,40 @@ def execution_state(schedule: Schedule, execution: Execution, lost: Collection[s
         What happened until now.
     lost : collection of str
         VMs that are gone.
+    since : State, optional
+        The state that the plan was made from, if it was not made for all of the bag.
 
     Returns
     -------
     State
-        The state at the moment of the last event. A VM that has ended all its tasks, was stopped or is lost is rented
-        no longer; one of which nothing is known is being launched. The VMs are billed by the second, from when they
-        were first ready.
+        The state at the moment of the last event. A VM that has ended all its tasks, or is lost, is rented no longer;
+        one that was stopped is rented and runs nothing; one of which nothing is known is being launched. VMs are billed
+        by the second, from when they were first ready.
     """
     stretches: dict[str, list[VmRun]] = {}
     for stretch in execution.vms:
         stretches.setdefault(stretch.vm, []).append(stretch)
     running = [run for run in execution.runs if run.runs_still]
     used = {planned.vm for planned in execution.planned}
+    before = {vm.id: vm for vm in since.vms} if since is not None else {}
+    since_s = 0.0 if since is None else since.time_s
     vms, spent_usd = [], 0.0
     for number, name in enumerate(schedule.vm_ids):
         if name not in used:
             continue
         offer = schedule.instance.offers[int(schedule.vm_offer[number])]
         found = stretches.get(name, [])
-        gone = name in lost or (bool(found) and found[-1].end_s is not None)
+        ended = bool(found) and found[-1].end_s is not None and not found[-1].lost
+        gone = ended or name in lost
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
-        until_s = (found[-1].end_s if found else None) or execution.until_s
-        spent_usd += offer.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - ready_s, 0.0)
+        until_s = (found[-1].end_s if gone and found else None) or execution.until_s
+        billed_from_s = ready_s if name not in before else 0.0
+        spent_usd += offer.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - billed_from_s, 0.0)
         if gone:
+            continue
+        on_it = tuple(_on_vm(schedule, run, since_s) for run in running if run.vm == name)
+        if name in before:
+            vms.append(before[name].model_copy(update={"status": "running", "running": on_it}))
             continue
         vms.append(
             VmState(
@@ -53,25 +65,27 @@ def execution_state(schedule: Schedule, execution: Execution, lost: Collection[s
                 type=offer.vm_type.name,
                 market=offer.market,
                 status="running" if found else "launching",
-                ready_s=ready_s,
+                ready_s=since_s + ready_s,
                 price_usd_per_hour=offer.price_usd_per_hour,
-                running=tuple(_on_vm(schedule, run) for run in running if run.vm == name),
+                running=on_it,
             )
         )
-    done = [found.planned.task for found in execution.deviations if found.status == "done"]
+    done = tuple(found.planned.task for found in execution.deviations if found.status == "done")
+    left = {} if since is None else {name: part for name, part in since.saved.items() if name not in set(done)}
     return State(
         instance=schedule.instance.name,
-        time_s=execution.until_s,
-        spent_usd=spent_usd,
-        done=tuple(done),
+        time_s=since_s + execution.until_s,
+        spent_usd=spent_usd + (0.0 if since is None else since.spent_usd),
+        done=done if since is None else (*since.done, *done),
+        saved=left,
         vms=tuple(vms),
     )
 
 
-def _on_vm(schedule: Schedule, run: TaskRun) -> TaskOnVm:
+def _on_vm(schedule: Schedule, run: TaskRun, since_s: float) -> TaskOnVm:
     task = schedule.instance.task_index[run.task]
     burstable = schedule.instance.offer_is_burstable[schedule.vm_offer[schedule.vm_ids.index(run.vm)]]
     mode: Mode | None = None
     if burstable:
         mode = "baseline" if schedule.task_baseline[task] else "burst"
-    return TaskOnVm(task=run.task, core=run.core, start_s=run.start_s, mode=mode)
+    return TaskOnVm(task=run.task, core=run.core, start_s=since_s + run.start_s, mode=mode)

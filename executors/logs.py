@@ -14,7 +14,12 @@ from .orders import planned_tasks
 from .shell import LOG_NAME
 
 
-def read_log(schedule: Schedule, *paths: str | os.PathLike[str], lost: Collection[str] = ()) -> Execution:
+def read_log(
+    schedule: Schedule,
+    *paths: str | os.PathLike[str],
+    lost: Collection[str] = (),
+    began_at: float | None = None,
+) -> Execution:
     """Read what happened when a plan was run by the scripts of `export_plan`.
 
     Parameters
@@ -25,12 +30,14 @@ def read_log(schedule: Schedule, *paths: str | os.PathLike[str], lost: Collectio
         Log files, folders of VMs, or the folder of the plan, which has these in it.
     lost : collection of str
         VMs that are gone: what they ran last was cut off, and does not run still.
+    began_at : float, optional
+        When the plan was begun, in seconds since 1970-01-01 UTC. If absent, the first of the logs begins when VMs are
+        ready in the plan. A plan from a state is begun at the moment of the state.
 
     Returns
     -------
     Execution
-        What happened. Its times count from the start of the plan, at which VMs are requested: the first of the logs
-        begins when VMs are ready in the plan.
+        What happened. Its times count from the start of the plan, at which VMs are requested.
 
     Raises
     ------
@@ -42,7 +49,7 @@ def read_log(schedule: Schedule, *paths: str | os.PathLike[str], lost: Collectio
         raise InputError("lost", [Issue("", f"the plan has no VM {name!r}") for name in unknown])
     files = [file for path in paths for file in _log_files(Path(path))]
     ready_s = int(schedule.vm_ready_s.min(initial=schedule.instance.boot_overhead_s))
-    return read_logs(files, planned_tasks(schedule), ready_s, lost)
+    return read_logs(files, planned_tasks(schedule), ready_s, lost, began_at)
 
 
 def _log_files(path: Path) -> Iterator[Path]:

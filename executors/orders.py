@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.errors import InputError, Issue
 from ..core.quantities import IntArray
+from ..core.wording import counted, listed
 from ..schedules.documents import ScheduleColumns, ScheduleDocument
 from ..schedules.schedule import Schedule
 from ..traces.bags.execution import PlannedTask
@@ -91,12 +92,13 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     Raises
     ------
     InputError
-        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap.
+        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap. If it is
+        from a state in which tasks run.
     """
     columns = plan.columns()
     planned = _planned(columns)
-    known = {vm.id for vm in columns.vms}
-    _refuse_disorder(planned, known)
+    _refuse_running(plan, planned)
+    _refuse_disorder(planned, {vm.id for vm in columns.vms})
     orders = []
     vm_of = {name: number for number, name in enumerate(columns.vm_names)}
     by_vm: list[list[int]] = [[] for _ in columns.vm_names]
@@ -119,6 +121,20 @@ def _planned(columns: ScheduleColumns) -> tuple[PlannedTask, ...]:
     numbers: tuple[IntArray, ...] = (columns.task_vm, columns.task_core, columns.task_start_s, columns.task_end_s)
     rows = zip(columns.task_ids, *(column.tolist() for column in numbers), strict=True)
     return tuple([PlannedTask(name, columns.vm_names[vm], core, start, end) for name, vm, core, start, end in rows])
+
+
+def _refuse_running(plan: Schedule | ScheduleDocument, planned: Sequence[PlannedTask]) -> None:
+    """Refuse a plan from a state in which tasks run: nobody here would know when they end."""
+    if isinstance(plan, Schedule):
+        running = [plan.instance.task_ids[task] for task in plan.instance.running.task.tolist()]
+    else:
+        running = [task.task for task in planned if task.start_s < 0]
+    if running:
+        rule = (
+            f"{counted(len(running), 'task')} of it ran when it was made ({listed(running, 'task')}), and would be run "
+            "again: stop what runs them, read the logs, and plan from the state in which nothing runs"
+        )
+        raise InputError("plan", [Issue("", rule)])
 
 
 def _refuse_disorder(planned: Sequence[PlannedTask], vms: set[str]) -> None:

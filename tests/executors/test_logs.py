@@ -17,11 +17,15 @@ from spotbag.instances.entries import Offer, Task, VmType
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
 
 
 def schedule_of(rows: list[Row], **changes: Any) -> Schedule:
     """Return a plan on VMs of two cores that cost 36 cents an hour, and boot for 0 s."""
-    tasks = tuple(Task(id=row[0], memory_mb=1, runtime_s={"c5.large": float(row[4] - row[3])}) for row in rows)
+    tasks = tuple(
+        Task(id=row[0], memory_mb=1, runtime_s={"c5.large": float(row[4] - row[3])}, command=row[5]) for row in rows
+    )
     offers = {"spot": Offer(price_usd_per_hour=0.36, limit=5)}
     vm_type = VmType(name="c5.large", vcpus=2, memory_mb=1000, offers=offers)
     fields = {"deadline_s": 100, "d_spot_s": 100, "boot_overhead_s": 0} | changes
@@ -85,3 +89,45 @@ def test_a_vm_that_has_run_all_its_tasks_is_rented_no_longer(tmp_path: Path) -> 
     state = execution_state(schedule, read_log(schedule, tmp_path / "run"))
     assert not state.vms
     assert state.done == ("t1",)
+
+
+def test_a_plan_from_a_state_is_run_where_the_one_before_was_stopped(tmp_path: Path) -> None:
+    rows: list[Row] = [*core_of(["true"] * 4, vm="x"), ("d", "y", 0, 0, 4, "true")]
+    schedule = schedule_of(rows)
+    at = 1_790_000_000.0
+    lines = [
+        {"at": at, "event": "begin", "format": "spotbag.log/1", "vm": "x"},
+        {"at": at, "event": "start", "core": 0, "number": 1, "task": "t1"},
+        {"at": at + 1, "event": "end", "core": 0, "number": 1, "task": "t1", "exit_code": 0},
+        {"at": at + 1, "event": "start", "core": 0, "number": 2, "task": "t2"},
+        {"at": at + 1.5, "event": "stop"},
+        {"at": at, "event": "begin", "format": "spotbag.log/1", "vm": "y"},
+        {"at": at, "event": "start", "core": 0, "number": 1, "task": "d"},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    first = read_log(schedule, log, lost=["y"])
+    since = execution_state(schedule, first, ["y"])
+    assert (since.time_s, since.done, [vm.id for vm in since.vms]) == (1.5, ("t1",), ["x"])
+    assert not since.running_ids
+    left = replan(schedule.instance, since).schedule
+    assert left is not None
+    assert left.instance.task_ids == ("t2", "t3", "t4", "d")
+    for vm in export_plan(left, tmp_path / "run"):
+        drive(vm)
+    second = read_log(left, tmp_path / "run", began_at=first.began_at + since.time_s)
+    assert second.began_at == at + 1.5
+    assert read_log(left, tmp_path / "run").began_at > second.began_at
+    end = execution_state(left, second, since=since)
+    assert sorted(end.done) == ["d", "t1", "t2", "t3", "t4"]
+    assert end.time_s == since.time_s + second.until_s
+    assert end.spent_usd > since.spent_usd
+
+
+def test_a_plan_from_a_state_in_which_tasks_run_is_refused(tmp_path: Path) -> None:
+    schedule = schedule_of(core_of(["true"] * 2, vm="x"))
+    state = State.planned(schedule, 0.5)
+    left = replan(schedule.instance, state).schedule
+    assert left is not None
+    with pytest.raises(InputError, match=r"1 task of it ran when it was made \(t1\), and would be run again"):
+        export_plan(left, tmp_path / "run")

@@ -72,7 +72,11 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="even
 
 
 def read_logs(
-    paths: Iterable[str | os.PathLike[str]], planned: Sequence[PlannedTask], ready_s: int, lost: Iterable[str] = ()
+    paths: Iterable[str | os.PathLike[str]],
+    planned: Sequence[PlannedTask],
+    ready_s: int,
+    lost: Iterable[str] = (),
+    began_at: float | None = None,
 ) -> Execution:
     """Read what happened from logs.
 
@@ -86,6 +90,8 @@ def read_logs(
         When the VMs are ready in the plan. The first of them to be started, in the logs, was started then.
     lost : iterable of str
         VMs that are gone: what they ran last was cut off.
+    began_at : float, optional
+        The start of the plan on the clock, if it is known.
 
     Raises
     ------
@@ -93,7 +99,7 @@ def read_logs(
         If a file is no log, or is one of another plan.
     """
     lines = [found for path in paths for found in parse_log(read_text(path), source_name(path))]
-    return execution_of_lines(lines, planned, ready_s, lost)
+    return execution_of_lines(lines, planned, ready_s, lost, began_at)
 
 
 def parse_log(text: str, source: str) -> list[tuple[str, Line]]:
@@ -153,7 +159,11 @@ def _refuse_another_document(text: str, source: str) -> None:
 
 
 def execution_of_lines(
-    lines: Sequence[tuple[str, Line]], planned: Sequence[PlannedTask], ready_s: int, lost: Iterable[str] = ()
+    lines: Sequence[tuple[str, Line]],
+    planned: Sequence[PlannedTask],
+    ready_s: int,
+    lost: Iterable[str] = (),
+    began_at: float | None = None,
 ) -> Execution:
     """Put together what happened from the lines of logs; see `read_logs`.
 
@@ -163,8 +173,9 @@ def execution_of_lines(
         If the logs name VMs or tasks that the plan does not have.
     """
     _refuse_another_plan(lines, planned)
-    began_at = min(line.at for _, line in lines) - ready_s if lines else 0.0
-    until_s = max((line.at for _, line in lines), default=0.0) - began_at
+    if began_at is None:
+        began_at = min((line.at for _, line in lines), default=0.0) - ready_s
+    until_s = max((line.at for _, line in lines), default=began_at) - began_at
     by_vm: dict[str, list[Line]] = {}
     for vm, line in lines:
         by_vm.setdefault(vm, []).append(line)

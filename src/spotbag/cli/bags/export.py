@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import InstanceOptions, JsonOption, print_json, refuse_two_from_standard_input, warn, wrote
+from ..arguments import (
+    InstanceOptions,
+    JsonOption,
+    StateOption,
+    print_json,
+    refuse_two_from_standard_input,
+    warn,
+    wrote,
+)
 from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
@@ -35,6 +43,7 @@ def export_command(
     instance: Annotated[
         str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
     ] = None,
+    state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write what runs the commands of a plan: a folder for each VM, with a script that runs its tasks.
@@ -48,12 +57,12 @@ def export_command(
     from ...executors.shell import write_export
     from ...schedules.schedule_files import read_schedule_document
 
-    refuse_two_from_standard_input(plan, instance)
+    refuse_two_from_standard_input(plan, instance, state)
     target = next((name for name in TARGETS if name == to), None)
     if target is None:
         raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
     document = read_schedule_document(plan)
-    schedule = schedule_or_none(document, instance, plan, changes)
+    schedule = schedule_or_none(document, instance, plan, changes, state)
     exported = write_export(schedule or document, out, target, infra)
     if not exported:
         warn(["the plan has no tasks"])

@@ -11,6 +11,7 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
+    StateOption,
     check_output,
     names_in,
     print_json,
@@ -42,6 +43,13 @@ def import_log_command(
         list[str] | None,
         typer.Option("--lost", metavar="VM", help="A VM that is gone: what it ran last was cut off."),
     ] = None,
+    began_at: Annotated[
+        float | None,
+        typer.Option(
+            "--began-at", metavar="CLOCK", help="When the plan began, in seconds since 1970 UTC; by the logs if absent."
+        ),
+    ] = None,
+    state: StateOption = None,
     full: Annotated[bool, typer.Option("--full", help="A row for each task, too.")] = False,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write the state that this leads to (JSON).")
@@ -61,19 +69,22 @@ def import_log_command(
     from ...executors.logs import read_log
     from ...schedules.schedule_files import read_schedule_document
 
-    refuse_two_from_standard_input(instance, plan, *logs)
-    check_output(out, instance, plan, *logs, gantt)
+    refuse_two_from_standard_input(instance, plan, state, *logs)
+    check_output(out, instance, plan, *logs, gantt, state)
     if gantt is not None:
         from ...charts.picture_files import picture_format
 
         picture_format(gantt)
-        check_output(gantt, instance, plan, *logs)
+        check_output(gantt, instance, plan, *logs, state)
     document = read_schedule_document(plan)
-    schedule = schedule_by_instance(document, instance, plan, changes)
+    schedule = schedule_by_instance(document, instance, plan, changes, state)
     gone = names_in(lost or [])
-    execution = read_log(schedule, *logs, lost=gone)
+    execution = read_log(schedule, *logs, lost=gone, began_at=began_at)
     if out is not None:
-        execution_state(schedule, execution, gone).write(out)
+        from ...schedules.state import State
+
+        since = None if state is None else State.read(state)
+        execution_state(schedule, execution, gone, since).write(out)
         wrote(out, "the state")
     if gantt is not None:
         from ...charts.bags.execution import write_execution
