@@ -9,7 +9,10 @@
 # and 129, 130 or 143 if a signal stopped it.
 set -u
 
-here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
+case $0 in
+/*) here=${0%/*} ;;
+*) here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2 ;;
+esac
 log=$here/log.jsonl
 state=$here/state
 stopped=''
@@ -17,14 +20,45 @@ stopped=''
 
 say() { printf '%s: %s\n' "$vm" "$*" >&2; }
 
-case $(date +%N) in
-'' | *[!0-9]*) now() { date +%s; } ;;
-*) now() { date +%s.%N; } ;;
-esac
+# The time in `at`, in seconds since 1970. Where the system counts its uptime, in hundredths of a second, the driver asks
+# the clock once, and no task costs a process for that: `clock` is the time at the uptime `since`.
+hundredths() {
+    read -r up _ </proc/uptime
+    up=${up%.*}${up#*.}
+}
+
+has_uptime() { [ -r /proc/uptime ] && hundredths && [ "$up" -gt 100 ] 2>/dev/null; }
+
+look_at_clock() {
+    looks=0
+    while
+        hundredths
+        since=$up
+        clock=$(date +%s%N)
+        case $clock in
+        *[!0-9]*) clock=$(date +%s)00 ;;
+        *) clock=${clock%???????} ;;
+        esac
+        hundredths
+        looks=$((looks + 1))
+        [ $((up - since)) -gt 2 ] && [ $looks -lt 10 ] # until nothing has come between
+    do :; done
+}
+
+now() {
+    if [ -z "$clock" ]; then
+        at=$(date +%s)
+        return
+    fi
+    hundredths
+    at=$((clock + up - since))
+    at=${at%??}.${at#"${at%??}"}
+}
 
 # A line is one write, so that those of several cores do not mix.
 record() {
-    printf '{"at": %s, "event": %s}\n' "$(now)" "$1" >>"$log" || {
+    now
+    printf '{"at": %s, "event": %s}\n' "$at" "$1" >>"$log" || {
         say "cannot write $log; stopping"
         exit 2
     }
@@ -36,7 +70,7 @@ done_numbers() {
         sort -n -u
 }
 
-# ---------------------------------------------------------------- one core: sh run.sh core 0
+# ---------------------------------------------------------------- one core: sh run.sh core 0 CLOCK SINCE
 
 next_done() { read -r next <&3 || next=''; }
 
@@ -104,22 +138,25 @@ wait_for() {
 
 # A core that was killed takes its list with it: nobody must wait for that.
 all_alive() {
-    if [ -n "$(killed_cores)" ]; then
-        say "core $core stops: another one was killed, and it would wait for that"
-        exit 1
-    fi
+    look_for_killed
+    [ -n "$killed" ] || return 0
+    say "core $core stops: another one was killed, and it would wait for that"
+    exit 1
 }
 
-killed_cores() {
+look_for_killed() {
+    killed=''
     for file in "$state"/core-*.pid; do
         if read -r pid 2>/dev/null <"$file" && ! kill -s 0 "$pid" 2>/dev/null && [ -e "$file" ]; then
-            echo "$file"
+            killed=$file
         fi
     done
 }
 
 run_core() {
     core=$1
+    clock=$2
+    since=$3
     child=''
     session=''
     if command -v setsid >/dev/null 2>&1; then session=setsid; fi
@@ -129,7 +166,7 @@ run_core() {
     echo $$ >"$state/core-$core.pid"
     [ ! -e "$state/stop" ] || exit 143
     if [ -p "$state/mailbox-$core" ]; then exec 4<>"$state/mailbox-$core"; fi
-    done_numbers "$core" >"$state/done-$core"
+    if [ -e "$state/again" ]; then done_numbers "$core" >"$state/done-$core"; else : >"$state/done-$core"; fi
     exec 3<"$state/done-$core"
     next_done
     . "$here/core-$core.sh"
@@ -151,7 +188,8 @@ stop() {
 watch_cores() {
     while sleep 2; do
         [ -n "$(ls "$state"/core-*.pid 2>/dev/null)" ] || return 0
-        if [ -n "$(killed_cores)" ]; then
+        look_for_killed
+        if [ -n "$killed" ]; then
             poke_all
             return 0
         fi
@@ -171,11 +209,11 @@ start_cores() {
     if parallel --version 2>/dev/null </dev/null | grep -q '^GNU parallel'; then
         # shellcheck disable=SC2086,SC2016
         SPOTBAG_RUN=$here/run.sh PARALLEL_SHELL=$(command -v sh) parallel --plain --will-cite --ungroup \
-            --jobs "$n_cores" 'sh "$SPOTBAG_RUN" core' ::: $cores </dev/null &
+            --jobs "$n_cores" 'sh "$SPOTBAG_RUN" core {}' "'$clock' '$since'" ::: $cores </dev/null &
         return
     fi
     for core in $cores; do
-        sh "$here/run.sh" core "$core" &
+        sh "$here/run.sh" core "$core" "$clock" "$since" &
     done
 }
 
@@ -183,8 +221,11 @@ run_all() {
     take_lock
     rm -rf "$state"
     mkdir -p "$state" "$here/output" || exit 2
-    # A line that was cut short stays alone.
-    if [ -s "$log" ] && [ -n "$(tail -c 1 "$log")" ]; then echo >>"$log"; fi
+    if [ -s "$log" ]; then
+        : >"$state/again"
+        # A line that was cut short stays alone.
+        if [ -n "$(tail -c 1 "$log")" ]; then echo >>"$log"; fi
+    fi
     trap 'stop 129' HUP
     trap 'stop 130' INT
     trap 'stop 143' TERM
@@ -196,6 +237,9 @@ run_all() {
             watch_cores &
         )
     fi
+    clock=''
+    since=''
+    if has_uptime; then look_at_clock; fi
     record '"begin", "format": "spotbag.log/1", "vm": '"$vm_json"
     start_cores
     until wait; do :; done
@@ -214,4 +258,9 @@ run_all() {
     say "all $tasks tasks are done"
 }
 
-if [ "${1-}" = core ]; then run_core "$2"; else run_all; fi
+if [ "${1-}" = core ]; then
+    shift
+    run_core "$@"
+else
+    run_all
+fi

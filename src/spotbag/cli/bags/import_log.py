@@ -173,7 +173,7 @@ def _vm_table(execution: Execution) -> Table:
         *(Column(heading, True) for heading in ("tasks", "done", "planned start (s)", "planned end (s)")),
         *(Column(heading, True, True) for heading in ("start (s)", "end (s)", "start error (s)", "end error (s)")),
         Column("starts", True),
-        Column("lost"),
+        Column("stopped or lost"),
     ]
     rows = [
         [
