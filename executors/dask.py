@@ -345,7 +345,7 @@ class _Supervisor:
             elif rented.there and rented.address not in names:
                 replan |= self._lose(rented)
         if came:
-            self._welcome(came)
+            replan |= self._welcome(came)
         return replan
 
     def _check_threads(self, vm: str, address: str, threads: int) -> None:
@@ -354,13 +354,13 @@ class _Supervisor:
             rule = f"is to run tasks on {cores} cores at a time, and its worker at {address} has {threads} threads"
             raise InputError("cluster", [Issue("", rule, vm)])
 
-    def _welcome(self, came: Mapping[str, _Rented]) -> None:
-        """Hand their tasks to VMs whose workers have come, by the addresses of these."""
-        check_versions(self.client, list(came))
+    def _welcome(self, came: Mapping[str, _Rented]) -> bool:
+        """Hand their tasks to VMs whose workers have come, by the addresses of these; return whether one is lost."""
         answers = self._ask_to_hold({address: rented.vm.id for address, rented in came.items()})
         for address in answers:
             came[address].address, came[address].status, came[address].ready_s = address, "running", self._now()
         self._submit(came[address].vm.id for address in answers)
+        return sum(self._lose(rented) for address, rented in came.items() if address not in answers) > 0
 
     def _lose(self, rented: _Rented) -> bool:
         """Note that a VM is lost; return whether it leaves something to do."""
@@ -472,6 +472,8 @@ class _Supervisor:
         """
 
         def ask(address: str, vm: str) -> tuple[set[str], set[str]]:
+            if not self.rented[vm].there:
+                check_versions(self.client, [address])
             found = self.client.run(hold, self.topic, vm, self.generation, workers=[address])
             return found[address]  # type: ignore[no-any-return]
 
