@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from soaks import soak
 
 from spotbag import Instance, Schedule, State, replan
 from spotbag.core.errors import InputError
@@ -307,3 +311,58 @@ def test_without_a_way_to_start_vms_those_that_are_left_do_it_all(cluster: Clust
     cluster.stop(kept)
     assert not execution.unfinished
     assert len(execution.vms) == 2
+
+
+def at_random(task: str) -> None:
+    """Take a moment, and fail now and then."""
+    time.sleep(random.random() * 0.004)
+    if random.random() < 0.05:
+        raise RuntimeError("now and then")
+
+
+@soak(5, 300)
+def test_whatever_is_lost_when_each_task_is_done_once(cluster: Cluster, how_many: int) -> None:
+    for seed in range(how_many):
+        drawn = random.Random(seed)
+        kinds = [drawn.choice(["c1", "c2"]) for _ in range(drawn.randint(1, 4))]
+        tasks = drawn.randint(5, 60)
+        places = [(vm := drawn.randrange(len(kinds)), drawn.randrange(int(kinds[vm][1]))) for _ in range(tasks)]
+        plan = plan_of(bag([drawn.randint(1, 5) for _ in range(tasks)]), kinds, places)
+        losses = sorted(drawn.randrange(tasks) for _ in range(drawn.randint(0, 3)))
+        ended: list[TaskRun] = []
+        leaving: list[str] = []
+        execution = carried_out(
+            plan,
+            cluster,
+            call=at_random,
+            retries=6,
+            leaving=lambda leaving=leaving: leaving,
+            on_run=partial(lose_some, drawn, cluster, losses, ended, leaving),
+        )
+        assert not any((execution.unfinished, execution.wrong_vm, execution.inversions)), seed
+        assert max(Counter(run.task for run in execution.runs if run.done).values()) == 1, seed
+        by_core: dict[tuple[str, int], list[TaskRun]] = {}
+        for one in execution.runs:
+            by_core.setdefault((one.vm, one.core), []).append(one)
+        for runs in by_core.values():
+            assert all(first.end_s <= second.start_s for first, second in pairwise(runs)), seed
+        assert not cluster.workers
+
+
+def lose_some(
+    drawn: random.Random,
+    cluster: Cluster,
+    losses: list[int],
+    ended: list[TaskRun],
+    leaving: list[str],
+    run: TaskRun,
+) -> None:
+    """Take a VM away, or say that it is about to leave, when as many attempts have ended as is drawn."""
+    ended.append(run)
+    if losses and len(ended) > losses[0] and cluster.workers:
+        del losses[0]
+        name = drawn.choice(sorted(cluster.workers))
+        if drawn.random() < 0.3:
+            leaving.append(name)
+        else:
+            cluster.stop(name)
