@@ -249,10 +249,11 @@ class Execution:
     def wrong_vm(self) -> tuple[TaskRun, ...]:
         """Runs on another VM than the plan has for the task, or of tasks that the plan does not have.
 
-        Where a run was cut off, an earlier plan may have had it.
+        Of several attempts it is the last: an earlier plan may have had those before, and what was cut off.
         """
         vm_of = {planned.task: planned.vm for planned in self.planned}
-        return tuple(run for run in self.runs if vm_of.get(run.task) != run.vm and not run.cut_off)
+        last = {run.task: run for run in self.runs}
+        return tuple(run for run in last.values() if vm_of.get(run.task) != run.vm and not run.cut_off)
 
     @cached_property
     def inversions(self) -> tuple[tuple[TaskRun, TaskRun], ...]:
