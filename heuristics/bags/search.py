@@ -32,6 +32,9 @@ _ROUNDS = 20
 _MOVES_PER_ROUND = 500_000
 _MOVES_A_CALL = 25_000
 _FEW_TASKS = 400
+_FEW_LISTED = 300
+"""Tasks of which a first plan from a state is made one by one: the annealing may meet none where D_spot is early."""
+
 _FEW_THOUSAND_TASKS = 3_000
 _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
@@ -101,6 +104,8 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
         elif memory_free:
             if from_start:
                 found.take(identical_tasks_plan(instance))
+            elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
+                found.take(listed_plan(instance))
             _search_core_loads(instance, bound, options, found)
         else:
             if not from_start and found.best is None:

@@ -34,6 +34,7 @@ from spotbag.instances.library import library_instance, library_names
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
 from spotbag.schedules.timing import VmTimeline
 from spotbag.solvers.bags.solve import solve
 
@@ -384,3 +385,13 @@ def test_memory_of_machines_binds_where_no_more_vms_may_be_rented() -> None:
     result = solve(Instance.from_document(document, "one VM"), "search", options={"moves": 500})
     assert result.schedule is not None
     assert result.schedule.makespan_s == 30
+
+
+def test_a_plan_from_a_state_is_found_where_d_spot_is_early() -> None:
+    """The annealing met none, though each plan of an earlier D_spot is one."""
+    plan = solve(library_instance("hads/ED200"), "greedy", survive="none").schedule
+    assert plan is not None
+    rest = State.planned(plan, int(0.7 * plan.makespan_s)).remaining(plan.instance.replace(d_spot_s=None))
+    result = solve(rest.replace(d_spot_s=100), "search", options={"moves": 500}, survive="none")
+    assert result.schedule is not None
+    assert check(result.instance, result.schedule).feasible
