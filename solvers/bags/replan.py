@@ -23,7 +23,7 @@ from ...schedules.state import State
 from .result import Result, Stage, closes_gap
 from .solve import solve
 
-_LONG_S = 0.3
+LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
 _QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.001, 2.2e-6
@@ -95,7 +95,7 @@ def replan(
     remaining = state.remaining(instance)
     running = start.schedule if isinstance(start, Result) else start
     with interruptible(stop):
-        long = time_limit_s > _LONG_S or level != "none" or remaining.objective.budget_usd is not None
+        long = time_limit_s > LONG_S or level != "none" or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
         quick = _quick(remaining, running, quick_s, seed, begin, instance)
         if not long:

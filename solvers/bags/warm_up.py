@@ -10,7 +10,6 @@ from ...core.errors import SpotbagError
 from ...core.limits import stopped
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import with_d_spot
-from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...models.bags.slack_fleets import SlackFleets
 from ...schedules.state import State
@@ -21,6 +20,8 @@ from .solve import solve
 
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
 _BY_SLACK = "hads/J60"
+_STATES = ("hads/J60", "memory/m10")
+_LITTLE_S, _MOST_KERNELS = 0.02, 6
 _MOST_TASKS = 5
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
@@ -45,7 +46,8 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
         If there is no method of a name.
     """
     with interruptible():
-        for method in METHODS if methods is None else methods:
+        names = [*(METHODS if methods is None else methods)]
+        for method in names:
             if find_method(method).plugin:
                 continue  # what it does with instances that nobody has asked about is not known
             for step in _STEPS.get(find_method(method).name, (method,)):
@@ -54,6 +56,25 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
                 if stopped():  # what was cut short is to be done another time
                     return
                 _loaded.add(step)
+        if methods is None or "search" in names:
+            warm_up_replan()
+
+
+def warm_up_replan() -> None:
+    """Load and compile what `replan` needs: with and without a plan, and where memory binds."""
+    if "replan" in _loaded:
+        return
+    for name in _STATES:
+        instance = with_d_spot(library_instance(name))
+        plan = solve(instance, "greedy", survive="none").schedule
+        assert plan is not None, "the greedy plans them"
+        state = State.planned(plan, instance.boot_overhead_s + 1)
+        for start in (None, plan):
+            for _ in range(_MOST_KERNELS):  # a call whose time is over once a kernel is compiled does not go on
+                result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive="none")
+                if result.runtime_s < 2 * _LITTLE_S:
+                    break
+    _loaded.add("replan")
 
 
 def _load(method: str) -> None:
@@ -62,16 +83,6 @@ def _load(method: str) -> None:
         with suppress(SpotbagError):  # a method that refuses one of them takes another
             little = instance.replace(tasks=instance.tasks[:_MOST_TASKS])
             solve(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
-            if method == "search":
-                _replan(little)
     if method == "class-programme":  # more than three classes, where the cost alone counts
         instance = with_d_spot(library_instance(_BY_SLACK))
         SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()
-
-
-def _replan(instance: Instance) -> None:
-    """Plan again once, from a state in which a task runs."""
-    plan = solve(instance, "greedy", survive="none").schedule
-    if plan is not None:
-        state = State.planned(plan, int(plan.task_start_s.min()) + 1)
-        replan(instance, state, time_limit_s=0.1, start=plan)

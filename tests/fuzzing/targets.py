@@ -69,6 +69,7 @@ from spotbag.schedules.schedule_files import (
     schedule_document_of,
     schedule_of_document,
 )
+from spotbag.schedules.state import State
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.streams.sizing import size_job
@@ -384,6 +385,17 @@ def planned() -> list[tuple[Instance, dict[str, Any]]]:
     vm = {"id": "v", "type": "b", "market": "on-demand"}
     task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
     found.append((burst, {"format": "spotbag.schedule/1", "instance": burst.name, "vms": [vm], "tasks": [task]}))
+    return found
+
+
+@cache
+def under_way() -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Instances with a plan, and the state when half of its time is over."""
+    found = []
+    for instance, document in planned():
+        plan = schedule_of_document(schedule_document_of(document), instance)
+        state = State.planned(plan, plan.makespan_s // 2)
+        found.append((instance.to_document(), document, state.to_document()))
     return found
 
 
@@ -922,7 +934,7 @@ _LEFT_OUT = {"help", "update", "workers", "seeds", "bound", "first_hour_free", "
 """Options that take long, start processes or write into the package."""
 _COUNTED = {"runs", "number", "samples", "points", "classes", "time_limit"}
 _OUTPUTS = {"out", "trace", "gantt", "write", "plot", "plans", "convergence", "plan"}
-_INPUTS = {"job", "env", "map_file", "file", "instance", "initial", "run_times"}
+_INPUTS = {"job", "start", "env", "map_file", "file", "instance", "initial", "run_times"}
 _PATHS = (
     "out.json", "out.csv", "out.jsonl", "out.svg", ".", "", "-", "missing/x.json", "/dev/null", "/dev/full", "bag.json",
     "out", "out\x1b[2J.json", "out[/bold].json", "out\u202e.json",
@@ -965,11 +977,11 @@ def use_commands(case: Case) -> None:
 
 
 _COMMANDS = (
-    "solve", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods", "schema",
-    "best-known", "instance generate", "instance import hads", "instance import csv", "instance import swf",
+    "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
+    "schema", "import-log", "best-known", "instance generate", "instance import hads", "instance import csv", "instance import swf",
     "instance import gwf", "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "policies"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "policies", "export"} == set(_MODULES)
 
 
 def _arguments(case: Case, name: str) -> list[str]:
@@ -991,6 +1003,21 @@ def _arguments(case: Case, name: str) -> list[str]:
 
     if name == "solve":
         return [bag(), "-m", rng.choice(("greedy", "lpt"))]
+    if name == "replan":
+        whole, running, state = rng.choice(under_way())
+        start = ["--start", case.document("plan.json", [running])] if rng.random() < 0.5 else []
+        return [_plain(case, "bag.json", [whole]), case.document("state.json", [state]), *start]
+    if name == "import-log":
+        whole, running, _ = rng.choice(under_way())
+        row = rng.choice(running["tasks"])
+        of_task = {"core": row["core"], "number": 1, "task": row["id"]}
+        lines = [
+            json.dumps({"at": 0.0, "event": "begin", "format": "spotbag.log/1", "vm": row["vm"]}),
+            json.dumps({"at": 1.5, "event": "start", **of_task}),
+            json.dumps({"at": 9.5, "event": "end", **of_task, "exit_code": rng.choice((0, 0, 1))}),
+        ]
+        log = case.write("log.jsonl", _damaged(case, "\n".join(lines)))
+        return [_plain(case, "bag.json", [whole]), _plain(case, "plan.json", [running]), log]
     if name in ("check", "show"):
         return [bag(), plan()] if name == "check" else [rng.choice((bag, plan))()]
     if name == "bound":

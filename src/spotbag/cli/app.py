@@ -16,6 +16,7 @@ from .arguments import spread
 
 _MODULES = {
     "solve": "bags.solve",
+    "replan": "bags.replan",
     "check": "bags.check",
     "audit": "audit",
     "bound": "bags.bound",

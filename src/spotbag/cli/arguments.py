@@ -435,6 +435,12 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 PlanGanttOption: TypeAlias = Annotated[
     str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
 ]
+PlanOutOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--out", metavar="FILE", help="Write the plan: .json, .csv (a row for each task), or - for standard output."
+    ),
+]
 StateOption: TypeAlias = Annotated[
     str | None,
     typer.Option(

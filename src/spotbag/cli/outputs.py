@@ -63,10 +63,9 @@ class Stage(_Output):
     proven: bool
 
 
-class Solve(_Output):
-    """``spotbag solve``; without a plan, its numbers are null and ``message`` says why."""
+class _Planned(_Output):
+    """A bag that was planned; without a plan, its numbers are null and ``message`` says why."""
 
-    format: Literal["spotbag.solve/1"]
     instance: str
     status: Status
     method: str
@@ -89,6 +88,20 @@ class Solve(_Output):
     stats: dict[str, float]
     interrupted: bool
     plan: ScheduleDocument | None = None
+
+
+class Solve(_Planned):
+    """``spotbag solve``."""
+
+    format: Literal["spotbag.solve/1"]
+
+
+class Replan(_Planned):
+    """``spotbag replan``: times and costs count from the moment of the state; before it, ``spent_usd`` was spent."""
+
+    format: Literal["spotbag.replan/1"]
+    time_s: float
+    spent_usd: float
 
 
 class Check(_Output):
@@ -852,9 +865,9 @@ def format_of(output: type[BaseModel]) -> str:
 OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
-        Solve, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay, NoPlan, Size,
-        Stream, StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList,
-        Types, Export, ImportLog, Written, Schemas, Error,
+        Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
+        NoPlan, Size, Stream, StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison,
+        InstanceList, Types, Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

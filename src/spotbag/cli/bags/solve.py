@@ -18,6 +18,7 @@ from ..arguments import (
     JsonOption,
     MethodOptions,
     PlanGanttOption,
+    PlanOutOption,
     check_output,
     print_json,
     print_plan,
@@ -43,12 +44,7 @@ def solve_command(
     instance: InstanceArgument,
     changes: InstanceOptions,
     planning: MethodOptions,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the plan: .json, .csv (a row for each task), or - for standard output."
-        ),
-    ] = None,
+    out: PlanOutOption = None,
     gantt: PlanGanttOption = None,
     plot: Annotated[
         str | None,
@@ -61,7 +57,7 @@ def solve_command(
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or none that survives
     what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 130: interrupted.
     """
-    files = _Files(out, gantt, plot)
+    files = PlanFiles(out, gantt, plot)
     files.check(as_json, instance, planning.initial)
     problem, result = _solve(instance, changes, planning)
     if result.interrupted:
@@ -79,18 +75,18 @@ def solve_command(
         )
     else:
         with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
-            _print_result(result, problem)
+            print_result(result, problem)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
 @dataclass(frozen=True)
-class _Files:
+class PlanFiles:
     """Files to write, those that are wanted."""
 
     out: str | None
     gantt: str | None
-    plot: str | None
+    plot: str | None = None
 
     def check(self, as_json: bool, *sources: str | None) -> None:
         """Refuse, before any work is done, what cannot be written, or read twice."""
@@ -186,7 +182,8 @@ def _bound(result: Result) -> str:
     return f"{result.bound:.6f}: gap at most {100 * result.gap:.3f} % (of the plan's objective)"
 
 
-def _print_result(result: Result, given: Instance) -> None:
+def print_result(result: Result, given: Instance) -> None:
+    """Print what a result says, and what its plan rents; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
     from ...schedules.survival_text import survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
