@@ -66,7 +66,7 @@ def anneal_assignments(
     n_vms, capacity = vm_tasks.shape
     new_a = np.empty(capacity, dtype=np.int64)
     new_b = np.empty(capacity, dtype=np.int64)
-    work = workspace(capacity, vms.vcpus.max())
+    work = workspace(vms, capacity)
     state = random_state[0]
     temperature = cooling.hot
     factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))

@@ -98,7 +98,7 @@ def local_search(
     task_vm, vm_tasks, vm_count, vm_end, random_state = plan
     n_tasks = len(task_vm)
     n_vms = len(vm_end)
-    work = workspace(n_tasks, vms.vcpus.max())
+    work = workspace(vms, n_tasks)
     state = random_state[0]
     cost = 0.0
     late = 0
@@ -148,9 +148,11 @@ def local_search(
             reached = cost + time_weight * makespan
             if reached < best - 1e-12:
                 best = reached
-                best_plans.relaxed[:] = task_vm
+                for other in range(n_tasks):
+                    best_plans.relaxed[other] = task_vm[other]
             if late == 0 and reached < true_best - 1e-12:
                 true_best = reached
-                best_plans.true[:] = task_vm
+                for other in range(n_tasks):
+                    best_plans.true[other] = task_vm[other]
     random_state[0] = state
     return best, true_best

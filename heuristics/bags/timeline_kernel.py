@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 
 if TYPE_CHECKING:
     from ...core.quantities import IntArray
@@ -45,14 +45,17 @@ class Workspace(NamedTuple):
     needs: IntArray
 
 
-@compiled
-def workspace(most_tasks: int, most_cores: int) -> Workspace:
-    """Make the workspace for VMs of some tasks and cores at most."""
+@compiled_part
+def workspace(vms: Vms, most_tasks: int) -> Workspace:
+    """Make the workspace for VMs of so many tasks at most."""
+    most_cores = 0
+    for cores in vms.vcpus:
+        most_cores = max(most_cores, cores)
     of_tasks = np.empty((3, max(most_tasks + most_cores, 1)), dtype=np.int64)
     return Workspace(np.empty(most_cores, dtype=np.int64), of_tasks[0], of_tasks[1], of_tasks[2])
 
 
-@compiled
+@compiled_part
 def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Workspace) -> int:
     """Return when a VM ends if tasks are appended to it in their order.
 
@@ -134,6 +137,6 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
 @compiled
 def set_ends(vms: Vms, vm_tasks: IntArray, vm_count: IntArray, vm_end: IntArray) -> None:
     """Set the ends of all VMs, from their tasks (padded) and how many of them there are."""
-    work = workspace(vm_tasks.shape[1], vms.vcpus.max())
+    work = workspace(vms, vm_tasks.shape[1])
     for vm in range(len(vm_end)):
         vm_end[vm] = list_schedule_end(vms, vm, vm_tasks[vm], vm_count[vm], work)

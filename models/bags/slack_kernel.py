@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
@@ -182,7 +182,7 @@ class LastOffer(NamedTuple):
     first: IntArray
 
 
-@compiled
+@compiled_part
 def _slot(table: IntArray, packed: int) -> int:
     """Place of a key in a hash table of keys: its own, or the empty one where it belongs."""
     mask = len(table) - 1
@@ -193,7 +193,7 @@ def _slot(table: IntArray, packed: int) -> int:
     return place
 
 
-@compiled
+@compiled_part
 def _column_slot(columns: Columns, packed: int) -> int:
     """Place of a set of tasks in the hash table of columns."""
     mask = len(columns.place) - 1
@@ -404,7 +404,7 @@ def values_of(reached: Reached, sets: IntArray) -> FloatArray:
     return result
 
 
-@compiled
+@compiled_part
 def least_slack_of_rest(rest: int, vms: int, last: LastOffer, fields: Fields) -> float:
     """Least slack of tasks on VMs of the last offer, by their work; infinite if they do not fit."""
     work = 0

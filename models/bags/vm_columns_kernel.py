@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 
 if TYPE_CHECKING:
     from ...core.quantities import BoolArray, FloatArray, IntArray
@@ -214,12 +214,19 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -
     bound = max(longest, -(-work // cores), -(-energy // room), large)
     if n > cores:
         # Of the cores + 1 longest tasks, two share a core.
-        by_length = np.sort(seconds[:n])[::-1]
+        by_length = np.zeros(cores + 1, np.int64)
+        for task in range(n):
+            place = cores
+            if seconds[task] > by_length[place]:
+                while place > 0 and by_length[place - 1] < seconds[task]:
+                    by_length[place] = by_length[place - 1]
+                    place -= 1
+                by_length[place] = seconds[task]
         bound = max(bound, by_length[cores - 1] + by_length[cores])
     return bound
 
 
-@compiled
+@compiled_part
 def _next_class(
     classes: Classes,
     taken: IntArray,
@@ -252,7 +259,7 @@ def _next_class(
     return -1
 
 
-@compiled
+@compiled_part
 def _sort_tasks(
     task_seconds: IntArray, task_memory: IntArray, n: int, by_length: IntArray, in_order: SortedTasks
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 
 if TYPE_CHECKING:
     from ...core.quantities import IntArray
@@ -147,15 +147,18 @@ def cheapest_ends(
     return least, where, ends, used
 
 
-@compiled
+@compiled_part
 def _fill(size: int, first: int, final: int, largest: IntArray, prices: IntArray, used: IntArray) -> None:
     """Add what a job uses that fills the cheapest slots up to the final one."""
     last = len(prices)
     if final == last:
         return  # the last slot is no dearer than any other
-    order = first + np.argsort(prices[first : final + 1], kind="mergesort")
+    cheapest = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]  # as in `cheapest_ends`: compiled once
+    for number in range(first, final + 1):
+        heappush(cheapest, (prices[number], np.int64(number), np.int64(0)))
     left = size
-    for slot in order:
+    for _ in range(first, final + 1):
+        _, slot, _ = heappop(cheapest)
         amount = min(left, largest[slot])
         used[slot] += amount
         left -= amount
