@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from command_shell import Shell, kind_of, write_state
+from command_shell import Shell, kind_of
 from exported_plans import BAG_WITH_COMMANDS
 from jsonschema import Draft202012Validator
 
@@ -48,7 +48,7 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     shell.run("replay", "tiny/two-cores", "--plan", "plan.json", "--day", "0", "-p", "static", "--trace", "day.jsonl")
     (shell.folder / "own.json").write_text(json.dumps(BAG_WITH_COMMANDS))
     shell.run("solve", "own.json", "-m", "greedy", "--out", "own-plan.json")
-    write_state(shell.folder, "tiny/two-cores", 0)
+    (shell.folder / "state.json").write_text('{"format": "spotbag.state/1", "instance": "tiny/two-cores"}')
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
     assert set(_PRINTED) | {"published-comparison"} == {*OUTPUTS, "schedule"}

@@ -1,0 +1,90 @@
+"""``spotbag replan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_shell import Shell
+
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.library import library_instance
+from spotbag.schedules.schedule_files import read_schedule
+from spotbag.schedules.state import State
+
+BAG = "tiny/memory-parts-them"
+
+
+@pytest.fixture
+def state(shell: Shell) -> State:
+    """A bag under way: its plan in plan.json, the state after a second in state.json."""
+    shell.run("solve", BAG, "-m", "greedy", "--survive", "none", "--out", "plan.json")
+    plan = read_schedule(shell.folder / "plan.json", with_d_spot(library_instance(BAG)))
+    state = State.planned(plan, plan.instance.boot_overhead_s + 1)
+    assert state.running_ids
+    state.write(shell.folder / "state.json")
+    return state
+
+
+def test_what_is_left_is_planned_checked_and_planned_again(shell: Shell, state: State) -> None:
+    shell.run("replan", BAG, "state.json", "--start", "plan.json", "--out", "next.json", "--gantt", "next.svg")
+    heading, *_ = shell.out.splitlines()
+    said = "0 of 2 tasks done, 1 running, $ 0.001000 spent; times and costs count from now"
+    assert heading == f"{BAG} at 1 s: {said}"
+    assert (shell.folder / "next.svg").exists()
+    shell.run("check", BAG, "next.json", "--state", "state.json", "--survive", "none")
+    # A plan of a state is one to start from as well.
+    found = shell.json("replan", BAG, "state.json", "--start", "next.json", "--survive", "none")
+    assert (found["time_s"], found["spent_usd"]) == (state.time_s, state.spent_usd)
+    assert {row["id"]: row["start_s"] for row in found["plan"]["tasks"] if row["id"] in state.running_ids} == {
+        name: -1 for name in state.running_ids
+    }
+
+
+def test_a_plan_goes_to_standard_output_and_the_table_to_standard_error(shell: Shell, state: State) -> None:
+    assert shell.run("replan", BAG, "state.json", "--out", "-").startswith('{\n  "format": "spotbag.schedule/1"')
+    assert "times and costs count from now" in shell.err
+
+
+def test_where_no_plan_is_in_time_the_exit_code_is_1(shell: Shell, state: State) -> None:
+    shell.run("replan", BAG, "state.json", "--deadline", "60s", "--d-spot", "60s", code=1)
+    assert "no plan" in shell.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((BAG, "state.json", "--start", "other.json"), "is a plan for 'tiny/boot', another instance"),
+        (("tiny/boot", "state.json"), f"state: is of the instance '{BAG}', not of 'tiny/boot'"),
+        ((BAG, "none.json"), "none.json"),
+        ((BAG, "plan.json"), "spotbag.schedule/1"),
+        ((BAG, "state.json", "--time-limit", "0"), "must be a positive number of seconds"),
+        ((BAG, "state.json", "-m", "greedy,lpt"), "one plan is made by one method"),
+        ((BAG, "-", "--start", "-"), "two things cannot be read from standard input"),
+        ((BAG, "late.json"), "give the instance a later deadline"),
+    ],
+)
+def test_what_is_wrong_is_said(shell: Shell, state: State, words: tuple[str, ...], said: str) -> None:
+    shell.run("solve", "tiny/boot", "-m", "greedy", "--out", "other.json")
+    state.replace(time_s=500.0).write(shell.folder / "late.json")
+    shell.run("replan", *words, "--out", "next.json", code=2)
+    assert said in shell.err
+    assert not Path(shell.folder, "next.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"core": 0', '"core": 99', "is on a VM or core where it cannot run"),
+        ('"type": "a"', '"type": "b"', "is not offered by the instance"),
+        ('"id": "t#1"', '"id": "z"', "has no place for the task 't#1', which is left"),
+    ],
+)
+def test_a_plan_to_start_from_that_does_not_fit_is_refused(
+    shell: Shell, state: State, old: str, new: str, said: str
+) -> None:
+    text = (shell.folder / "plan.json").read_text()
+    assert old in text
+    (shell.folder / "plan.json").write_text(text.replace(old, new))
+    shell.run("replan", BAG, "state.json", "--start", "plan.json", code=2)
+    assert said in shell.err
