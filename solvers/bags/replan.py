@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +17,13 @@ from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
 from ...heuristics.bags.quick_search import quick_plan
-from ...instances.entries import SURVIVAL_OPTIONS, SurvivalOption
+from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...schedules.documents import Survival
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
+from ...schedules.survival_text import LOSSES
 from .result import Result, Stage, closes_gap
 from .solve import solve
 
@@ -31,6 +35,10 @@ _RESERVE_S, _RESERVE_S_A_TASK = 0.001, 2.2e-6
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
 _SHARE_OF_BOUND = 0.25
+_SHARE_OF_FIRST = 0.4
+_STEPS = 6
+"""Plans with an earlier D_spot that are tried where the first does not survive."""
+_LOOK_S = 0.02
 _PRICES = "_prices_of_replans"
 
 
@@ -63,7 +71,8 @@ def replan(
     stop : Stop, optional
         Any object with ``is_set()``: once it says True, the best plan so far is returned.
     survive : {"one-type", "blackout", "each", "none"}, optional
-        What the plan must survive; as the instance says if absent, and nothing if that says nothing.
+        What the plan is to survive; as the instance says if absent, and nothing if that says nothing. Where no plan is
+        found in time that does, the best one is returned with a warning: something must be done.
     method : str
         For time limits over 0.3 s: one of the methods that plan from a state.
     seed, threads : int
@@ -94,11 +103,12 @@ def replan(
         raise InputError("survive", [Issue("", rule, value=level)])
     remaining = state.remaining(instance)
     running = start.schedule if isinstance(start, Result) else start
+    wanted: SurvivalLevel | None = None if level == "none" else level
     with interruptible(stop):
-        long = time_limit_s > LONG_S or level != "none" or remaining.objective.budget_usd is not None
+        long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
-        quick = _quick(remaining, running, quick_s, seed, begin, instance)
-        if not long:
+        quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance)
+        if not long or stopped():
             return quick
         left_s = max(time_limit_s - (time.perf_counter() - begin), 1e-3)
         initial = quick.schedule
@@ -106,7 +116,9 @@ def replan(
         if initial is not None and budget is not None and initial.cost_usd > budget:
             initial = None
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
-        return solve(
+        if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
+            initial = replace(initial, instance=remaining)
+        found = solve(
             given,
             method,
             time_limit_s=left_s,
@@ -115,27 +127,97 @@ def replan(
             seed=seed,
             threads=threads,
         )
+        # Something must be done, even if it does not survive.
+        return quick if found.schedule is None and found.status == "no-plan" else found
 
 
-def _quick(
-    remaining: Instance, running: Schedule | None, time_limit_s: float, seed: int, begin: float, given: Instance
-) -> Result:
+class _Terms(NamedTuple):
+    """Seconds for a quick plan from a moment on, the seed, and what it is to survive."""
+
+    time_limit_s: float
+    begin: float
+    seed: int
+    level: SurvivalLevel | None
+
+
+def _at(remaining: Instance, d_spot_s: int) -> Instance:
+    """Return what is left with another D_spot; all arrays are shared."""
+    twin = copy.copy(remaining)
+    twin.__dict__.update(remaining.__dict__)
+    twin.__dict__["d_spot_s"] = d_spot_s
+    return twin
+
+
+def _survivor(
+    remaining: Instance,
+    bound: DivisibleBound,
+    plan: Schedule,
+    level: SurvivalLevel,
+    seed: int,
+    until: float,
+    chooses: bool,
+) -> Schedule | None:
+    """Return a plan that is shown to survive; None if none is.
+
+    That is this one or, if D_spot is to be chosen, the best of some with an earlier one.
+    """
+    from ...heuristics.bags.survival_repair import repaired
+    from .survival import in_surviving_order
+
+    found = in_surviving_order(plan, level)
+    if found is not None or not chooses:
+        return found
+    best: Schedule | None = None
+
+    def take(candidate: Schedule | None) -> bool:
+        nonlocal best
+        found = None if candidate is None else in_surviving_order(candidate, level)
+        if found is not None and (best is None or found.objective < best.objective):
+            best = found
+        return found is not None
+
+    with suppress(LimitReached):
+        take(repaired(plan))
+    low, high = 0, remaining.deadline_s
+    each_s = (until - time.perf_counter()) / _STEPS
+    for step in range(_STEPS):
+        if stopped() or (time.perf_counter() >= until and best is not None):
+            break
+        d_spot_s = low if step == 0 else (low + high) // 2
+        at = _at(remaining, d_spot_s)
+        if take(quick_plan(at, bound, plan, seed, time.perf_counter() + each_s)):
+            low = d_spot_s
+        elif step:
+            high = d_spot_s
+    return best
+
+
+def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: Instance) -> Result:
     """Plan, bound and check within milliseconds."""
     if remaining.d_spot_s is None:
         remaining.__dict__["d_spot_s"] = remaining.deadline_s
+    time_limit_s, begin, seed, level = terms
     with within(time_limit_s, begin=begin):
         bound = _bound(remaining, given, _SHARE_OF_BOUND * time_limit_s)
     reserve_s = min(_RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks, 0.5 * time_limit_s)
+    until = begin + time_limit_s - reserve_s
     infeasible = math.isinf(bound.objective)
-    # A first plan is made whatever the time: it is the one that is being carried out, with what has lost its place.
     schedule = None
+    survival = None
+    # A first plan is made whatever the time: it is the one that is being carried out, with what has lost its place.
     with suppress(LimitReached):
         if not infeasible:
-            schedule = quick_plan(remaining, bound, running, seed, begin + time_limit_s - reserve_s)
+            now = time.perf_counter()
+            first_until = until if level is None else now + _SHARE_OF_FIRST * (until - now)
+            schedule = quick_plan(remaining, bound, running, seed, first_until)
+    if schedule is not None and level is not None:
+        survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
+        schedule = survivor or schedule
+        survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
     interrupted = stopped()
     value = bound.objective
     if schedule is not None:
-        violations = check(remaining, schedule).violations
+        violations = check(schedule.instance, schedule).violations
         if violations:
             raise SpotbagError(f"replan made a plan that breaks a rule; please report this: {violations[0]}")
         value = min(value, schedule.objective)
@@ -149,16 +231,37 @@ def _quick(
     optimal = schedule is not None and remaining.goal == "balanced" and closes_gap(schedule.objective, value)
     return Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
-        instance=remaining,
+        instance=remaining if schedule is None else schedule.instance,
         method="search",
         schedule=schedule,
         message=message,
+        warnings=() if survival is None or survival.verdict == "survives" else (_beyond(survival),),
+        survival=survival,
         bound=value,
         stages=_stages(remaining, schedule, value),
         runtime_s=time.perf_counter() - begin,
         seed=seed,
         interrupted=interrupted,
     )
+
+
+def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until: float) -> Survival:
+    """Say what a plan survives, with the worst case if there is time for it."""
+    from ...heuristics.bags.rescue import certify, survival_of
+
+    with suppress(LimitReached), within(max(until - time.perf_counter(), 0.0)):
+        return survival_of(schedule, level)
+    if survives:
+        return Survival(level=level, verdict="survives")
+    with suppress(LimitReached), within(_LOOK_S):
+        found = certify(schedule, level, cost=False)
+        return Survival(level=level, verdict=found.verdict, reason=found.reason or None)
+    return Survival(level=level, verdict="not-shown", reason="there was no time to find out")
+
+
+def _beyond(survival: Survival) -> str:
+    """Warn of a plan that is not shown to survive."""
+    return f"no plan was found in this time that survives {LOSSES[survival.level]}: {survival.reason}"
 
 
 def _bound(remaining: Instance, given: Instance, seconds: float) -> DivisibleBound:

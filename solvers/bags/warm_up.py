@@ -69,9 +69,9 @@ def warm_up_replan() -> None:
         plan = solve(instance, "greedy", survive="none").schedule
         assert plan is not None, "the greedy plans them"
         state = State.planned(plan, instance.boot_overhead_s + 1)
-        for start in (None, plan):
+        for start, survive in ((None, "none"), (plan, "none"), (plan, "one-type")):
             for _ in range(_MOST_KERNELS):  # a call whose time is over once a kernel is compiled does not go on
-                result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive="none")
+                result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive=survive)
                 if result.runtime_s < 2 * _LITTLE_S:
                     break
     _loaded.add("replan")

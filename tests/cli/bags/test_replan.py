@@ -36,9 +36,9 @@ def test_what_is_left_is_planned_checked_and_planned_again(shell: Shell, state: 
     # A plan of a state is one to start from as well.
     found = shell.json("replan", BAG, "state.json", "--start", "next.json", "--survive", "none")
     assert (found["time_s"], found["spent_usd"]) == (state.time_s, state.spent_usd)
-    assert {row["id"]: row["start_s"] for row in found["plan"]["tasks"] if row["id"] in state.running_ids} == {
-        name: -1 for name in state.running_ids
-    }
+    assert {
+        row["id"]: row["start_s"] for row in found["plan"]["tasks"] if row["id"] in state.running_ids
+    } == dict.fromkeys(state.running_ids, -1)
 
 
 def test_a_plan_goes_to_standard_output_and_the_table_to_standard_error(shell: Shell, state: State) -> None:
