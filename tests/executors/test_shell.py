@@ -201,6 +201,21 @@ def test_every_shell_of_this_machine_runs_stops_and_goes_on(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_nobody_waits_for_ever_for_a_core_that_was_killed(tmp_path: Path) -> None:
+    rows = [("early", "vm", 0, 0, 5, f"echo $$ >pid; {GATE}"), ("late", "vm", 1, 5, 6, "true")]
+    vm = exported(rows, tmp_path / "run")
+    driver = begun(vm)
+    wait_until(lambda: (vm / "pid").exists() and (vm / "pid").stat().st_size > 0)
+    for pid in (int((vm / "state" / "core-0.pid").read_text()), int((vm / "pid").read_text())):
+        os.kill(pid, signal.SIGKILL)
+    assert driver.wait() == 1
+    assert events_of(vm, "start") == ["early"]
+    (vm / "gate").touch()
+    assert drive(vm).returncode == 0
+    assert events_of(vm, "end") == ["early", "late"]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("parallel") is None, reason="GNU parallel is not installed")
 def test_gnu_parallel_itself_runs_the_cores(tmp_path: Path) -> None:
     vm = exported([*core_of(["true", "exit 3"]), *core_of(["true"], core=1)], tmp_path / "a run")
