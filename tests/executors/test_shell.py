@@ -7,6 +7,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import yaml
 from exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from soaks import soak_of
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.executors.shell import export_plan, folder_names, quoted
@@ -75,14 +77,28 @@ def test_what_failed_is_reported_and_run_again_and_what_is_done_is_not(tmp_path:
     assert (vm / "once").read_text() == "once\n"
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=30, max_size=30))
+TEXTS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=30, max_size=30)
+
+
+def print_by_commands(texts: list[str]) -> None:
+    """Have a command print each of some texts, and compare."""
+    with tempfile.TemporaryDirectory() as folder:
+        vm = exported(core_of([f"printf %s {quoted(text)}" for text in texts]), Path(folder) / "run")
+        assert drive(vm).returncode == 0
+        for number, text in enumerate(texts, 1):
+            assert (vm / "output" / f"{number}-t{number}.out").read_bytes() == text.encode(), repr(text)
+
+
+@given(TEXTS)
 @settings(max_examples=2)
-def test_commands_reach_the_shell_as_they_are(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    texts = [*texts, "'", "\\", '$HOME `pwd` "x" \n\t!', "-n", "%s", "\r\n", "é\u0081 😀", "#", "*"]
-    vm = exported(core_of([f"printf %s {quoted(text)}" for text in texts]), tmp_path_factory.mktemp("quotes") / "run")
-    assert drive(vm).returncode == 0
-    for number, text in enumerate(texts, 1):
-        assert (vm / "output" / f"{number}-t{number}.out").read_bytes() == text.encode(), repr(text)
+def test_commands_reach_the_shell_as_they_are(texts: list[str]) -> None:
+    odd = ["'", "\\", '$HOME `pwd` "x" \n\t!', "-n", "%s", "\r\n", "é\u0081 😀", "#", "*"]
+    print_by_commands([*texts, *odd])
+
+
+@soak_of(TEXTS, sample=10, whole=300)
+def test_many_commands_reach_the_shell_as_they_are(texts: list[str]) -> None:
+    print_by_commands(texts)
 
 
 def test_odd_names_of_tasks_and_vms_do_no_harm(tmp_path: Path) -> None:
