@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,20 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytes
     assert examples
     for example in examples:
         exec(example, {"__name__": "example"})
+
+
+def test_the_ten_lines_of_embed_md_are_those_of_the_example() -> None:
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "howto" / "embed.md").read_text(), re.DOTALL)[0]
+    assert shown in (ROOT / "examples" / "embed.py").read_text()
+
+
+@pytest.mark.slow
+def test_the_python_of_embed_md_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"stop": threading.Event()}
+    for example in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "howto" / "embed.md").read_text(), re.DOTALL):
+        exec(example, names)
+    assert names["state"].done == ("part-3",)
 
 
 def test_commands_in_pages_have_only_options_that_there_are() -> None:
