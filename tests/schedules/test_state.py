@@ -1,0 +1,271 @@
+"""States: what happens, event by event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotbag.core.errors import InputError
+from spotbag.instances.instance import Instance
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State, TaskOnVm, VmState
+
+from ..helpers.rescues import random_plan
+
+BAG = Instance.from_document(
+    {
+        "format": "spotbag.instance/1",
+        "name": "bag",
+        "deadline_s": 500,
+        "d_spot_s": 400,
+        "boot_overhead_s": 10,
+        "vm_types": [
+            {
+                "name": "a",
+                "vcpus": 2,
+                "memory_mb": 1000,
+                "offers": {
+                    "spot": {"price_usd_per_hour": 3.6, "limit": 2},
+                    "on-demand": {"price_usd_per_hour": 7.2, "limit": 2},
+                },
+            }
+        ],
+        "tasks": [{"id": "t", "count": 4, "memory_mb": 100, "runtime_s": {"a": 50}}],
+    },
+    "bag",
+)
+T1, T2, T3, T4 = BAG.task_ids
+PLAN = Schedule(
+    BAG,
+    np.array([0, 1]),
+    np.array([0, 0, 0, 1]),
+    np.array([0, 1, 0, 0]),
+    np.array([10, 10, 60, 10]),
+    np.zeros(4, dtype=bool),
+    ("v", "w"),
+)
+
+
+@pytest.fixture(scope="module")
+def state() -> State:
+    """At 20 s: both VMs are ready, the first runs two tasks, the second none."""
+    begun = State.begin(PLAN).advance(10, ready=["v", "w"])
+    return begun.advance(20, started={T1: ("v", 0), T2: ("v", 1)})
+
+
+def vm_of(state: State, name: str) -> VmState:
+    return next(vm for vm in state.vms if vm.id == name)
+
+
+def test_a_plan_that_is_begun_has_requested_its_vms() -> None:
+    begun = State.begin(PLAN)
+    assert (begun.instance, begun.time_s, begun.spent_usd, begun.done) == ("bag", 0.0, 0.0, ())
+    assert [(vm.id, vm.type, vm.market, vm.status, vm.ready_s) for vm in begun.vms] == [
+        ("v", "a", "spot", "launching", 10.0),
+        ("w", "a", "on-demand", "launching", 10.0),
+    ]
+    assert begun.waiting_ids(BAG) == BAG.task_ids
+    rest = begun.remaining(BAG)
+    assert [(machine.ready_s, machine.open) for machine in rest.machines] == [(10, True)] * 2
+    assert begun.advance(4).remaining(BAG).machine_ready_s.tolist() == [6, 6]
+
+
+def test_tasks_start_end_and_fail(state: State) -> None:
+    assert state.running_ids == (T1, T2)
+    assert [(run.core, run.start_s) for run in vm_of(state, "v").running] == [(0, 20.0), (1, 20.0)]
+    after = state.advance(70, finished=[T1], failed=[T2], saved={T2: 0.5})
+    assert (after.done, after.running_ids, after.waiting_ids(BAG)) == ((T1,), (), (T2, T3, T4))
+    rest = after.remaining(BAG)
+    assert rest.task_ids == (T2, T3, T4)
+    assert rest.runtime_s[:, 0].tolist() == [25, 50, 50]
+    assert (rest.deadline_s, rest.d_spot_s) == (430, 330)
+    # What is saved is forgotten once the task is done.
+    done = after.advance(80, started={T2: ("v", 0)}).advance(110, finished=[T2])
+    assert (done.done, dict(done.saved)) == ((T1, T2), {})
+    # A core is free for the next one in the same step.
+    assert state.advance(70, finished=[T1], started={T3: ("v", 0)}).running_ids == (T2, T3)
+
+
+def test_vms_drain_hibernate_resume_and_end(state: State) -> None:
+    draining = state.advance(30, draining=["v"])
+    assert (vm_of(draining, "v").status, draining.running_ids) == ("draining", (T1, T2))
+    machine, other = draining.remaining(BAG).machines
+    assert (machine.open, len(machine.running), other.open) == (False, 2, True)
+    asleep = state.advance(30, hibernated=["v"], saved={T1: 0.2})
+    assert (vm_of(asleep, "v").status, asleep.waiting_ids(BAG)) == ("hibernated", BAG.task_ids)
+    rest = asleep.remaining(BAG)
+    assert (rest.machines[0].open, rest.runtime_s[:, 0].tolist()) == (False, [40, 50, 50, 50])
+    assert vm_of(asleep.advance(40, resumed=["v"]), "v").status == "running"
+    gone = state.advance(30, ended=["v"])
+    assert ([vm.id for vm in gone.vms], gone.waiting_ids(BAG)) == (["w"], BAG.task_ids)
+    # Its place among those that may be rented is free again.
+    assert [state.remaining(BAG).offers[0].limit, gone.remaining(BAG).offers[0].limit] == [1, 2]
+
+
+def test_vms_are_requested_and_those_of_a_plan_followed(state: State) -> None:
+    new = VmState(id="n", type="a", market="on-demand", status="launching", ready_s=40)
+    assert [vm.id for vm in state.advance(30, requested=[new]).vms] == ["v", "w", "n"]
+    rest = state.remaining(BAG)
+    plan = Schedule(
+        rest,
+        np.array([0, 0]),
+        np.array([0, 0, 1, 1]),
+        np.array([0, 1, 0, 1]),
+        np.array([0, 0, 10, 10]),
+        np.zeros(4, dtype=bool),
+        ("v", "new"),
+    )
+    followed = state.follow(plan)
+    assert [vm.id for vm in followed.vms] == ["v", "w", "new"]
+    assert (vm_of(followed, "new").status, vm_of(followed, "new").ready_s) == ("launching", 30.0)
+    # A task that starts on a VM that was launching shows that it is ready.
+    assert vm_of(followed.advance(30, started={T3: ("new", 0)}), "new").status == "running"
+
+
+def test_money_is_spent_by_the_second_unless_the_bill_is_known(state: State) -> None:
+    assert state.spent_usd == pytest.approx(10 * (3.6 + 7.2) / 3600)  # from 10 s to 20 s
+    assert state.advance(30, spent_usd=1.5).spent_usd == 1.5
+    assert state.advance(30, hibernated=["v"]).advance(40).spent_usd == pytest.approx(0.03 + 0.01 + 0.02 + 0.02)
+    paid = state.replace(vms=(vm_of(state, "w").model_copy(update={"paid_until_s": 60.0}),))
+    assert paid.advance(90).spent_usd - state.spent_usd == pytest.approx(30 * 7.2 / 3600)
+    budget = BAG.replace(objective={"goal": "fastest", "budget_usd": 1.0})
+    assert state.remaining(budget).objective.budget_usd == pytest.approx(1.0 - state.spent_usd)
+
+
+def test_a_task_that_should_have_ended_ends_a_second_from_now(state: State) -> None:
+    rest = state.advance(75).remaining(BAG)
+    assert [run.start_s for run in rest.machines[0].running] == [-49, -49]
+    longer = vm_of(state, "v").running[0].model_copy(update={"end_s": 90.5})
+    vms = (vm_of(state, "v").model_copy(update={"running": (longer,)}),)
+    assert state.replace(vms=vms, time_s=75.0).remaining(BAG).machines[0].running[0].start_s == -34
+
+
+@pytest.mark.parametrize(
+    ("time_s", "events", "said"),
+    [
+        (19, {}, "cannot go on to 19 s: it is at 20 s"),
+        (float("nan"), {}, "cannot go on to nan s"),
+        (float("inf"), {}, "cannot go on to inf s"),
+        (30, {"ready": ["x"]}, "has no VM 'x' (VMs: v, w)"),
+        (30, {"ended": ["x"]}, "has no VM 'x'"),
+        (30, {"hibernated": ["x"]}, "has no VM 'x'"),
+        (30, {"resumed": ["x"]}, "has no VM 'x'"),
+        (30, {"draining": ["x"]}, "has no VM 'x'"),
+        (30, {"finished": [T3]}, f"does not run the task '{T3}'"),
+        (30, {"failed": [T3]}, f"does not run the task '{T3}'"),
+        (30, {"requested": [VmState(id="v", type="a", market="spot")]}, "has a VM 'v' already"),
+        (30, {"started": {T3: ("x", 0)}}, f"has no VM 'x' on which the task '{T3}' could start"),
+        (30, {"started": {T3: ("v", 0)}}, f"core 0 of 'v' runs '{T1}'"),
+        (30, {"started": {T1: ("w", 0)}}, "it runs already"),
+        (30, {"started": {T3: ("w", 0), T4: ("w", 0)}}, f"core 0 of 'w' runs '{T3}'"),
+        (30, {"ended": ["w"], "started": {T3: ("w", 0)}}, "has no VM 'w'"),
+    ],
+)
+def test_what_cannot_have_happened_is_refused(state: State, time_s: float, events: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        state.advance(time_s, **events)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"instance": "other"}, "is of the instance 'other', not of 'bag'"),
+        ({"done": BAG.task_ids, "vms": ()}, "leaves nothing to be planned: all tasks are done"),
+        ({"time_s": 500.0}, "is at 500 s, and the deadline was 500 s: 4 tasks are left; give the instance a later"),
+        ({"done": ("x",)}, "names the task 'x', which 'bag' does not have"),
+        ({"saved": {"x": 0.5}}, "names the task 'x'"),
+        ({"vms": (VmState(id="v", type="a", market="spot", running=(TaskOnVm(task="x", core=0, start_s=0),)),)}, "'x'"),
+        ({"vms": (VmState(id="v", type="b", market="spot"),)}, "has the VM 'v', but 'bag' has no spot offer of b"),
+        (
+            {"vms": (VmState(id="v", type="a", market="spot", running=(TaskOnVm(task=T1, core=2, start_s=0),)),)},
+            f"has the task '{T1}' on core 2 of 'v', where it cannot run",
+        ),
+    ],
+)
+def test_a_state_that_does_not_suit_the_bag_is_refused(state: State, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        state.replace(**changes).remaining(BAG)
+    assert said in str(caught.value)
+
+
+def test_what_is_left_is_no_bag_to_apply_a_state_to(state: State) -> None:
+    with pytest.raises(InputError, match="not to what a state has left of it"):
+        state.remaining(state.remaining(BAG))
+
+
+@pytest.mark.parametrize(
+    ("vms", "done", "said"),
+    [
+        ([{"running": [(T1, 0, 5), (T2, 0, 5)]}], (), "two tasks run on it"),
+        ([{"running": [(T1, 0, 5), (T1, 1, 5)]}], (), "runs twice"),
+        ([{"running": [(T1, 0, 5)]}], (T1,), "is done, and cannot run here"),
+        ([{"running": [(T1, 0, 21)]}], (), "is after the moment of the state (20 s)"),
+        ([{"running": [(T1, 0, 5)], "status": "hibernated"}], (), "runs tasks, and is hibernated"),
+        ([{"running": [(T1, 0, 5)], "status": "launching"}], (), "runs tasks, and is launching"),
+        ([{}, {}], (), "id"),
+        ([], (T1, T1), "id"),
+    ],
+)
+def test_a_state_that_contradicts_itself_is_refused(vms: list[Any], done: tuple[str, ...], said: str) -> None:
+    rows = [
+        {"id": "v", "type": "a", "market": "spot"}
+        | vm
+        | {"running": [{"task": task, "core": core, "start_s": at} for task, core, at in vm.get("running", ())]}
+        for vm in vms
+    ]
+    document = {"format": "spotbag.state/1", "instance": "bag", "time_s": 20, "done": list(done), "vms": rows}
+    with pytest.raises(InputError) as caught:
+        State.from_document(document, "state")
+    assert said in str(caught.value)
+
+
+def test_states_are_written_and_read_back(state: State) -> None:
+    full = state.advance(
+        30, finished=[T1], hibernated=["w"], saved={T3: 0.25}, requested=[VmState(id="n", type="a", market="spot")]
+    )
+    assert State.parse(full.to_text()) == full
+    assert State.from_document(full.to_document(), "state") == full
+
+
+def follow_the_plan(seed: int, share: float) -> None:
+    """Compare a plan that is carried out event by event with what is planned for the same moment."""
+    plan = random_plan(seed)
+    until_s = round(share * plan.makespan_s)
+    ids, state = plan.instance.task_ids, State.begin(plan)
+    starts, ends, ready, vm_end = (
+        values.tolist() for values in (plan.task_start_s, plan.task_end_s, plan.vm_ready_s, plan.vm_end_s)
+    )
+    for now in sorted({moment for moment in [*starts, *ends, *ready, *vm_end, until_s] if moment <= until_s}):
+        burstable = plan.instance.offer_is_burstable[plan.vm_offer[plan.task_vm]]
+        if burstable.any():
+            return  # modes are the executor's to say
+        state = state.advance(
+            now,
+            ready=[name for name, at in zip(plan.vm_ids, ready, strict=True) if at == now],
+            finished=[ids[task] for task, at in enumerate(ends) if at == now],
+            started={
+                ids[task]: (plan.vm_ids[plan.task_vm[task]], int(plan.task_core[task]))
+                for task, at in enumerate(starts)
+                if at == now
+            },
+        )
+        state = state.advance(
+            now, ended=[name for name, at in zip(plan.vm_ids, vm_end, strict=True) if at == now and at in ends]
+        )
+    planned = State.planned(plan, until_s)
+    assert set(state.done) == set(planned.done)
+    assert state.spent_usd == pytest.approx(planned.spent_usd, abs=1e-9)
+    assert [(vm.id, vm.status, set(vm.running)) for vm in state.vms] == [
+        (vm.id, vm.status, set(vm.running)) for vm in planned.vms
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0, 1))
+def test_a_plan_that_is_followed_is_where_it_was_to_be(seed: int, share: float) -> None:
+    follow_the_plan(seed, share)
