@@ -10,8 +10,10 @@ from ...core.errors import SpotbagError
 from ...core.limits import stopped
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.entries import SurvivalOption
 from ...instances.library import library_instance
 from ...models.bags.slack_fleets import SlackFleets
+from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
 from .methods import METHODS, find_method
@@ -69,7 +71,8 @@ def warm_up_replan() -> None:
         plan = solve(instance, "greedy", survive="none").schedule
         assert plan is not None, "the greedy plans them"
         state = State.planned(plan, instance.boot_overhead_s + 1)
-        for start, survive in ((None, "none"), (plan, "none"), (plan, "one-type")):
+        calls: list[tuple[Schedule | None, SurvivalOption]] = [(None, "none"), (plan, "none"), (plan, "one-type")]
+        for start, survive in calls:
             for _ in range(_MOST_KERNELS):  # a call whose time is over once a kernel is compiled does not go on
                 result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive=survive)
                 if result.runtime_s < 2 * _LITTLE_S:
