@@ -1,4 +1,4 @@
-"""A bag is planned from within a program, without any file; it is begun, loses a VM, and what is left is planned anew."""
+"""A bag is planned in a program, without any file; it is begun, loses a VM, and what is left is planned anew."""
 
 import spotbag
 

@@ -109,7 +109,7 @@ def replan(
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
         quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance)
         if not long or stopped():
-            return quick
+            return _with_new_names(quick, running)
         left_s = max(time_limit_s - (time.perf_counter() - begin), 1e-3)
         initial = quick.schedule
         budget = remaining.objective.budget_usd
@@ -128,7 +128,25 @@ def replan(
             threads=threads,
         )
         # Something must be done, even if it does not survive.
-        return quick if found.schedule is None and found.status == "no-plan" else found
+        return _with_new_names(quick if found.schedule is None and found.status == "no-plan" else found, running)
+
+
+def _with_new_names(result: Result, running: Schedule | None) -> Result:
+    """Give new VMs names that no VM of the plan that is being carried out has had: it may be gone."""
+    plan = result.schedule
+    if plan is None or running is None:
+        return result
+    taken = {*running.vm_ids, *(machine.id for machine in plan.instance.machines)}
+    names = [*plan.vm_ids]
+    for vm in np.flatnonzero(plan.vm_machine < 0).tolist():
+        stem, number = names[vm].rsplit("-", 1)[0], 1
+        while names[vm] in taken:
+            number += 1
+            names[vm] = f"{stem}-{number}"
+        taken.add(names[vm])
+    if tuple(names) == plan.vm_ids:
+        return result
+    return replace(result, schedule=replace(plan, vm_ids=tuple(names)))
 
 
 class _Terms(NamedTuple):
