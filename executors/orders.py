@@ -92,12 +92,10 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     Raises
     ------
     InputError
-        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap. If it is
-        from a state in which tasks run.
+        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap.
     """
     columns = plan.columns()
     planned = _planned(columns)
-    _refuse_running(plan, planned)
     _refuse_disorder(planned, {vm.id for vm in columns.vms})
     orders = []
     vm_of = {name: number for number, name in enumerate(columns.vm_names)}
@@ -123,12 +121,18 @@ def _planned(columns: ScheduleColumns) -> tuple[PlannedTask, ...]:
     return tuple([PlannedTask(name, columns.vm_names[vm], core, start, end) for name, vm, core, start, end in rows])
 
 
-def _refuse_running(plan: Schedule | ScheduleDocument, planned: Sequence[PlannedTask]) -> None:
-    """Refuse a plan from a state in which tasks run: nobody here would know when they end."""
+def refuse_running(plan: Schedule | ScheduleDocument) -> None:
+    """Refuse a plan from a state in which tasks run, for those who would not know when they end.
+
+    Raises
+    ------
+    InputError
+        If it is one.
+    """
     if isinstance(plan, Schedule):
         running = [plan.instance.task_ids[task] for task in plan.instance.running.task.tolist()]
     else:
-        running = [task.task for task in planned if task.start_s < 0]
+        running = [task.task for task in planned_tasks(plan) if task.start_s < 0]
     if running:
         rule = (
             f"{counted(len(running), 'task')} of it ran when it was made ({listed(running, 'task')}), and would be run "

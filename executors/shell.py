@@ -17,7 +17,7 @@ from ..core.errors import InputError, Issue, SpotbagError
 from ..core.wording import counted
 from ..schedules.documents import ScheduleDocument
 from ..schedules.schedule import Schedule
-from .orders import TARGETS, Target, TaskOrder, VmOrder, vm_orders
+from .orders import TARGETS, Target, TaskOrder, VmOrder, refuse_running, vm_orders
 from .skypilot import task_yaml
 
 LOG_NAME = "log.jsonl"
@@ -97,6 +97,7 @@ def write_export(
         raise SpotbagError(f"to {to!r}: must be {' or '.join(TARGETS)}")
     if infra is not None and to != "skypilot":
         raise SpotbagError("infra says where SkyPilot looks for VMs, and nothing is exported to it (--to skypilot)")
+    refuse_running(plan)
     orders = vm_orders(plan)
     _refuse_commands(task for order in orders for task in order.tasks)
     target = Path(folder)

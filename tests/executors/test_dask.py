@@ -172,21 +172,24 @@ def test_a_call_that_raises_has_failed(cluster: Cluster) -> None:
     assert execution.unfinished == ("t1",)
 
 
-RELEASE = threading.Event()
+BEGUN, RELEASE = threading.Event(), threading.Event()
 
 
-def wait_at_t6(task: str) -> None:
-    """Wait, at one task, until it is released."""
-    assert task != "t6" or RELEASE.wait(20)
+def wait_at_some(task: str) -> None:
+    """Wait, at two tasks, until they are released."""
+    if task == "t5":
+        BEGUN.set()
+    assert task not in ("t5", "t6") or RELEASE.wait(20)
 
 
 def test_what_a_lost_vm_had_to_do_is_done_elsewhere(cluster: Cluster) -> None:
     plan = plan_of(bag([1] * 12), ["c2", "c1"], [(0, 0), (0, 1), (1, 0)] * 4)
-    lost, _ = plan.vm_ids
+    lost, kept = plan.vm_ids
     states: list[State] = []
 
     def lose(ended: TaskRun) -> None:
         if ended.task == "t1":
+            assert BEGUN.wait(20)
             cluster.stop(lost)
 
     def replan_then(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
@@ -194,10 +197,12 @@ def test_what_a_lost_vm_had_to_do_is_done_elsewhere(cluster: Cluster) -> None:
         states.append(state)
         return at_once(instance, state, plan)
 
-    execution = carried_out(plan, cluster, call=wait_at_t6, on_run=lose, replan=replan_then)
+    execution = carried_out(plan, cluster, call=wait_at_some, on_run=lose, replan=replan_then)
     assert not execution.unfinished
     assert [vm.lost for vm in execution.vms if vm.vm == lost] == [True]
     assert lost not in {vm.id for vm in states[0].vms}
+    assert "t5" in states[0].running_ids
+    assert [run.vm for run in execution.runs if run.task == "t5"] == [kept]
     assert {one.task for one in execution.planned if one.vm == lost} == {
         run.task for run in execution.runs if run.vm == lost and run.done
     }
