@@ -345,7 +345,7 @@ class Instance(WholeDocument):
         vcpus = np.array([self.offers[index].vcpus for index in self.machine_offer.tolist()], dtype=np.int64)
         free = np.repeat(self.machine_ready_s[:, None], int(vcpus.max(initial=1)), axis=1)
         free[np.arange(free.shape[1]) >= vcpus[:, None]] = NEVER
-        free[self.running.machine, self.running.core] = self.running_end_s
+        free[self.running.machine, self.running.core] = np.maximum(self.running_end_s, 0)
         return read_only(free)
 
     @cached_property

@@ -979,8 +979,8 @@ def use_commands(case: Case) -> None:
 _COMMANDS = (
     "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
     "schema", "import-log", "best-known", "instance generate", "instance import hads", "instance import csv",
-    "instance import swf", "instance import gwf",
-    "instance types", "instance prices", "instance export", "instance schema", "instance list",
+    "instance import swf", "instance import gwf", "instance types", "instance prices", "instance export",
+    "instance schema", "instance list",
 )  # fmt: skip
 assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "policies", "export"} == set(_MODULES)
 

@@ -1,0 +1,230 @@
+"""Planning anew while a plan is carried out."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from soaks import soak_of
+
+from spotbag.audits.bags.plan import check
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
+from spotbag.solvers.bags.solve import solve
+from spotbag.solvers.bags.warm_up import warm_up_replan
+
+from ...helpers.rescues import random_plan
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    warm_up_replan()
+
+
+def plan_anew(seed: int) -> None:
+    """Plan what a random tiny state has left, twice: after a loss, and after that went as planned for a while."""
+    rng, plan = random.Random(f"replan {seed}"), random_plan(seed)
+    instance = plan.instance
+    state = State.planned(plan, rng.randrange(plan.makespan_s))
+    if state.vms and rng.random() < 0.5:
+        state = state.advance(state.time_s, ended=[rng.choice(state.vms).id])
+    if state.vms and rng.random() < 0.3:
+        state = state.advance(state.time_s, draining=[rng.choice(state.vms).id])
+    waiting = state.waiting_ids(instance)
+    state = state.replace(saved={name: 0.5 for name in waiting if rng.random() < 0.2})
+    survive: Any = rng.choice([None, None, "none", "one-type"]) if seed % 10 == 0 else None
+    start = plan if rng.random() < 0.8 else None
+    first = replan(instance, state, time_limit_s=0.01, start=start, survive=survive)
+    judge(state, instance, first.schedule, first.status)
+    if first.schedule is None:
+        return
+    followed = state.follow(first.schedule)
+    if len(followed.vms) and (followed.waiting_ids(instance) or followed.running_ids):
+        second = replan(instance, followed, time_limit_s=0.005, start=first)
+        judge(followed, instance, second.schedule, second.status)
+
+
+def judge(state: State, instance: Instance, plan: Schedule | None, status: str) -> None:
+    """See that a plan is one of what is left, by the checker and by what runs."""
+    if plan is None:
+        assert status in ("infeasible", "no-plan")
+        return
+    rest = state.remaining(instance)
+    rest = rest if rest.d_spot_s is not None else rest.replace(d_spot_s=rest.deadline_s)
+    assert status in ("optimal", "feasible")
+    assert check(rest, plan).violations == ()
+    for vm in state.vms:
+        for run in vm.running:
+            task = plan.instance.task_index[run.task]
+            assert plan.vm_ids[plan.task_vm[task]] == vm.id
+            assert (plan.task_core[task], plan.task_start_s[task] <= 0) == (run.core, True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_plans_of_random_states_break_no_rule(seed: int) -> None:
+    plan_anew(seed)
+
+
+@soak_of(st.integers(0, 10**6), sample=300, whole=10_000)
+def test_plans_of_thousands_of_states_break_no_rule(seed: int) -> None:
+    plan_anew(seed)
+
+
+@pytest.fixture(scope="module")
+def under_way() -> tuple[Instance, Schedule, State]:
+    """A bag of the library, its greedy plan, and the state after the loss of the VM that runs most."""
+    instance = with_d_spot(library_instance("hads/J60"))
+    plan = solve(instance, "greedy", survive="none").schedule
+    assert plan is not None
+    state = State.planned(plan, plan.makespan_s // 3)
+    lost = max(state.vms, key=lambda vm: len(vm.running))
+    return instance, plan, state.advance(state.time_s, ended=[lost.id])
+
+
+def test_without_time_the_plan_that_is_carried_out_goes_on(under_way: tuple[Instance, Schedule, State]) -> None:
+    instance, plan, _ = under_way
+    state = State.planned(plan, plan.makespan_s // 3)
+    stop = threading.Event()
+    stop.set()
+    result = replan(instance, state, start=plan, stop=stop)
+    assert result.interrupted
+    assert result.schedule is not None
+    moved = {
+        name
+        for index, name in enumerate(result.instance.task_ids)
+        if result.schedule.vm_ids[result.schedule.task_vm[index]]
+        != plan.vm_ids[plan.task_vm[plan.instance.task_index[name]]]
+    }
+    assert moved == set()
+    assert result.schedule.makespan_s <= plan.makespan_s - plan.makespan_s // 3 + 1
+
+
+def test_a_lost_vm_is_made_up_for(under_way: tuple[Instance, Schedule, State]) -> None:
+    instance, plan, state = under_way
+    result = replan(instance, state, time_limit_s=0.02, start=plan)
+    judge(state, instance, result.schedule, result.status)
+    assert result.schedule is not None
+    assert result.bound is not None
+    assert result.bound <= result.schedule.objective + 1e-9
+    existing = {machine.id for machine in result.instance.machines}
+    new = {
+        name for name, machine in zip(result.schedule.vm_ids, result.schedule.vm_machine, strict=True) if machine < 0
+    }
+    assert not new & existing
+
+
+def test_memory_binds_from_a_state_too() -> None:
+    instance = with_d_spot(library_instance("memory/m10"))
+    plan = solve(instance, "greedy", survive="none").schedule
+    assert plan is not None
+    state = State.planned(plan, plan.makespan_s // 3)
+    for lost in (state.vms[0].id, state.vms[-1].id):
+        after = state.advance(state.time_s, ended=[lost])
+        result = replan(instance, after, time_limit_s=0.01, start=plan)
+        judge(after, instance, result.schedule, result.status)
+        assert result.schedule is not None
+
+
+@pytest.mark.parametrize("goal", ["cheapest", "fastest", "balanced"])
+def test_goals_are_those_of_the_bag(goal: str, under_way: tuple[Instance, Schedule, State]) -> None:
+    instance, plan, state = under_way
+    asked = instance.with_goal(goal)
+    result = replan(asked, state, time_limit_s=0.02, start=plan)
+    judge(state, asked, result.schedule, result.status)
+    assert result.schedule is not None
+    assert result.instance.goal == goal
+    value = {
+        "cheapest": result.schedule.cost_usd,
+        "fastest": result.schedule.makespan_s,
+        "balanced": result.schedule.objective,
+    }[goal]
+    assert [stage.quantity for stage in result.stages[:1]] == {"cheapest": ["cost_usd"], "fastest": ["makespan_s"]}.get(
+        goal, []
+    )
+    assert result.bound is not None
+    assert result.bound <= value + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"time_limit_s": 0}, "must be a positive number of seconds"),
+        ({"time_limit_s": float("nan")}, "must be a positive number of seconds"),
+        ({"time_limit_s": "1"}, "must be a positive number of seconds"),
+        ({"survive": "all"}, "is unknown (known: "),
+    ],
+)
+def test_arguments_out_of_their_range_are_refused(
+    arguments: dict[str, Any], said: str, under_way: tuple[Instance, Schedule, State]
+) -> None:
+    instance, _, state = under_way
+    with pytest.raises(InputError) as caught:
+        replan(instance, state, **arguments)
+    assert said in str(caught.value)
+
+
+def test_where_the_time_left_is_too_short_it_is_said_that_no_plan_exists() -> None:
+    instance = library_instance("tiny/one-task").replace(d_spot_s=None)
+    state = State(instance=instance.name, time_s=instance.deadline_s - 1)
+    result = replan(instance, state)
+    assert (result.status, result.schedule) == ("infeasible", None)
+    assert "no plan exists" in result.message
+
+
+@pytest.mark.slow
+def test_a_service_that_plans_a_thousand_times_in_two_threads_does_not_grow() -> None:
+    instance = with_d_spot(generate_instance(60, distinct=True, limit=3, name="service", d_spot_fraction=0.8, seed=60))
+    plan = solve(instance, "search", time_limit_s=1.0, survive="none").schedule
+    assert plan is not None
+
+    def serve(first: int, times: int) -> int:
+        """Plan what other moments have left, each time after another loss."""
+        made = 0
+        for number in range(first, first + times):
+            state = State.planned(plan, (number * 37) % (plan.makespan_s // 2))
+            lost = state.vms[number % len(state.vms)].id
+            result = replan(
+                instance, state.advance(state.time_s, ended=[lost]), time_limit_s=0.01, start=plan, seed=number
+            )
+            made += result.schedule is not None
+        return made
+
+    with ThreadPoolExecutor(2) as threads:
+
+        def run(times: int) -> int:
+            return sum(threads.map(serve, (0, 10_000), (times, times)))
+
+        assert run(60) == 120
+        tracemalloc.start()
+        try:
+            run(20)
+            gc.collect()
+            before, resident = tracemalloc.get_traced_memory()[0], _resident_bytes()
+            assert run(500) == 1000
+            gc.collect()
+            assert tracemalloc.get_traced_memory()[0] - before < 500_000
+            assert _resident_bytes() - resident < 20_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def _resident_bytes() -> int:
+    """Peak of the memory of this process."""
+    import resource
+    import sys
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
