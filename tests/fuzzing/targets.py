@@ -12,6 +12,7 @@ import io
 import json
 import pickle
 import random
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ from spotbag.core import records
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.records import WholeDocument
 from spotbag.core.text_files import read_text
+from spotbag.executors.execution_state import execution_state
+from spotbag.executors.logs import read_log
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.availability_days import AvailabilityScenario
 from spotbag.instances.bags.best_known import best_known, format_best_known
@@ -71,6 +74,7 @@ from spotbag.schedules.schedule_files import (
 )
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.streams.sizing import size_job
 from spotbag.traces.files import parse_traces, trace_lines
@@ -231,7 +235,7 @@ def instances() -> list[dict[str, Any]]:
     """Small instances, one of them with all keys."""
     names = ["tiny/boot", "tiny/two-cores", "tiny/credits", "tiny/memory-parts-them", "tiny/checkpoints"]
     found = [json.loads(library_instance(name).to_text()) for name in names]
-    return [*found, FULL_INSTANCE, FULL_INSTANCE, FULL_INSTANCE]
+    return [*found, FULL_INSTANCE, FULL_INSTANCE, FULL_INSTANCE, STATE_INSTANCE, STATE_INSTANCE]
 
 
 FULL_INSTANCE: dict[str, Any] = {
@@ -285,6 +289,101 @@ FULL_INSTANCE: dict[str, Any] = {
         {"id": "c", "memory_mb": 0.5, "runtime_s": {"c4.large": 61}},
     ],
 }
+
+STATE_INSTANCE: dict[str, Any] = FULL_INSTANCE | {
+    "name": "full from a state",
+    "d_spot_s": 3600,
+    "machines": [
+        {
+            "id": "spot-1",
+            "type": "c4.large",
+            "market": "spot",
+            "ready_s": 0,
+            "paid_until_s": 40,
+            "running": [{"task": "b#2", "core": 1, "start_s": -30}],
+        },
+        {
+            "id": "burst-1",
+            "type": "t3.large",
+            "market": "on-demand",
+            "credits": 2.5,
+            "running": [
+                {"task": "a", "core": 0, "start_s": -100, "mode": "baseline"},
+                {"task": "b#1", "core": 1, "start_s": 0, "mode": "burst"},
+            ],
+        },
+        {"id": "spot-2", "type": "c4.large", "market": "spot", "ready_s": 30},
+        {"id": "spot-3", "type": "c4.large", "market": "spot", "open": False},
+    ],
+}
+FULL_STATE: dict[str, Any] = {
+    "format": "spotbag.state/1",
+    "instance": "full",
+    "time_s": 150.25,
+    "spent_usd": 0.0125,
+    "done": ["b#1"],
+    "saved": {"b#3": 0.25, "a": 0.5},
+    "vms": [
+        {
+            "id": "spot-1",
+            "type": "c4.large",
+            "market": "spot",
+            "status": "draining",
+            "ready_s": 60,
+            "paid_until_s": 160.5,
+            "price_usd_per_hour": 0.0366,
+            "running": [{"task": "b#2", "core": 0, "start_s": 60.5, "end_s": 140}],
+        },
+        {
+            "id": "burst-1",
+            "type": "t3.large",
+            "market": "on-demand",
+            "status": "running",
+            "ready_s": 60.25,
+            "price_usd_per_hour": 0.0832,
+            "credits": 12,
+            "running": [{"task": "a", "core": 1, "start_s": 61, "mode": "baseline"}],
+        },
+        {"id": "spot-2", "type": "c4.large", "market": "spot", "status": "launching", "ready_s": 180},
+        {"id": "spot-3", "type": "c4.large", "market": "spot", "status": "hibernated", "ready_s": 60},
+    ],
+}
+
+
+@cache
+def states() -> list[tuple[Instance, dict[str, Any], list[dict[str, Any]]]]:
+    """Instances, with a plan of each, and states: those that the plan leads to, and one with all keys."""
+    found = []
+    for number in (0, 2, 4, 6):
+        instance, document = planned()[number]
+        plan = schedule_of_document(schedule_document_of(document), instance)
+        moments = (0.0, 0.3 * plan.makespan_s, 0.7 * plan.makespan_s)
+        found.append((instance, document, [State.planned(plan, moment).to_document() for moment in moments]))
+    found[2][2].extend([FULL_STATE] * 3)
+    return found
+
+
+@cache
+def log_lines() -> list[dict[str, Any]]:
+    """The log of a plan of the instance with all keys: one VM after the other; one of them is started again."""
+    instance, document = planned()[4]
+    plan = schedule_of_document(schedule_document_of(document), instance)
+    lines: list[dict[str, Any]] = []
+    for vm, name in enumerate(plan.vm_ids):
+        begin = {"at": 1.7e9 + vm, "event": "begin", "format": "spotbag.log/1", "vm": name}
+        lines.append(begin)
+        mine = [task for task in range(instance.n_tasks) if plan.task_vm[task] == vm]
+        for number, task in enumerate(mine, 1):
+            run = {"core": int(plan.task_core[task]), "number": number, "task": instance.task_ids[task]}
+            end_s = begin["at"] + float(plan.task_end_s[task])
+            lines.append({"at": begin["at"] + float(plan.task_start_s[task]), "event": "start", **run})
+            if number == len(mine) and vm == 0:
+                lines += [{"at": end_s - 1, "event": "stop"}, begin | {"at": end_s + 60}]
+            else:
+                lines.append({"at": end_s, "event": "end", **run, "exit_code": 0 if number < 3 else 1})
+        if vm:
+            lines.append({"at": 1.7e9 + 3000.5, "event": "finish"})
+    return lines
 
 
 @cache
@@ -382,20 +481,13 @@ def planned() -> list[tuple[Instance, dict[str, Any]]]:
             assert schedule is not None
             found.append((instance, json.loads(format_schedule(schedule, method))))
     burst = library_instance("tiny/credits")
+    of_state = Instance.from_document(STATE_INSTANCE, "planned")
+    result = solve(of_state, "search", time_limit_s=0.05)
+    assert result.schedule is not None
     vm = {"id": "v", "type": "b", "market": "on-demand"}
     task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
     found.append((burst, {"format": "spotbag.schedule/1", "instance": burst.name, "vms": [vm], "tasks": [task]}))
-    return found
-
-
-@cache
-def under_way() -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
-    """Instances with a plan, and the state when half of its time is over."""
-    found = []
-    for instance, document in planned():
-        plan = schedule_of_document(schedule_document_of(document), instance)
-        state = State.planned(plan, plan.makespan_s // 2)
-        found.append((instance.to_document(), document, state.to_document()))
+    found.append((of_state, json.loads(format_schedule(result.schedule, "search"))))
     return found
 
 
@@ -568,6 +660,80 @@ def read_plans(case: Case) -> None:
             solve(instance, "greedy", initial=schedule)
     assert report.makespan_s == schedule.makespan_s
     assert abs(report.cost_usd - schedule.cost_usd) <= 1e-9 * max(1, abs(schedule.cost_usd))
+
+
+def read_states(case: Case) -> None:
+    """States: read, written, applied to their instance, planned from."""
+    instance, document, documents = case.rng.choice(states())
+    path = case.document("state.json", documents)
+    state = State.read(path)
+    assert_round_trip(state, path)
+    with refusals():
+        _plan_what_is_left(case, instance, document, state)
+    if case.often(0.1):
+        with refusals():
+            names = [vm.id for vm in state.vms]
+            later = state.advance(
+                state.time_s + case.rng.choice((0, 1, 0.5, 1e9, -1)),
+                finished=state.running_ids[:1],
+                ended=names[:1],
+                hibernated=names[1:2],
+                draining=names[2:3],
+            )
+            assert State.parse(later.to_text()).to_text() == later.to_text()
+
+
+def _plan_what_is_left(case: Case, instance: Instance, plan: dict[str, Any], state: State) -> None:
+    """Say what a state leaves of an instance, and plan it; the checker reads the plan back from its file."""
+    remaining = state.remaining(instance)
+    assert set(remaining.task_ids) == set(instance.task_ids) - set(state.done)
+    again = Instance.parse(remaining.to_text())
+    assert again.to_text() == remaining.to_text()
+    assert (again.duration_s == remaining.duration_s).all()
+    if not case.often(0.5):
+        return
+    start = schedule_of_document(schedule_document_of(plan), instance) if case.often(0.5) else None
+    result = replan(instance, state, time_limit_s=0.005, start=start, seed=case.rng.randrange(9))
+    assert result.schedule is not None or result.message
+    if result.schedule is None:
+        return
+    assert result.bound is None or result.bound <= result.schedule.objective * (1 + 1e-9) + 1e-9
+    document = schedule_document_of(json.loads(format_schedule(result.schedule, "search")))
+    report = check(again if instance.d_spot_s is not None else with_d_spot(again), document)
+    assert report.feasible, report.violations
+    assert report.makespan_s == result.schedule.makespan_s
+    assert abs(report.cost_usd - result.schedule.cost_usd) <= 1e-9 * max(1, result.schedule.cost_usd)
+
+
+def read_execution_logs(case: Case) -> None:
+    """Logs of plans that were run: read, made a state, planned from."""
+    instance, document = planned()[4]
+    plan = schedule_of_document(schedule_document_of(document), instance)
+    execution = read_log(
+        plan, case.write("log.jsonl", _damaged_log(case)), lost=case.rng.choice(((), plan.vm_ids[:1], ("x",)))
+    )
+    assert len(execution.deviations) == instance.n_tasks
+    assert all(run.end_s is None or run.end_s >= run.start_s for run in execution.runs)
+    with refusals():
+        state = execution_state(plan, execution, ())
+        assert State.parse(state.to_text()).to_text() == state.to_text()
+        _plan_what_is_left(case, instance, document, state)
+
+
+def _damaged_log(case: Case) -> bytes:
+    """A log with some lines damaged, taken out or doubled."""
+    rng, written = case.rng, log_lines()
+    mutator = Mutator(rng, _keys_of(written))
+    lines = [json.dumps(line) for line in written[: rng.randrange(1, len(written) + 1)]]
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        place, way = rng.randrange(len(lines)), rng.random()
+        if way < 0.7:
+            lines[place] = mutator.text(written[min(place, len(written) - 1)], case.heavy)
+        elif way < 0.85:
+            lines.insert(rng.randrange(len(lines) + 1), lines[place])
+        elif len(lines) > 1:
+            del lines[place]
+    return mutator.as_bytes("\n".join(lines))
 
 
 def read_days(case: Case) -> None:
@@ -978,11 +1144,11 @@ def use_commands(case: Case) -> None:
 
 _COMMANDS = (
     "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
-    "schema", "import-log", "best-known", "instance generate", "instance import hads", "instance import csv",
-    "instance import swf", "instance import gwf", "instance types", "instance prices", "instance export",
-    "instance schema", "instance list",
+    "policies", "schema", "export", "import-log", "best-known", "instance generate", "instance import hads",
+    "instance import csv", "instance import swf", "instance import gwf",
+    "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "policies", "export"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
 
 
 def _arguments(case: Case, name: str) -> list[str]:
@@ -1005,22 +1171,32 @@ def _arguments(case: Case, name: str) -> list[str]:
     if name == "solve":
         return [bag(), "-m", rng.choice(("greedy", "lpt"))]
     if name == "replan":
-        whole, running, state = rng.choice(under_way())
+        instance, running, documents = rng.choice(states())
         start = ["--start", case.document("plan.json", [running])] if rng.random() < 0.5 else []
-        return [_plain(case, "bag.json", [whole]), case.document("state.json", [state]), *start]
-    if name == "import-log":
-        whole, running, _ = rng.choice(under_way())
-        row = rng.choice(running["tasks"])
-        of_task = {"core": row["core"], "number": 1, "task": row["id"]}
-        lines = [
-            json.dumps({"at": 0.0, "event": "begin", "format": "spotbag.log/1", "vm": row["vm"]}),
-            json.dumps({"at": 1.5, "event": "start", **of_task}),
-            json.dumps({"at": 9.5, "event": "end", **of_task, "exit_code": rng.choice((0, 0, 1))}),
-        ]
-        log = case.write("log.jsonl", _damaged(case, "\n".join(lines)))
-        return [_plain(case, "bag.json", [whole]), _plain(case, "plan.json", [running]), log]
+        bag_path = case.write("bag.json", instance.to_text().encode())
+        return [bag_path, case.document("state.json", documents), *start]
     if name in ("check", "show"):
-        return [bag(), plan()] if name == "check" else [rng.choice((bag, plan))()]
+        words = [bag(), plan()] if name == "check" else [rng.choice((bag, plan))()]
+        if rng.random() < 0.3:
+            instance, _, documents = rng.choice(states())
+            words[0] = case.write("bag.json", instance.to_text().encode())
+            words += ["--state", case.document("state.json", documents)]
+        return words
+    if name == "export":
+        shutil.rmtree(case.folder / "run", ignore_errors=True)
+        with_commands = [
+            document | {"tasks": [task | {"command": f"echo {task['id']}"} for task in document["tasks"]]}
+            for _, document in planned()
+        ]
+        return [
+            rng.choice((plan, lambda: case.document("plan.json", with_commands)))(),
+            *("--out", str(case.folder / "run"), "--to", rng.choice(("shell", "skypilot", "x"))),
+        ]
+    if name == "import-log":
+        instance, document = planned()[4]
+        bag_path = case.write("bag.json", instance.to_text().encode())
+        plan_path = case.write("plan.json", json.dumps(document).encode())
+        return [bag_path, rng.choice((plan_path, plan_path, plan())), case.write("log.jsonl", _damaged_log(case))]
     if name == "bound":
         return [bag()]
     if name == "compare":
@@ -1129,7 +1305,19 @@ def run(words: list[str]) -> tuple[int, str, str]:
 @cache
 def prepare() -> None:
     """Make what inputs are made of, and have everything loaded and compiled: no input is to be blamed for that."""
-    for make in (instances, streams, platforms, planned, bests, authors_files, price_files, traces, commands):
+    for make in (
+        instances,
+        streams,
+        platforms,
+        planned,
+        bests,
+        authors_files,
+        price_files,
+        traces,
+        states,
+        log_lines,
+        commands,
+    ):
         make()
     spotbag.warm_up()
     for instance, _ in planned():
@@ -1150,10 +1338,12 @@ def _of(system: str) -> Callable[[Case], None]:
 
 
 TARGETS: dict[str, tuple[Callable[[Case], None], float]] = {
-    "instance": (read_instances, 0.22),
+    "instance": (read_instances, 0.16),
     "stream": (read_streams, 0.12),
     "platform": (read_platforms, 0.12),
-    "plan": (read_plans, 0.12),
+    "plan": (read_plans, 0.10),
+    "state": (read_states, 0.05),
+    "log of a plan": (read_execution_logs, 0.03),
     "day": (read_days, 0.08),
     "trace of a bag": (_of("bags"), 0.05),
     "trace of a stream": (_of("streams"), 0.04),
