@@ -22,7 +22,6 @@ from .entries import (
     Objective,
     Task,
     VmType,
-    expanded_ids,
     objective_issues,
     type_memory_kb,
 )
@@ -127,7 +126,7 @@ def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tas
         return
     yield from duplicates("machines", "id", ((index, machine.id) for index, machine in enumerate(machines)))
     types = {vm_type.name: vm_type for vm_type in vm_types}
-    ids = {name for task in tasks for name in expanded_ids(task.id, task.count or 1)}
+    counts = {task.id: task.count or 1 for task in tasks}
     placed: dict[str, str] = {}
     for index, machine in enumerate(machines):
         where, vm_type = f"machines[{index}]", types.get(machine.type)
@@ -146,11 +145,20 @@ def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tas
                 rule = f"{times} tasks run on it" if times > 1 else f"{machine.type} has cores 0 to {vm_type.vcpus - 1}"
                 yield Issue(where, rule, "running.core", core, machine.id)
         for entry in machine.running:
-            if entry.task not in ids:
+            if not _is_task(entry.task, counts):
                 yield Issue(where, "is no task of the bag", "running.task", entry.task, machine.id)
             elif entry.task in placed:
                 yield Issue(where, f"runs on {placed[entry.task]} as well", "running.task", entry.task, machine.id)
             placed[entry.task] = machine.id
+
+
+def _is_task(name: str, counts: Mapping[str, int]) -> bool:
+    """Whether an id is one of those that entries stand for, which may be millions; by the counts of the entries."""
+    group, _, number = name.rpartition("#")
+    count = counts.get(group, 1)
+    # "#01" and "#１" are other ids than "#1".
+    copy = int(number) if number.isdecimal() and len(number) < 10 else 0
+    return counts.get(name) == 1 or (count > 1 and 1 <= copy <= count and str(copy) == number)
 
 
 def _market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:

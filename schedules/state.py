@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
 _NOISE_S = 1e-6
 
-Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS, strict=False)]
+Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
 VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
 
 
@@ -119,7 +119,7 @@ class State(WholeDocument):
     most_entries: ClassVar[int] = MAX_TASKS
     format: Literal["spotbag.state/1"] = STATE_FORMAT
     instance: Name
-    time_s: Annotated[float, Field(ge=0, le=MAX_SECONDS, strict=False)] = 0.0
+    time_s: Annotated[float, Field(ge=0, le=MAX_SECONDS)] = 0.0
     spent_usd: Annotated[float, Field(ge=0)] = 0.0
     done: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = Field(default_factory=FrozenDict)

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import SpotbagError
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import survival_of
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
@@ -194,3 +195,50 @@ def test_a_plan_from_a_state_is_not_replayed(policy: str) -> None:
     rest = carried_on(plan, State.planned(plan, plan.makespan_s - 1))
     with pytest.raises(SpotbagError, match=r"the plan goes on from a state, with .* that exist already; replays begin"):
         replay_day(rest, policy)
+
+
+def test_times_of_states_are_numbers_and_not_texts() -> None:
+    plan = random_plan(1)
+    document = State.begin(plan).to_document()
+    assert State.from_document(document | {"time_s": 12}, "state").time_s == 12
+    with pytest.raises(InputError, match="time_s"):
+        State.from_document(document | {"time_s": "12"}, "state")
+    document["vms"][0]["ready_s"] = "60"
+    with pytest.raises(InputError, match="ready_s"):
+        State.from_document(document, "state")
+
+
+@pytest.mark.parametrize("task", ["b", "b#0", "b#4", "b#01", "b#１", "b#", "#1", "a#1", "c#1", "c#1#4"])
+def test_machines_run_tasks_of_the_bag_only(task: str) -> None:
+    with pytest.raises(InputError, match="is no task of the bag"):
+        _of_one_machine(task, 3)
+
+
+@pytest.mark.parametrize(("task", "count"), [("a", 3), ("b#1", 3), ("b#3", 3), ("c#1#1", 3), ("b#2", 10**6)])
+def test_ids_of_millions_of_tasks_are_not_spelled_out_to_find_those_that_run(task: str, count: int) -> None:
+    tracemalloc.start()
+    try:
+        assert _of_one_machine(task, count).machines[0].running[0].task == task
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+
+
+def _of_one_machine(task: str, count: int) -> Instance:
+    tasks = [("a", 1), ("b", count), ("c#1", 3)]
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "one",
+        "deadline_s": 500,
+        "vm_types": [
+            {
+                "name": "t",
+                "vcpus": 1,
+                "memory_mb": 1000,
+                "offers": {"spot": {"price_usd_per_hour": 1.0, "limit": 1}},
+            }
+        ],
+        "tasks": [{"id": name, "memory_mb": 1, "runtime_s": {"t": 5}, "count": number} for name, number in tasks],
+        "machines": [{"id": "m", "type": "t", "market": "spot", "running": [{"task": task, "core": 0, "start_s": 0}]}],
+    }
+    return Instance.from_document(document, "one")
