@@ -45,6 +45,7 @@ _PLANNED_WITHIN_S = 0.15
 _ANSWERED_WITHIN_S = 5.0
 _ASKED_AT_ONCE = 32
 _MOST_DELAYS = 12
+_MOST_LOOKS = 5
 
 
 @dataclass(slots=True)
@@ -323,9 +324,14 @@ class _Supervisor:
 
     def _names(self) -> dict[str, tuple[str, int]]:
         """Address and threads of all workers, by their names and addresses."""
-        found = {}
-        for address, about in self.client.scheduler_info(n_workers=-1)["workers"].items():
-            found[address] = found[str(about["name"])] = address, about["nthreads"]
+        threads: dict[str, int] = self.client.nthreads()
+        found = {address: (address, number) for address, number in threads.items()}
+        # The client keeps a cache of what it was told last, and now and then that has no workers.
+        for _ in range(_MOST_LOOKS):
+            told = self.client.scheduler_info(n_workers=-1)["workers"]
+            found |= {str(told[address]["name"]): found[address] for address in threads if address in told}
+            if threads.keys() <= told.keys():
+                break
         return found
 
     def _address_of(self, vm: str, names: Mapping[str, tuple[str, int]]) -> tuple[str, int] | None:

@@ -104,7 +104,9 @@ class LocalVms:
         self._folder.cleanup()
 
     def start(self, vm: Vm) -> None:
-        """Start the worker of a VM, with as many threads as it has cores."""
+        """Start the worker of a VM, with as many threads as it has cores, if it has not been started."""
+        if vm.id in self._processes:
+            return
         memory_mb = max(vm.memory_mb, _LEAST_MEMORY_MB)
         words = ["--no-nanny", "--no-dashboard", f"--nthreads={vm.vcpus}", f"--memory-limit={memory_mb:.0f}MB"]
         words += [f"--name={vm.id}", f"--local-directory={Path(self._folder.name)}", self._cluster.scheduler_address]
