@@ -98,7 +98,8 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
 
 @pytest.mark.usefixtures("shared")
 @in_its_group("thai")
-def test_the_tables_of_thai(shell: Shell) -> None:
+def test_the_tables_of_thai(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run("bench", "thai", *OPTIONS["thai"], "--full", "--plots", "pictures", "--out", "rows.csv")
     assert out.startswith("Thai et al.: 5 draws of the run times, seed 3")
     for title in ("Table 3 and Fig. 3", "Fig. 4: blocks", "Fig. 5: mis-utilisation", "unknown by the length"):

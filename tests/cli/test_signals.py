@@ -128,7 +128,7 @@ SEARCH = ("spotbag.solvers.bags.auto", "search")
 DAYS = ("spotbag.replay.bags.engine", "Replay.run")
 PARENT = ("spotbag.core.workers", "stop_point")
 PLATFORM = ("platform", "tiny/hybrid", "--runs")
-REPLAY = ("replay", "burst-hads/J60", "--method", "lpt", "--json")
+REPLAY = ("replay", "burst-hads/J60", "--method", "lpt", "--survive", "none", "--json")  # no kernel is loaded
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])

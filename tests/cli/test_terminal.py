@@ -277,7 +277,7 @@ def test_with_standard_error_closed_an_interrupt_is_not_on_standard_output(
 
 def test_with_standard_error_closed_no_file_takes_its_place(tmp_path: Path) -> None:
     target = tmp_path / "plan.json"
-    done = run_closed(f"solve tiny/two-cores -m patterns --json --out {target} <&- 2>&-")
+    done = run_closed(f"solve tiny/two-cores -m patterns --survive none --json --out {target} <&- 2>&-")
     assert done.returncode == 0
     assert json.loads(done.stdout)["status"] == "optimal"
     assert json.loads(target.read_text())["format"] == "spotbag.schedule/1"
