@@ -239,7 +239,7 @@ def compare_with_search(family: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_search_is_never_below_the_optimum_and_its_bound_never_above(family: str) -> None:
-    compare_with_search(family, range(60))
+    compare_with_search(family, range(40))
 
 
 @soak(140, 1440)
@@ -247,7 +247,7 @@ def test_the_search_is_never_below_the_optimum_and_its_bound_never_above(family:
 def test_the_search_is_never_below_the_optimum_and_its_bound_never_above_on_thousands(
     family: str, how_many: int
 ) -> None:
-    compare_with_search(family, range(60, 60 + how_many))
+    compare_with_search(family, range(40, 40 + how_many))
 
 
 def test_tiny_instances_are_the_same_for_a_seed_and_others_for_others() -> None:

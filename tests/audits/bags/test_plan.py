@@ -341,7 +341,7 @@ def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
 
 
 @given(rests())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second_from_a_state(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

@@ -423,7 +423,7 @@ def test_a_type_that_cannot_be_rented_is_nowhere_in_the_stream() -> None:
 
 
 def test_fixed_vms_that_end_each_for_itself_cost_no_more_and_change_no_task() -> None:
-    options = ThaiOptions(runs=8, run_time_scale=0.955, sampling_fractions=())
+    options = ThaiOptions(runs=4, run_time_scale=0.955, sampling_fractions=())
     runs = {
         end: thai_runs(dataclasses.replace(options, fixed_vms_end=end), lambda done, label: None).approaches
         for end in ("together", "each")
