@@ -66,6 +66,8 @@ def quick_plan(
     Schedule or None
         The best plan; None if none ends in time.
     """
+    if not len(instance.open_tasks):
+        return schedule_of_queues(instance, [])
     if memory_is_free(instance):
         state = None if start is None else _carried_over(instance, bound.offers, start)
         if state is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import random
+import resource
 import threading
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from soaks import soak_of
 
@@ -75,6 +76,8 @@ def judge(state: State, instance: Instance, plan: Schedule | None, status: str) 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
+@example(219410).via("only tasks that run are left, and no VM takes new ones")
+@example(588).via("only tasks that run are left, and no offer is bounded")
 def test_plans_of_random_states_break_no_rule(seed: int) -> None:
     plan_anew(seed)
 
@@ -208,23 +211,17 @@ def test_a_service_that_plans_a_thousand_times_in_two_threads_does_not_grow() ->
         def run(times: int) -> int:
             return sum(threads.map(serve, (0, 10_000), (times, times)))
 
-        assert run(60) == 120
-        tracemalloc.start()
-        try:
-            run(20)
-            gc.collect()
-            before, resident = tracemalloc.get_traced_memory()[0], _resident_bytes()
-            assert run(500) == 1000
-            gc.collect()
-            assert tracemalloc.get_traced_memory()[0] - before < 500_000
-            assert _resident_bytes() - resident < 20_000_000
-        finally:
-            tracemalloc.stop()
+        assert run(100) == 200
+        gc.collect()
+        before = _resident_bytes()
+        assert run(500) == 1000
+        gc.collect()
+        assert _resident_bytes() - before < 8_000_000
 
 
 def _resident_bytes() -> int:
-    """Peak of the memory of this process."""
-    import resource
-    import sys
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """Memory of this process, where its system tells; else the most that it has had."""
+    told = Path("/proc/self/statm")
+    if told.exists():
+        return int(told.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
