@@ -6,6 +6,7 @@ import gc
 import random
 import resource
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -188,8 +189,18 @@ def test_where_the_time_left_is_too_short_it_is_said_that_no_plan_exists() -> No
     assert "no plan exists" in result.message
 
 
+@pytest.fixture
+def usual_collector() -> Iterator[None]:
+    """The garbage collector as programs have it; tests let it run seldom."""
+    seldom = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*seldom)
+
+
 @pytest.mark.slow
-def test_a_service_that_plans_a_thousand_times_in_two_threads_does_not_grow() -> None:
+def test_a_service_that_plans_a_thousand_times_in_two_threads_does_not_grow(usual_collector: None) -> None:
     instance = with_d_spot(generate_instance(60, distinct=True, limit=3, name="service", d_spot_fraction=0.8, seed=60))
     plan = solve(instance, "search", time_limit_s=1.0, survive="none").schedule
     assert plan is not None
