@@ -90,7 +90,7 @@ def row_of(by: str, what: str, execution: Execution, *, on_time: bool = True) ->
         f"{len(execution.planned)}",
         f"{len(execution.vm_deviations)}",
         f"{sum(vm.cores for vm in execution.vm_deviations)}",
-        f"{execution.planned_makespan_s:g}",
+        f"{round(execution.planned_makespan_s, 2):g}",
         "-" if makespan_s is None else f"{makespan_s:.2f}",
         "-" if error_s is None else f"{error_s:.3f}",
         f"{allowed_s:.2f}" if on_time else "-",
