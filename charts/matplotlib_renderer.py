@@ -193,6 +193,7 @@ def _draw_time_axis(axes: Axes, chart: Chart) -> None:
     axes.set_xlim(chart.start_s / chart.unit_s, chart.end_s / chart.unit_s)
     axes.set_xlabel(chart.time_label)
     if chart.unit_s == 1:
+        axes.locator_params(axis="x", integer=True)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     else:
         axes.ticklabel_format(axis="x", useOffset=False)

@@ -95,5 +95,7 @@ def goal_text(instance: Instance) -> str:
 def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool) -> str:
     """Say what D_spot is and where it comes from: the instance, the rule of the paper, or survival."""
     chosen = "the deadline" if d_spot_s == given.deadline_s else "chosen so that the plan survives"
-    source = "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper else chosen
+    source = (
+        "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and not given.machines else chosen
+    )
     return f"{seconds(d_spot_s)} s ({source})"
