@@ -41,7 +41,8 @@ class ClassProgrammeOptions:
 def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> Outcome:
     """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
 
-    Where the cost alone counts, bags of more classes, or with more tasks, are planned by the slack of their VMs.
+    Where the cost alone counts, bags of more classes, or with more tasks, are planned by the slack of their VMs:
+    exactly, unless the best plan has tasks on burstable VMs; then there is a bound.
 
     Parameters
     ----------
@@ -99,7 +100,10 @@ def _by_slack(instance: Instance, run: Run) -> Outcome:
         trace.improved(at_most, bound)
 
     plan = fleets.cheapest(at_most, run.target_gap, run.threshold, on_bound)
-    explanation = "no plan was found until the time was over, or the search too large"
+    if plan.stopped:
+        explanation = "no plan was found until the time was over, or the search too large"
+    else:
+        explanation = "plans without burstable VMs are too dear, and the search by slack knows no CPU credits"
     return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, trace.points)
 
 

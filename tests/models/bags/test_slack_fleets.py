@@ -99,6 +99,19 @@ def test_that_no_plan_keeps_the_limit_of_a_market_is_proved() -> None:
     assert fleets.cheapest().bound == math.inf
 
 
+def test_that_only_burstable_vms_could_do_is_said() -> None:
+    """Four classes of tasks that one VM cannot run in time; a burstable one beside it could, dearly."""
+    document = two_cores([1, 1, 1, 1], [6, 7, 8, 9], 10, limit=1).to_document()
+    credits = {"baseline_fraction": 0.5, "credits_per_hour": 12, "initial_credits": 1, "max_credits": 10}
+    offers = {"on-demand": {"price_usd_per_hour": 72000.0, "limit": 1}}
+    document["vm_types"].append(document["vm_types"][0] | {"name": "burst", "offers": offers, "burstable": credits})
+    for task in document["tasks"]:
+        task["runtime_s"]["burst"] = task["runtime_s"]["two"]
+    result = solve(Instance.from_document(document, "test"), "class-programme")
+    assert result.status == "no-plan"
+    assert "burstable" in (result.message or "")
+
+
 def test_all_sets_of_tasks_within_a_slack_are_listed() -> None:
     """Against all pairs of what two cores can run."""
     rng = random.Random("lists")
