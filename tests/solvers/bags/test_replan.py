@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhaustive import exhaustive_objective
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from soaks import soak_of
@@ -28,7 +29,7 @@ from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up_replan
 
-from ...helpers.rescues import random_plan
+from ...helpers.rescues import carried_on, random_plan
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,6 +76,128 @@ def judge(state: State, instance: Instance, plan: Schedule | None, status: str) 
             assert (plan.task_core[task], plan.task_start_s[task] <= 0) == (run.core, True)
 
 
+def troubled_state(rng: random.Random, plan: Schedule) -> State:
+    """Return a state of a plan in which some VMs are lost, drain or hibernate, and tasks are late or saved in part."""
+    instance, now_s = (
+        plan.instance,
+        rng.choice([0.0, rng.uniform(0, plan.makespan_s), float(plan.instance.boot_overhead_s)]),
+    )
+    state = State.planned(plan, now_s)
+    for vm in state.vms:
+        happens = rng.choice(["nothing", "nothing", "ended", "draining", "hibernated"])
+        if happens != "nothing":
+            state = state.advance(state.time_s, **{happens: [vm.id]})  # type: ignore[arg-type]
+    vms = []
+    for vm in state.vms:
+        running = tuple(
+            run.model_copy(update={"end_s": now_s + rng.choice([-3.0, 0.0, 0.4, 9.0]) if rng.random() < 0.4 else None})
+            for run in vm.running
+        )
+        paid_until_s = rng.choice([None, None, now_s + 2.5, now_s + 60])
+        vms.append(vm.model_copy(update={"running": running, "paid_until_s": paid_until_s}))
+    saved = {name: rng.choice([0.1, 0.5, 0.99]) for name in state.waiting_ids(instance) if rng.random() < 0.3}
+    if rng.random() < 0.2:
+        state = state.replace(time_s=state.time_s + rng.uniform(0, 5))
+    return state.replace(vms=tuple(vms), saved=saved)
+
+
+def make_the_best_of(plan: Schedule, rng: random.Random, *, tiny: bool) -> str:
+    """Plan what a troubled state has left for any goal and level; of tiny ones, compare with all plans that exist."""
+    instance = plan.instance.with_goal(rng.choice(["cheapest", "fastest", "balanced"]))
+    if rng.random() < 0.5:
+        instance = instance.replace(deadline_s=instance.deadline_s + plan.makespan_s, d_spot_s=None)
+    state = troubled_state(rng, plan)
+    level: Any = rng.choice(["none", "none", "one-type", "blackout"])
+    try:
+        result = replan(
+            instance,
+            state,
+            time_limit_s=0.01,
+            start=plan if rng.random() < 0.7 else None,
+            survive=level,
+            seed=rng.randrange(9),
+        )
+    except InputError as error:
+        assert "deadline" in str(error) or "all tasks are done" in str(error)
+        return "refused"
+    judge(state, instance, result.schedule, result.status)
+    best = exhaustive_objective(result.instance) if tiny and result.instance.n_tasks <= 5 else None
+    if best is not None:
+        assert result.status != "infeasible"
+        assert result.bound is not None
+        assert result.bound <= best * (1 + 1e-9) + 1e-12
+    if result.schedule is None:
+        return result.status
+    value = result.stages[0].value if result.stages else result.schedule.objective
+    assert result.bound is not None
+    assert result.bound <= value + 1e-9
+    assert best is None or value >= best * (1 - 1e-9) - 1e-12
+    report = check(result.instance, result.schedule)
+    assert report.violations == ()
+    if level != "none":
+        assert result.survival is not None
+        judged = check(result.instance, result.schedule, survive=level).survival
+        assert judged is not None
+        assert (judged.verdict, result.survival.verdict) not in (("lost", "survives"), ("survives", "lost"))
+    return result.status
+
+
+def carry_on_as_planned(plan: Schedule, rng: random.Random) -> None:
+    """A plan that goes on as planned costs what the whole costs less what is spent; planned anew, it is no worse."""
+    now_s = rng.randrange(plan.makespan_s)
+    instance, state = plan.instance, State.planned(plan, now_s)
+    rest = carried_on(plan, state)
+    assert rest.cost_usd + state.spent_usd == pytest.approx(plan.cost_usd, rel=1e-9, abs=1e-9)
+    assert rest.makespan_s == plan.makespan_s - now_s
+    result = replan(instance, state, time_limit_s=0.01, start=plan)
+    assert result.schedule is not None
+    assert result.schedule.objective <= rest.objective * (1 + 1e-9)
+
+
+def larger_plan(seed: int) -> Schedule:
+    """Return a plan of 20 to 120 tasks; memory may bind, and a type may be burstable."""
+    rng = random.Random(f"larger {seed}")
+    speeds = {name: rng.choice([0.7, 1.0, 1.6]) for name in ("a", "b", "c")}
+    burstable = rng.choice(["", "", "c"])
+    credits = {"baseline_fraction": 0.3, "credits_per_hour": 36, "initial_credits": 3, "max_credits": 100}
+    vm_types = [
+        {
+            "name": name,
+            "vcpus": rng.choice([1, 2, 4]),
+            "memory_mb": rng.choice([2000, 4000, 9000]),
+            "speed": speed,
+            "offers": {
+                market: {"price_usd_per_hour": speed * share, "limit": rng.randint(2, 6)}
+                for market, share in (("spot", rng.choice([0.3, 0.6])), ("on-demand", 1.0))
+                if name != burstable or market == "on-demand"
+            },
+        }
+        | ({"burstable": credits} if name == burstable else {})
+        for name, speed in speeds.items()
+    ]
+    memory_mb = rng.choice([(1, 50), (100, 900), (500, 2000)])
+    tasks = [
+        {"id": f"t{number}", "memory_mb": rng.randint(*memory_mb), "base_runtime_s": rng.randint(20, 900)}
+        for number in range(rng.choice([20, 40, 60, 120]))
+    ]
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "larger",
+        "deadline_s": 40_000,
+        "d_spot_s": 40_000,
+        "boot_overhead_s": rng.choice([0, 60]),
+        "vm_types": vm_types,
+        "tasks": tasks,
+        "limits": {"max_spot": rng.randint(3, 12)} if rng.random() < 0.4 else {},
+    }
+    plan = solve(Instance.from_document(document, "larger"), "lpt", survive="none").schedule
+    assert plan is not None
+    deadline_s = int(plan.makespan_s * rng.choice([1.0, 1.1, 1.5])) + 1
+    instance = plan.instance.replace(deadline_s=deadline_s, d_spot_s=rng.choice([deadline_s, plan.makespan_s]))
+    places = plan.task_vm, plan.task_core, plan.task_start_s, plan.task_baseline
+    return Schedule(instance, plan.vm_offer, *places, plan.vm_ids)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 @example(219410).via("only tasks that run are left, and no VM takes new ones")
@@ -86,6 +209,23 @@ def test_plans_of_random_states_break_no_rule(seed: int) -> None:
 @soak_of(st.integers(0, 10**6), sample=300, whole=10_000)
 def test_plans_of_thousands_of_states_break_no_rule(seed: int) -> None:
     plan_anew(seed)
+
+
+@soak_of(st.integers(0, 10**6), sample=100, whole=20_000)
+def test_plans_of_thousands_of_troubled_states_are_within_all_plans_and_bounds(seed: int) -> None:
+    make_the_best_of(random_plan(seed), random.Random(f"troubled {seed}"), tiny=True)
+
+
+@soak_of(st.integers(0, 10**6), sample=20, whole=5_000)
+def test_larger_plans_of_troubled_states_break_no_rule_and_go_on_as_planned(seed: int) -> None:
+    rng, plan = random.Random(f"troubled {seed}"), larger_plan(seed)
+    make_the_best_of(plan, rng, tiny=False)
+    carry_on_as_planned(plan, rng)
+
+
+@soak_of(st.integers(0, 10**6), sample=100, whole=10_000)
+def test_plans_that_go_on_as_planned_cost_what_is_not_spent(seed: int) -> None:
+    carry_on_as_planned(random_plan(seed), random.Random(f"on {seed}"))
 
 
 @pytest.fixture(scope="module")
