@@ -70,8 +70,13 @@ def quick_plan(
         return schedule_of_queues(instance, [])
     if memory_is_free(instance):
         state = None if start is None else _carried_over(instance, bound.offers, start)
-        if state is None:
-            state = priced_start(instance, bound, _SPARE_VMS)
+        if state is not None:
+            # Where the VMs of the start fill a limit of their market, it has no others, and there may be no way out.
+            now = time.perf_counter()
+            found = _cool_loads(state, seed, until if state.feasible() else now + (until - now) / 2)
+            if found is not None or stopped():
+                return found
+        state = priced_start(instance, bound, _SPARE_VMS)
         return None if state is None else _cool_loads(state, seed, until)
     plan = None if start is None else _carried_queues(instance, start)
     plan = plan or listed_plan(instance)

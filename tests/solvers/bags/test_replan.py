@@ -303,6 +303,26 @@ def test_goals_are_those_of_the_bag(goal: str, under_way: tuple[Instance, Schedu
     assert result.bound <= value + 1e-9
 
 
+def test_a_lost_vm_makes_room_for_a_faster_one_where_the_limit_of_the_market_allows_no_other() -> None:
+    offers = {"spot": {"price_usd_per_hour": 1.0, "limit": 1}}
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "one at a time",
+        "deadline_s": 30,
+        "d_spot_s": 30,
+        "limits": {"max_spot": 1},
+        "vm_types": [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("slow", "fast")],
+        "tasks": [{"id": "t", "memory_mb": 1, "runtime_s": {"slow": 25, "fast": 5}}],
+    }
+    instance = Instance.from_document(document, "document")
+    slow = next(offer.index for offer in instance.offers if offer.vm_type.name == "slow")
+    plan = Schedule(instance, [slow], [0], [0], [0], [False], ("lost",))
+    state = State.planned(plan, 10)
+    result = replan(instance, state.advance(10, ended=["lost"]), start=plan)
+    assert result.schedule is not None
+    assert result.schedule.makespan_s == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
