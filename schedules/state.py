@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,8 @@ from ..instances.instance import Instance
 
 if TYPE_CHECKING:
     from .schedule import Schedule
+
+_Part = TypeVar("_Part", Machine, RunningTask)
 
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
 _NOISE_S = 1e-6
@@ -505,12 +507,11 @@ class _Remaining:
                 end_s = entry.start_s + seconds if entry.end_s is None else entry.end_s
                 # One that should have ended may end at any moment: the next whole second is as good as any.
                 start_s = min(max(math.ceil(end_s - now - _NOISE_S), 1) - seconds, 0)
-                running.append(
-                    RunningTask.model_construct(task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode)
-                )
+                running.append(_made(RunningTask, task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode))
             ready_s = max(math.ceil(vm.ready_s - now - _NOISE_S), 0)
             paid = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
-            yield Machine.model_construct(
+            yield _made(
+                Machine,
                 id=vm.id,
                 type=vm.type,
                 market=vm.market,
@@ -523,6 +524,19 @@ class _Remaining:
 
 
 _OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
+
+
+def _made(kind: type[_Part], **fields: Any) -> _Part:
+    """Make a record of all its fields, which are known to be valid, in a fraction of the time of `model_construct`."""
+    record = kind.__new__(kind)
+    for name, value in (
+        ("__dict__", fields),
+        ("__pydantic_fields_set__", set(fields)),
+        ("__pydantic_extra__", None),
+        ("__pydantic_private__", None),
+    ):
+        object.__setattr__(record, name, value)
+    return record
 
 
 def _defaults() -> dict[str, Any]:

@@ -34,6 +34,7 @@ _SNAPSHOT_TASKS = 200
 _SHORT_S = 1e-4
 _SAFE = 0.85
 _GONE, _NEW = -2, -1
+_FEW_LOST = 0.3
 _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.3, 0.003
 _RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
@@ -120,7 +121,10 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
     vm_of_machine[state.vm_machine[exists]] = exists
     on_machine = np.flatnonzero(machine_of_vm >= 0)
     place[on_machine] = vm_of_machine[machine_of_vm[on_machine]]
-    for column in np.unique(new_columns).tolist():
+    # The tasks of a few VMs that do not exist any more are put where they add least; of many, on others of their kind.
+    on_new = np.isin(start.task_vm[rows[known]], new)
+    few = on_new.sum() <= _FEW_LOST * len(tasks)
+    for column in () if few else np.unique(new_columns).tolist():
         slots = np.flatnonzero((state.vm_column == column) & (state.vm_machine < 0))
         mine = new[new_columns == column][: len(slots)]
         place[mine] = slots[: len(mine)]

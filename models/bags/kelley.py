@@ -76,10 +76,12 @@ def maximise_concave(
     Maximum
         Whatever the planes leave open, its value is one of the function, and so a lower bound of the maximum.
     """
-    import highspy
-
     constants, rows = second
     size = rows.shape[1]
+    if max_cuts == 1 and around is not None:  # the value there is all that is asked
+        return Maximum(_value_at(around, tasks(around)[0], second), around, np.zeros(len(constants)))
+    import highspy
+
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
@@ -104,9 +106,7 @@ def maximise_concave(
     theta = np.zeros(size) if around is None else around
     for _ in range(max_cuts):
         value, gradient = tasks(theta)
-        # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
-        size_of_terms = abs(value) + float((np.abs(constants) + np.abs(rows) @ theta).max())
-        whole = value + float((constants + rows @ theta).min()) - ROUNDING * size_of_terms
+        whole = _value_at(theta, value, second)
         if whole > best.value:
             best = Maximum(whole, theta, weights)
         # value of the tasks <= value + gradient (theta' - theta)
@@ -124,3 +124,11 @@ def maximise_concave(
             break
         theta = np.clip(solution[:size], lower, upper)
     return Maximum(best.value, best.theta, weights)
+
+
+def _value_at(theta: FloatArray, of_tasks: float, second: LinearRows) -> float:
+    """Value of both parts at a point, less what it may be rounded up."""
+    constants, rows = second
+    # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
+    size_of_terms = abs(of_tasks) + float((np.abs(constants) + np.abs(rows) @ theta).max())
+    return of_tasks + float((constants + rows @ theta).min()) - ROUNDING * size_of_terms

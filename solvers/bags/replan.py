@@ -36,6 +36,7 @@ _RESERVE_S, _RESERVE_S_A_TASK = 0.0015, 2.5e-6
 """What making and checking the plan takes."""
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
+_FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 2e-3, 0.6e-6
 _SHARE_OF_BOUND = 0.25
 _SHARE_OF_FIRST = 0.4
 _STEPS = 6
@@ -306,8 +307,9 @@ def _bound(remaining: Instance, given: Instance, seconds: float) -> DivisibleBou
         tuple(np.unique(remaining.machine_offer).tolist()),
     )
     start = known.get(key)
-    cuts = int(seconds / (_CUT_S + _CUT_S_A_TASK * remaining.n_tasks))
-    cuts = min(max(cuts, 2), _CUTS if start is not None else _MORE_CUTS)
+    n_tasks = remaining.n_tasks
+    cuts = int((seconds - _FIRST_CUT_S - _FIRST_CUT_S_A_TASK * n_tasks) / (_CUT_S + _CUT_S_A_TASK * n_tasks))
+    cuts = min(max(cuts, 1 if start is not None else 2), _CUTS if start is not None else _MORE_CUTS)
     bound = divisible_bound(remaining, start, cuts)
     if len(bound.multipliers):
         known[key] = bound.multipliers
