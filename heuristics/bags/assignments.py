@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues, timeline_of
 from ...schedules.schedule import Schedule
+
+if TYPE_CHECKING:
+    from .timeline_kernel import Vms
 
 
 @dataclass(slots=True)
@@ -60,6 +64,20 @@ class Assignments:
         ready = 0.0 if self.instance.machines else self.time_weight * self.instance.boot_overhead_s
         cost = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
         return cost + self.time_weight * float(self.vm_end.max()) + self.penalty * float(late) + ready
+
+    def of_kernel(self) -> Vms:
+        """Return the VMs as the compiled list scheduling takes them."""
+        from .timeline_kernel import Vms
+
+        return Vms(
+            self.durations,
+            self.memory_kb,
+            self.vm_offer,
+            self.vm_vcpus,
+            self.vm_size_kb,
+            self.core_start,
+            self.held_kb,
+        )
 
     def schedule(self, vm_tasks: IntArray, vm_count: IntArray) -> Schedule | None:
         """Make the plan of these tasks in this order; None if it ends too late."""

@@ -222,20 +222,11 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     """Anneal the tasks of each VM and their order until a moment."""
     from .annealing_kernel import Objective, Snapshot
     from .assignment_kernel import AssignmentState, anneal_assignments
-    from .timeline_kernel import Vms
 
     state = assignments_of(plan, _SPARE_VMS)
     vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.vm_offer, state.time_weight)
     unit = time_weight + float(vm_price.mean())
-    vms = Vms(
-        state.durations,
-        state.memory_kb,
-        state.vm_offer,
-        state.vm_vcpus,
-        state.vm_size_kb,
-        state.core_start,
-        state.held_kb,
-    )
+    vms = state.of_kernel()
     objective = Objective(vm_price, state.vm_free, state.vm_limit, time_weight, state.penalty)
     random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
     now = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)

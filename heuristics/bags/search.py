@@ -244,7 +244,6 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
     """Anneal the tasks of each VM and their order, from the best plan so far, for memory that may bind."""
     from .annealing_kernel import Objective, Snapshot
     from .assignment_kernel import AssignmentState, anneal_assignments
-    from .timeline_kernel import Vms
 
     if found.best is None or instance.n_tasks > _MOST_ASSIGNED_TASKS:
         return
@@ -255,15 +254,7 @@ def _search_assignments(instance: Instance, options: SearchOptions, found: _Foun
         unit = state.time_weight + float(state.vm_price.mean())
         cooling = (_COLDEST / hottest) ** (1 / rounds)
         random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
-        vms = Vms(
-            state.durations,
-            state.memory_kb,
-            state.vm_offer,
-            state.vm_vcpus,
-            state.vm_size_kb,
-            state.core_start,
-            state.held_kb,
-        )
+        vms = state.of_kernel()
         objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
         plan = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
         best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
