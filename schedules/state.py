@@ -131,7 +131,14 @@ class State(WholeDocument):
 
     @classmethod
     def begin(cls, plan: Schedule) -> State:
-        """Return the state in which the VMs of a plan have been requested, and nothing has run yet."""
+        """Return the state in which the VMs of a plan have been requested, and nothing has run yet.
+
+        Raises
+        ------
+        InputError
+            If the plan was made from a state: see `follow`.
+        """
+        _refuse_from_state(plan)
         return cls._known(
             instance=plan.instance.name, time_s=0.0, vms=tuple(_requested(plan, 0.0, range(len(plan.vm_offer))))
         )
@@ -139,6 +146,7 @@ class State(WholeDocument):
     @classmethod
     def planned(cls, plan: Schedule, time_s: float) -> State:
         """Return the state at a moment if all goes as planned, from the beginning; VMs end with their last task."""
+        _refuse_from_state(plan)
         ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
         done = started & (plan.task_end_s <= time_s)
         running: dict[int, list[TaskOnVm]] = {}
@@ -256,8 +264,18 @@ class State(WholeDocument):
             If it cannot have happened: a VM or a task that is unknown there, a core that is taken, a time that runs
             backwards.
         """
-        if not (math.isfinite(time_s) and time_s >= self.time_s):
+        if not self.time_s <= time_s <= MAX_SECONDS:
             raise _wrong(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
+        if spent_usd is not None and not 0 <= spent_usd < math.inf:
+            raise _wrong(f"cannot have spent $ {spent_usd:g}")
+        for name, fraction in (saved or {}).items():
+            if not 0 <= fraction < 1:
+                raise _wrong(
+                    f"cannot have {fraction:g} of the task {name!r} saved: it is a fraction from 0 to less than 1"
+                )
+        over = [*finished, *failed]
+        if len(set(over)) < len(over):
+            raise _wrong(f"cannot have a task end twice: {next(name for name in over if over.count(name) > 1)!r}")
         vms = {vm.id: vm for vm in self.vms}
         where = {entry.task: vm.id for vm in self.vms for entry in vm.running}
         for name in {*ready, *draining, *hibernated, *resumed, *ended} - vms.keys():
@@ -271,8 +289,9 @@ class State(WholeDocument):
         for names, status in ((ready, "running"), (resumed, "running"), (draining, "draining")):
             for name in names:
                 vms[name] = _with(vms[name], status=status)
-        for name in ready:
-            vms[name] = _with(vms[name], ready_s=min(vms[name].ready_s, float(time_s)))
+        late = {vm.id for vm in self.vms if vm.status == "launching"}
+        for name in {*ready} & late:
+            vms[name] = _with(vms[name], ready_s=float(time_s))
         for name in hibernated:
             vms[name] = _with(vms[name], status="hibernated", running=())
         for name in ended:
@@ -282,9 +301,14 @@ class State(WholeDocument):
                 raise _wrong(f"has a VM {vm.id!r} already")
             vms[vm.id] = vm
         left = {entry.task for vm in vms.values() for entry in vm.running}
+        begun_again = {*(started or {})} & {*self.done, *finished}
+        if begun_again:
+            raise _wrong(f"cannot have the task {min(begun_again)!r} started: it is done")
         for task, (name, core) in (started or {}).items():
             if name not in vms:
                 raise _wrong(f"has no VM {name!r} on which the task {task!r} could start")
+            if vms[name].status == "hibernated":
+                raise _wrong(f"cannot have the task {task!r} started on {name!r}, which is hibernated")
             taken = next((run.task for run in vms[name].running if run.core == core), None)
             if taken is not None or task in left:
                 what = f"core {core} of {name!r} runs {taken!r}" if taken is not None else "it runs already"
@@ -306,8 +330,17 @@ class State(WholeDocument):
         )
 
     def follow(self, plan: Schedule) -> State:
-        """Return the state in which the new VMs of a plan that was made from here have been requested."""
+        """Return the state in which the new VMs of a plan that was made from here have been requested.
+
+        Raises
+        ------
+        InputError
+            If there are VMs of their names already.
+        """
         new = np.flatnonzero(plan.vm_machine < 0).tolist()
+        there = {vm.id for vm in self.vms} & {plan.vm_ids[vm] for vm in new}
+        if there:
+            raise _wrong(f"has a VM {min(there)!r} already")
         return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
 
     def _fields(self) -> dict[str, Any]:
@@ -343,6 +376,13 @@ def _wrong(rule: str) -> InputError:
     return InputError("state", [Issue("", rule)])
 
 
+def _refuse_from_state(plan: Schedule) -> None:
+    if plan.instance.machines:
+        raise InputError(
+            "plan", [Issue("", "was made from a state, and begins there: state.follow(plan) goes on with it")]
+        )
+
+
 def _with(vm: VmState, **changes: Any) -> VmState:
     return vm.model_copy(update=changes)
 
@@ -351,7 +391,7 @@ def _price_of(since_s: float, until_s: float) -> Any:
     """What a VM costs from one moment to another."""
 
     def usd(vm: VmState) -> float:
-        if vm.price_usd_per_hour is None or vm.status == "hibernated":
+        if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
             return 0.0
         begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
         return vm.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - begin, 0.0)

@@ -26,6 +26,7 @@ from ...schedules.documents import Survival
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
+from .methods import find_method
 from .result import Result, Stage, closes_gap
 from .solve import solve
 
@@ -100,6 +101,9 @@ def replan(
     begin = time.perf_counter()
     if not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
         raise InputError("time limit", [Issue("", "must be a positive number of seconds", value=time_limit_s)])
+    if not (isinstance(seed, int) and 0 <= seed < 2**63):
+        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
+    find_method(method)
     level = survive or instance.survive or "none"
     if level not in SURVIVAL_OPTIONS:
         rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
@@ -116,9 +120,6 @@ def replan(
             return _with_new_names(quick, running)
         left_s = max(time_limit_s - (time.perf_counter() - begin), 1e-3)
         initial = quick.schedule
-        budget = remaining.objective.budget_usd
-        if initial is not None and budget is not None and initial.cost_usd > budget:
-            initial = None
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
         if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
             initial = replace(initial, instance=remaining)
@@ -244,6 +245,9 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
             now = time.perf_counter()
             first_until = until if level is None else now + _SHARE_OF_FIRST * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
+    budget = remaining.objective.budget_usd
+    if schedule is not None and budget is not None and schedule.cost_usd > budget:
+        schedule = None  # the search does not know budgets
     if schedule is not None and level is not None:
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule
@@ -261,6 +265,7 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
             "no plan exists: even divisible tasks do not end by the deadline, or do not fit the limits"
             if infeasible
             else "no plan was found in this time that ends by the deadline"
+            + ("" if budget is None else f", for at most $ {budget:g}")
         )
     optimal = schedule is not None and remaining.goal == "balanced" and closes_gap(schedule.objective, value)
     return Result(

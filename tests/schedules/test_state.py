@@ -269,3 +269,45 @@ def follow_the_plan(seed: int, share: float) -> None:
 @given(st.integers(0, 10**6), st.floats(0, 1))
 def test_a_plan_that_is_followed_is_where_it_was_to_be(seed: int, share: float) -> None:
     follow_the_plan(seed, share)
+
+
+@pytest.mark.parametrize(
+    ("what", "rule"),
+    [
+        ({"started": {T3: ("w", 0)}, "finished": [T1, T1]}, "end twice"),
+        ({"finished": [T1], "failed": [T1]}, "end twice"),
+        ({"finished": [T1], "started": {T1: ("w", 0)}}, "it is done"),
+        ({"hibernated": ["w"], "started": {T3: ("w", 0)}}, "which is hibernated"),
+        ({"saved": {T3: 1.0}}, "a fraction"),
+        ({"saved": {T3: float("nan")}}, "a fraction"),
+        ({"spent_usd": -1.0}, "cannot have spent"),
+        ({"spent_usd": float("nan")}, "cannot have spent"),
+    ],
+)
+def test_what_no_bag_can_do_is_refused(state: State, what: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        state.advance(30, **what)
+
+
+def test_a_vm_that_comes_late_is_billed_from_then() -> None:
+    late = State.begin(PLAN).advance(300, ready=["v", "w"])
+    assert late.spent_usd == 0
+    assert late.advance(310).spent_usd == pytest.approx(10 * (3.6 + 7.2) / 3600)
+
+
+def test_a_plan_from_a_state_begins_there_and_is_followed_once(state: State) -> None:
+    left = state.remaining(BAG)
+    plan = Schedule(
+        left,
+        np.concatenate([left.machine_offer, [0]]),
+        np.array([0, 0, 2, 2]),
+        np.array([0, 1, 0, 1]),
+        np.array([0, 0, 10, 10]),
+        np.zeros(4, dtype=bool),
+        vm_machine=np.array([0, 1, -1]),
+    )
+    for begin in (State.begin, lambda given: State.planned(given, 5)):
+        with pytest.raises(InputError, match="was made from a state"):
+            begin(plan)
+    with pytest.raises(InputError, match="already"):
+        state.follow(plan).follow(plan)

@@ -396,3 +396,18 @@ def _resident_bytes() -> int:
     if told.exists():
         return int(told.read_text().split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@pytest.mark.parametrize("time_limit_s", [0.02, 0.4])
+def test_a_budget_that_the_quick_plan_exceeds(under_way: tuple[Instance, Schedule, State], time_limit_s: float) -> None:
+    instance, plan, state = under_way
+    cheapest = replan(instance.with_goal("cheapest"), state, time_limit_s=0.1, start=plan).schedule
+    assert cheapest is not None
+    budget = state.spent_usd + 1.02 * cheapest.cost_usd
+    result = replan(instance.with_goal("fastest", budget), state, time_limit_s=time_limit_s, start=plan)
+    assert result.schedule is None or result.schedule.cost_usd <= 1.02 * cheapest.cost_usd * (1 + 1e-9)
+    nothing = replan(
+        instance.with_goal("fastest", state.spent_usd + 1e-5), state, time_limit_s=time_limit_s, start=plan
+    )
+    assert nothing.schedule is None
+    assert nothing.status in ("no-plan", "infeasible")
