@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -60,6 +61,8 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
                 _loaded.add(step)
         if methods is None or "search" in names:
             warm_up_replan()
+        gc.collect()
+        gc.freeze()  # what is loaded stays: to look through it again and again takes longer than to plan anew
 
 
 def warm_up_replan() -> None:
