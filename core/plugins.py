@@ -192,7 +192,7 @@ def _load_attribute(reference: str) -> Any:
         raise Unusable("must be module:attribute, such as my_module:MyMethod")
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)  # at the end: what is installed is not hidden by files that happen to lie there
     importlib.invalidate_caches()
     try:
         found: Any = importlib.import_module(module_name)

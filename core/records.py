@@ -128,6 +128,20 @@ class Record(LimitedRecord, metaclass=_RecordType):
         return []
 
 
+Part = TypeVar("Part", bound=BaseModel)
+_SET = object.__setattr__
+
+
+def made(kind: type[Part], **fields: Any) -> Part:
+    """Make a record of all its fields, which are known to be valid, in a fraction of the time of `model_construct`."""
+    record = kind.__new__(kind)
+    _SET(record, "__dict__", fields)
+    _SET(record, "__pydantic_fields_set__", set(fields))
+    _SET(record, "__pydantic_extra__", None)
+    _SET(record, "__pydantic_private__", None)
+    return record
+
+
 class WholeDocument(Record):
     """Base of the records that are a JSON document of their own.
 
@@ -593,7 +607,6 @@ def _records_inside(annotation: Any) -> list[type[BaseModel]]:
     return [record for part in getattr(annotation, "__args__", ()) for record in _records_inside(part)]
 
 
-Part = TypeVar("Part", bound=BaseModel)
 Numbered = Sequence[tuple[int, Part]]
 
 

@@ -12,8 +12,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
 from ..core.cluster import check_versions, cluster_is_there, dumps
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
@@ -21,7 +19,7 @@ from ..core.processes import POLL_S, interruptible
 from ..core.quantities import SECONDS_PER_HOUR
 from ..instances.entries import Limits
 from ..instances.instance import Instance
-from ..schedules.schedule import Schedule
+from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State, TaskOnVm, VmState
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
@@ -112,7 +110,8 @@ def run(
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
-        Plans what is left; `spotbag.replan` within 0.05 s if absent.
+        Plans what is left; `spotbag.replan` within 0.05 s if absent. In its state, tasks that failed in all attempts are
+        done: nothing of them is left to plan.
     on_run : callable, optional
         Is called with each attempt that has ended, also with those that failed. An exception in it ends the run, and
         is raised here.
@@ -451,7 +450,7 @@ class _Supervisor:
         plan = self._feasible(state)
         if plan is None:
             return False
-        self.plan = self._with_new_names(plan)
+        self.plan = with_new_names(plan, self.rented)
         self._take_over(self.plan, state.time_s)
         return True
 
@@ -542,20 +541,6 @@ class _Supervisor:
             if plan is not None:
                 return plan
         return None
-
-    def _with_new_names(self, plan: Schedule) -> Schedule:
-        """Give new VMs names that no VM has had."""
-        names = list(plan.vm_ids)
-        taken = {*self.rented, *names}
-        for number in np.flatnonzero(plan.vm_machine < 0).tolist():
-            if names[number] in self.rented:
-                stem, _, last = names[number].rpartition("-")
-                count = int(last)
-                while (name := f"{stem}-{count}") in taken:
-                    count += 1
-                names[number] = name
-                taken.add(name)
-        return replace(plan, vm_ids=tuple(names))
 
 
 def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | None) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
+from ..core.records import made
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
@@ -189,7 +190,7 @@ class Schedule:
                 survival=survival,
             ),
             vms=tuple(
-                RentedVm(id=name, type=offer.vm_type.name, market=offer.market)
+                made(RentedVm, id=name, type=offer.vm_type.name, market=offer.market)
                 for name, offer in zip(self.vm_ids, offers, strict=True)
             ),
             vm_names=self.vm_ids,
@@ -207,6 +208,19 @@ class Schedule:
         """Return the plan as the document of a file; see `columns`."""
         columns = self.columns(method, survival)
         return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
+
+
+def with_new_names(plan: Schedule, taken: Collection[str]) -> Schedule:
+    """Return a plan from a state whose new VMs have names that no VM has had: one of ``taken`` may be gone."""
+    had = {*taken, *(machine.id for machine in plan.instance.machines)}
+    names = [*plan.vm_ids]
+    for vm in np.flatnonzero(plan.vm_machine < 0).tolist():
+        stem, number = names[vm].rsplit("-", 1)[0], 1
+        while names[vm] in had:
+            names[vm] = f"{stem}-{number}"
+            number += 1
+        had.add(names[vm])
+    return plan if tuple(names) == plan.vm_ids else replace(plan, vm_ids=tuple(names))
 
 
 def default_vm_ids(

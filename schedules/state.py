@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from ..core.errors import InputError, Issue
 from ..core.frozen_dict import FrozenDict
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, rows_of, with_fields
-from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues
+from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance
@@ -22,7 +22,6 @@ from ..instances.instance import Instance
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-_Part = TypeVar("_Part", Machine, RunningTask)
 
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
 _NOISE_S = 1e-6
@@ -332,6 +331,8 @@ class State(WholeDocument):
     def follow(self, plan: Schedule) -> State:
         """Return the state in which the new VMs of a plan that was made from here have been requested.
 
+        That is at the moment of this state: `advance` afterwards, not before.
+
         Raises
         ------
         InputError
@@ -534,6 +535,7 @@ class _Remaining:
         now, given = self.state.time_s, self.given
         offers = {(offer.vm_type.name, offer.market): offer for offer in given.offers}
         position = {name: number for number, name in enumerate(remaining.task_ids)} if self.state.running_ids else {}
+        durations = remaining.duration_s
         for vm in self.state.vms:
             offer = offers.get((vm.type, vm.market))
             if offer is None:
@@ -541,16 +543,16 @@ class _Remaining:
             running = []
             for entry in vm.running:
                 mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
-                seconds = int(remaining.duration_s[position[entry.task], offer.index, mode])
+                seconds = durations.item(position[entry.task], offer.index, mode)
                 if seconds >= NEVER or entry.core >= offer.vcpus:
                     raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
                 end_s = entry.start_s + seconds if entry.end_s is None else entry.end_s
                 # One that should have ended may end at any moment: the next whole second is as good as any.
                 start_s = min(max(math.ceil(end_s - now - _NOISE_S), 1) - seconds, 0)
-                running.append(_made(RunningTask, task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode))
+                running.append(made(RunningTask, task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode))
             ready_s = max(math.ceil(vm.ready_s - now - _NOISE_S), 0)
             paid = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
-            yield _made(
+            yield made(
                 Machine,
                 id=vm.id,
                 type=vm.type,
@@ -564,19 +566,6 @@ class _Remaining:
 
 
 _OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
-
-
-def _made(kind: type[_Part], **fields: Any) -> _Part:
-    """Make a record of all its fields, which are known to be valid, in a fraction of the time of `model_construct`."""
-    record = kind.__new__(kind)
-    for name, value in (
-        ("__dict__", fields),
-        ("__pydantic_fields_set__", set(fields)),
-        ("__pydantic_extra__", None),
-        ("__pydantic_private__", None),
-    ):
-        object.__setattr__(record, name, value)
-    return record
 
 
 def _defaults() -> dict[str, Any]:

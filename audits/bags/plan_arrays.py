@@ -45,14 +45,14 @@ class Bag:
         if (self.counts > 1).any():
             entries = zip(self.names, self.counts.tolist(), strict=True)
             self.names = [name for entry, count in entries for name in _copies(entry, count)]
-        self.memory_mb = np.array([*(row.memory_mb for row in rows), 1.0])
+        self.memory_mb = np.array([*[row.memory_mb for row in rows], 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
             need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
-        self.run_times = [*(row.runtime_s or _NO_TIMES for row in rows), _NO_TIMES]
-        self.base_s = np.array([*(row.base_runtime_s or math.nan for row in rows), math.nan])
-        self.architectures = np.array([*(row.architecture or "" for row in rows), ""])
+        self.run_times = [*[row.runtime_s or _NO_TIMES for row in rows], _NO_TIMES]
+        self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
+        self.architectures = np.array([*[row.architecture or "" for row in rows], ""])
 
     @cached_property
     def position(self) -> dict[str, int]:

@@ -23,17 +23,18 @@ from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...schedules.documents import Survival
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
 from .methods import find_method
 from .result import Result, Stage, closes_gap
-from .solve import solve
+from .solve import MOST_THREADS, solve
 
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
 _QUICK_S = 0.05
-_RESERVE_S, _RESERVE_S_A_TASK = 0.0015, 2.5e-6
+_RESERVE_S, _RESERVE_S_A_TASK = 0.002, 2.2e-6
+_RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes."""
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
@@ -92,24 +93,23 @@ def replan(
     Raises
     ------
     InputError
-        If the state is of another bag, the deadline has passed, nothing is left, or an argument is out of its range.
+        If the state or ``start`` is of another bag, the deadline has passed, nothing is left, or an argument is out of
+        its range.
 
     Notes
     -----
     A process that has never planned before compiles first: see `spotbag.warm_up`.
     """
     begin = time.perf_counter()
-    if not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
-        raise InputError("time limit", [Issue("", "must be a positive number of seconds", value=time_limit_s)])
-    if not (isinstance(seed, int) and 0 <= seed < 2**63):
-        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
-    find_method(method)
     level = survive or instance.survive or "none"
-    if level not in SURVIVAL_OPTIONS:
-        rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
-        raise InputError("survive", [Issue("", rule, value=level)])
-    remaining = state.remaining(instance)
+    _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
+    find_method(method)
+    with _no_garbage_collected():
+        remaining = state.remaining(instance)
     running = start.schedule if isinstance(start, Result) else start
+    if running is not None and not any(name in remaining.task_index for name in running.instance.task_ids):
+        rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
+        raise InputError("start", [Issue("", rule, value=running.instance.name)])
     wanted: SurvivalLevel | None = None if level == "none" else level
     with interruptible(stop):
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
@@ -136,22 +136,33 @@ def replan(
         return _with_new_names(quick if found.schedule is None and found.status == "no-plan" else found, running)
 
 
+def _refuse_wrong(
+    state: object, start: object, stop: object, time_limit_s: object, level: str, seed: object, threads: object
+) -> None:
+    """Refuse arguments that are out of their range, or of another type."""
+    if not isinstance(state, State):
+        raise InputError("state", [Issue("", "must be a spotbag.State", value=state)])
+    if not isinstance(start, Schedule | Result | None):
+        raise InputError("start", [Issue("", "must be a Schedule, a Result, or None", value=start)])
+    if stop is not None and not callable(getattr(stop, "is_set", None)):
+        raise InputError("stop", [Issue("", "must have a method is_set(), such as threading.Event", value=stop)])
+    if not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
+        raise InputError("time limit", [Issue("", "must be a positive number of seconds", value=time_limit_s)])
+    if not (isinstance(seed, int) and 0 <= seed < 2**63):
+        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
+    if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
+        raise InputError("threads", [Issue("", f"must be from 1 to {MOST_THREADS}", value=threads)])
+    if level not in SURVIVAL_OPTIONS:
+        rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
+        raise InputError("survive", [Issue("", rule, value=level)])
+
+
 def _with_new_names(result: Result, running: Schedule | None) -> Result:
     """Give new VMs names that no VM of the plan that is being carried out has had: it may be gone."""
     plan = result.schedule
     if plan is None or running is None:
         return result
-    taken = {*running.vm_ids, *(machine.id for machine in plan.instance.machines)}
-    names = [*plan.vm_ids]
-    for vm in np.flatnonzero(plan.vm_machine < 0).tolist():
-        stem, number = names[vm].rsplit("-", 1)[0], 1
-        while names[vm] in taken:
-            number += 1
-            names[vm] = f"{stem}-{number}"
-        taken.add(names[vm])
-    if tuple(names) == plan.vm_ids:
-        return result
-    return replace(result, schedule=replace(plan, vm_ids=tuple(names)))
+    return replace(result, schedule=with_new_names(plan, running.vm_ids))
 
 
 @contextmanager
@@ -234,7 +245,10 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
     time_limit_s, begin, seed, level = terms
     with within(time_limit_s, begin=begin):
         bound = _bound(remaining, given, _SHARE_OF_BOUND * time_limit_s)
-    reserve_s = min(_RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks, 0.5 * time_limit_s)
+    # What is left to do takes as much longer than usual as what is done has taken.
+    usual_s = _RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks
+    slow_s = min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s)
+    reserve_s = min(max(usual_s, slow_s), _MOST_RESERVE * time_limit_s)
     until = begin + time_limit_s - reserve_s
     infeasible = math.isinf(bound.objective)
     schedule = None

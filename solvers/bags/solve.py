@@ -27,6 +27,8 @@ from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven,
 from .methods import GivenMethod, find_method, make_options
 from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
 
+MOST_THREADS = 1024
+
 
 def solve(
     instance: Instance,
@@ -160,8 +162,8 @@ def _refuse_wrong(time_limit_s: float | None, target_gap: float, seed: int, thre
         raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
     if not 0 <= target_gap < 1:
         raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
-    if not 1 <= threads <= 1024:
-        raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
+    if not 1 <= threads <= MOST_THREADS:
+        raise InputError("threads", [Issue("", f"must be from 1 to {MOST_THREADS}", value=threads)])
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:

@@ -330,6 +330,12 @@ def test_a_lost_vm_makes_room_for_a_faster_one_where_the_limit_of_the_market_all
         ({"time_limit_s": float("nan")}, "must be a positive number of seconds"),
         ({"time_limit_s": "1"}, "must be a positive number of seconds"),
         ({"survive": "all"}, "is unknown (known: "),
+        ({"start": 3}, "3 must be a Schedule, a Result, or None"),
+        ({"start": library_instance("tiny/one-task")}, "must be a Schedule"),
+        ({"stop": 3}, "must have a method is_set()"),
+        ({"seed": "a"}, "must be from 0"),
+        ({"threads": 0}, "0 must be from 1 to 1024"),
+        ({"method": "nosuch"}, "nosuch"),
     ],
 )
 def test_arguments_out_of_their_range_are_refused(
@@ -339,6 +345,15 @@ def test_arguments_out_of_their_range_are_refused(
     with pytest.raises(InputError) as caught:
         replan(instance, state, **arguments)
     assert said in str(caught.value)
+
+
+def test_a_start_of_another_bag_is_refused(under_way: tuple[Instance, Schedule, State]) -> None:
+    instance, _, state = under_way
+    other = solve(library_instance("tiny/one-task"), "greedy").schedule
+    with pytest.raises(InputError, match="it has none of the tasks that are left"):
+        replan(instance, state, start=other)
+    with pytest.raises(InputError, match=r"must be a spotbag\.State"):
+        replan(instance, None)  # type: ignore[arg-type]
 
 
 def test_where_the_time_left_is_too_short_it_is_said_that_no_plan_exists() -> None:
