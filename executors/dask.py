@@ -110,8 +110,8 @@ def run(
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
-        Plans what is left; `spotbag.replan` within 0.05 s if absent. In its state, tasks that failed in all attempts are
-        done: nothing of them is left to plan.
+        Plans what is left; `spotbag.replan` within 0.05 s if absent. In its state, tasks that failed in all attempts
+        are done: nothing of them is left to plan.
     on_run : callable, optional
         Is called with each attempt that has ended, also with those that failed. An exception in it ends the run, and
         is raised here.

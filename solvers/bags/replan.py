@@ -106,19 +106,19 @@ def replan(
     find_method(method)
     with _no_garbage_collected():
         remaining = state.remaining(instance)
-    running = start.schedule if isinstance(start, Result) else start
-    if running is not None and not any(name in remaining.task_index for name in running.instance.task_ids):
-        rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
-        raise InputError("start", [Issue("", rule, value=running.instance.name)])
-    wanted: SurvivalLevel | None = None if level == "none" else level
-    with interruptible(stop):
+        running = start.schedule if isinstance(start, Result) else start
+        if running is not None and not any(name in remaining.task_index for name in running.instance.task_ids):
+            rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
+            raise InputError("start", [Issue("", rule, value=running.instance.name)])
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
-        with _no_garbage_collected():
+        with interruptible(stop):
+            wanted: SurvivalLevel | None = None if level == "none" else level
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance)
-        if not long or stopped():
+            long = long and not stopped()
+        if not long:
             return _with_new_names(quick, running)
-        left_s = max(time_limit_s - (time.perf_counter() - begin), 1e-3)
+    with interruptible(stop):
         initial = quick.schedule
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
         if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
@@ -126,14 +126,14 @@ def replan(
         found = solve(
             given,
             method,
-            time_limit_s=left_s,
+            time_limit_s=max(time_limit_s - (time.perf_counter() - begin), 1e-3),
             initial=initial,
             survive=level,
             seed=seed,
             threads=threads,
         )
-        # Something must be done, even if it does not survive.
-        return _with_new_names(quick if found.schedule is None and found.status == "no-plan" else found, running)
+    # Something must be done, even if it does not survive.
+    return _with_new_names(quick if found.schedule is None and found.status == "no-plan" else found, running)
 
 
 def _refuse_wrong(
