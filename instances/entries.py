@@ -29,6 +29,9 @@ MAX_DURATIONS = 25_000_000
 
 Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)
+
+CloudName: TypeAlias = Literal["papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"]
+CLOUD_NAMES: tuple[CloudName, ...] = get_args(CloudName)
 Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
 SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]

@@ -31,6 +31,7 @@ from .entries import (
     MAX_TASKS,
     WEIGHTS_AND_SCALES,
     Checkpoints,
+    CloudName,
     Goal,
     Limits,
     Machine,
@@ -84,6 +85,9 @@ class Instance(WholeDocument):
     survive : {"one-type", "blackout", "each", "none"}, optional
         What a plan must be able to lose and still be done by the deadline: any one spot type, all of spot at once, or
         any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a plan.
+    cloud : {"papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"}, optional
+        Whose rules replays follow: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`);
+        ``papers`` if absent.
     boot_overhead_s : int
         From the request of a VM until it is ready and billed (omega).
     migration_overhead_s : int
@@ -130,6 +134,7 @@ class Instance(WholeDocument):
     d_spot_s: Seconds | None = None
     d_spot_rule: Literal["paper"] | None = None
     survive: SurvivalOption | None = None
+    cloud: CloudName | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
     allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900

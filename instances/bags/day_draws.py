@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -86,29 +84,16 @@ def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, 
     codes = meanings[order].tolist()
     names = [type_name for type_name in type_names for _ in _KINDS]
     kinds = _KINDS * len(type_names)
-    # Frozen records are slow to make by their constructor; that and checking them would take most of the time of a
-    # day. So their fields are set directly, and that they are right is for the tests to say.
-    events = tuple(map(TimelineEvent.__new__, repeat(TimelineEvent, len(codes))))
-    _for_all(_setter(TimelineEvent, "time_s"), events, moments_s[order].tolist())
-    _for_all(_setter(TimelineEvent, "vm_type"), events, map(names.__getitem__, codes))
-    _for_all(_setter(TimelineEvent, "kind"), events, map(kinds.__getitem__, codes))
-    timeline = Timeline.__new__(Timeline)
-    _setter(Timeline, "events")(timeline, events)
-    _setter(Timeline, "name")(timeline, name)
+    columns = moments_s[order].tolist(), map(names.__getitem__, codes), map(kinds.__getitem__, codes)
+    timeline = Timeline.__new__(
+        Timeline
+    )  # that they are right is for the tests to say: to check takes most of the time
+    object.__setattr__(timeline, "events", tuple(map(TimelineEvent, *columns)))
+    object.__setattr__(timeline, "name", name)
     return timeline
 
 
 _KINDS: tuple[EventKind, EventKind] = ("hibernate", "resume")
-
-
-def _setter(record: type, field: str) -> Callable[[Any, Any], None]:
-    """Return what sets a field even of a frozen record, which must have slots."""
-    setter: Callable[[Any, Any], None] = record.__dict__[field].__set__
-    return setter
-
-
-def _for_all(act: Callable[[Any, Any], None], things: Iterable[Any], values: Iterable[Any]) -> None:
-    deque(map(act, things, values), maxlen=0)
 
 
 MOST_EVENTS = 10_000_000

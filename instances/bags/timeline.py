@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -15,27 +17,116 @@ from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import Name
 from ...core.records import INTEGRAL, Record, refuse_nonsense, validate_record
 from ...core.text_files import read_text, source_name, write_text
+from ..entries import MARKETS, Market
+
+if TYPE_CHECKING:
+    from ..clouds import Cloud
 
 TIMELINE_FORMAT: Literal["spotbag.timeline/1"] = "spotbag.timeline/1"
 _MOST_EVENTS = 10_000_000
 
 
+Interruption: TypeAlias = Literal["interrupt", "hibernate", "stop", "terminate"]
+"""What may happen to VMs: what the cloud does, or one of the three things that clouds do."""
+
+EventKind: TypeAlias = Literal["interrupt", "hibernate", "stop", "terminate", "resume", "capacity", "price"]
+
+INTERRUPTIONS: tuple[Interruption, ...] = get_args(Interruption)
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+
+class TimelineEvent(NamedTuple):
+    """Something that happens to the spot VMs of a type, or to a price.
+
+    Attributes
+    ----------
+    time_s : int
+        When, from the start of the application.
+    vm_type : str
+        Name of the VM type.
+    kind : {"interrupt", "hibernate", "stop", "terminate", "resume", "capacity", "price"}
+        An interruption is of all spot VMs of the type, and the type gives no more until it is back (HADS, section
+        5.2.1), unless ``vm`` or ``share`` says of which. ``interrupt`` is what the cloud does. ``resume``: the type is
+        back without a limit, or ``vm`` is. ``capacity``: at most ``vms`` spot VMs of the type can be there; those too
+        many are interrupted, the last requested first. ``price``: the price of an offer, also of VMs that run.
+    vm : int, optional
+        Of an interruption or ``resume``: the spot VM of the type that was requested as the first (1), second, ...
+    share : float, optional
+        Of an interruption: of this share of the VMs that run and do not drain, rounded up, the last requested first.
+    notice_s : int, optional
+        Of an interruption: seconds for which a VM drains before it; 0 if absent, for ``interrupt`` the cloud's.
+    vms : int, optional
+        Of ``capacity``.
+    by : {"interrupt", "hibernate", "stop", "terminate"}, optional
+        Of ``capacity``: what happens to VMs that are too many; ``interrupt`` if absent.
+    market : {"spot", "on-demand"}, optional
+        Of ``price``: of which offer.
+    usd_per_hour : float, optional
+        Of ``price``: what it is from now on.
+    """
+
+    time_s: int
+    vm_type: str
+    kind: EventKind
+    vm: int | None = None
+    share: float | None = None
+    notice_s: int | None = None
+    vms: int | None = None
+    by: Interruption | None = None
+    market: Market | None = None
+    usd_per_hour: float | None = None
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether it is an interruption."""
+        return self.kind in INTERRUPTIONS
+
+    @property
+    def of_type(self) -> bool:
+        """Whether it is about all spot VMs of the type."""
+        return self.kind != "price" and self.vm is None and self.share is None
+
+
+_KEYS = {"vm_type": "type", "kind": "event"}
+
+
 class EventEntry(Record):
-    """An event of a day.
+    """An event of a day; see `TimelineEvent`.
 
     Attributes
     ----------
     time_s : int
         When, in whole seconds from the start of the application.
     type : str
-        Name of the VM type, all of whose spot VMs it is about.
-    event : {"hibernate", "resume"}
-        What happens to them; for each type in turn, the first a hibernation.
+        Name of the VM type, whose spot VMs it is about.
+    event : {"interrupt", "hibernate", "stop", "terminate", "resume", "capacity", "price"}
+        What happens.
+    vm : int, optional
+        Of an interruption or ``resume``: of one VM, the spot VM of the type that was requested as the first (1), ...
+    share : float, optional
+        Of an interruption: of this share of the VMs that run.
+    notice_s : int, optional
+        Of an interruption: seconds for which a VM drains before it.
+    vms : int, optional
+        Of ``capacity``: how many spot VMs of the type there can be at most.
+    by : {"interrupt", "hibernate", "stop", "terminate"}, optional
+        Of ``capacity``: what happens to VMs that are too many.
+    market : {"spot", "on-demand"}, optional
+        Of ``price``: of which offer.
+    usd_per_hour : float, optional
+        Of ``price``: what it is from now on.
     """
 
     time_s: Annotated[int, Field(ge=0, le=2**53), INTEGRAL]
     type: Name
-    event: Literal["hibernate", "resume"]
+    event: EventKind
+    vm: Annotated[int, Field(ge=1, le=2**31), INTEGRAL] | None = None
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+    notice_s: Annotated[int, Field(ge=0, le=2**53), INTEGRAL] | None = None
+    vms: Annotated[int, Field(ge=0, le=2**31), INTEGRAL] | None = None
+    by: Interruption | None = None
+    market: Market | None = None
+    usd_per_hour: Annotated[float, Field(ge=0, le=1e9)] | None = None
 
 
 class TimelineDocument(Record):
@@ -89,7 +180,7 @@ def timeline_of_document(document: Mapping[str, Any], source: str = "timeline") 
     record = validate_record(TimelineDocument, document, source)
     places = sorted(range(len(record.events)), key=lambda place: record.events[place].time_s)
     entries = [record.events[place] for place in places]
-    events = tuple(TimelineEvent(entry.time_s, entry.type, entry.event) for entry in entries)
+    events = tuple(map(_event_of_entry, entries))
     issues = event_issues(events, places)
     if issues:
         raise InputError(source, issues)
@@ -116,39 +207,20 @@ def format_timeline(timeline: Timeline) -> str:
     record = validate_record(
         TimelineDocument, {"format": TIMELINE_FORMAT, "name": timeline.name, "events": events}, "timeline"
     )
-    return format_json(record.model_dump(mode="json"))
+    return format_json(record.model_dump(mode="json", exclude_none=True))
 
 
 def event_documents(timeline: Timeline) -> list[dict[str, Any]]:
     """Return the events of a day as they stand in files: ``{"time_s": 600, "type": "c3.large", "event": "resume"}``."""
-    return [{"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in timeline.events]
+    return [
+        {_KEYS.get(field, field): value for field, value in event._asdict().items() if value is not None}
+        for event in timeline.events
+    ]
 
 
 def timeline_schema() -> str:
     """JSON Schema of ``spotbag.timeline/1``, as shipped with the package."""
     return resources.files(__package__).joinpath("timeline.schema.json").read_text(encoding="utf-8")
-
-
-EventKind: TypeAlias = Literal["hibernate", "resume"]
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineEvent:
-    """All spot VMs of a type hibernate, or resume, together (HADS, section 5.2.1).
-
-    Attributes
-    ----------
-    time_s : int
-        When, from the start of the application.
-    vm_type : str
-        Name of the VM type.
-    kind : {"hibernate", "resume"}
-        What happens to them.
-    """
-
-    time_s: int
-    vm_type: str
-    kind: EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +230,16 @@ class Timeline:
     Attributes
     ----------
     events : tuple of TimelineEvent
-        By time, for each type hibernate and resume in turn, the first a hibernation.
+        By time. Those about a whole type have different times; a whole type is interrupted again only after it was
+        back, and is back only after an interruption or a ``capacity``.
     name : str
         Where it comes from.
 
     Raises
     ------
     InputError
-        If a time is no whole number of seconds from 0 on, if the events do not go by time, or if those of a type do
-        not alternate at different times; with all that is wrong.
+        If a time is no whole number of seconds from 0 on, if the events do not go by time, if those of a type do not
+        follow on each other so, or if an event has not what its kind needs; with all that is wrong.
     """
 
     events: tuple[TimelineEvent, ...] = ()
@@ -176,6 +249,29 @@ class Timeline:
         issues = event_issues(self.events)
         if issues:
             raise InputError(f"timeline {self.name!r}", issues)
+
+    def resolved(self, cloud: Cloud) -> Timeline:
+        """Return the day as it is on a cloud: no event is an ``interrupt`` any more, and notices are numbers or absent.
+
+        What is absent then is 0.
+        """
+        events = tuple([_resolved(event, cloud) for event in self.events])
+        if all(map(operator.is_, events, self.events)):
+            return self
+        timeline = Timeline.__new__(Timeline)  # what was right before is right still
+        object.__setattr__(timeline, "events", events)
+        object.__setattr__(timeline, "name", self.name)
+        return timeline
+
+
+def _resolved(event: TimelineEvent, cloud: Cloud) -> TimelineEvent:
+    said = event.kind if event.kind != "capacity" else event.by or "interrupt"
+    if said != "interrupt":
+        return event if event.notice_s != 0 else event._replace(notice_s=None)
+    notice_s = (cloud.notice_s if event.notice_s is None else event.notice_s) or None
+    if event.kind == "capacity":
+        return event._replace(by=cloud.interruption, notice_s=notice_s)
+    return event._replace(kind=cloud.interruption, notice_s=notice_s)
 
 
 def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None = None) -> list[Issue]:
@@ -190,34 +286,108 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
     """
     issues: list[Issue] = []
     now = 0
-    last_of: dict[str, tuple[int, int, EventKind]] = {}
+    types: dict[str, _TypeSoFar] = {}
     for index, event in enumerate(events):
-        time_s, vm_type, kind = event.time_s, event.vm_type, event.kind
+        time_s = event.time_s
         place = index if places is None else places[index]
         where = f"events[{place}]"
         if type(time_s) is not int or time_s < 0:
             issues.append(Issue(where, "must be a whole number of seconds, 0 or more", "time_s", time_s))
             continue
-        if kind not in ("hibernate", "resume"):
-            issues.append(Issue(where, "must be 'hibernate' or 'resume'", "event", kind))
+        if event.kind not in EVENT_KINDS:
+            issues.append(Issue(where, f"must be one of {', '.join(EVENT_KINDS)}", "event", event.kind))
+            continue
+        fault = _fault_of_fields(event)
+        if fault is not None:
+            issues.append(Issue(where, fault[1], fault[0], getattr(event, fault[0])))
             continue
         if time_s < now:
             issues.append(Issue(where, f"must not be before {now}, the time of the event before it", "time_s", time_s))
             continue
         now = time_s
-        before = last_of.get(vm_type)
-        if before is None:
-            if kind == "resume":
-                rule = f"cannot be the first event of type {vm_type!r}: it has not hibernated yet"
-                issues.append(Issue(where, rule, "event", kind))
-        elif before[0] == time_s:
-            rule = f"is also the time of events[{before[1]}]; two events of type {vm_type!r} need different times"
-            issues.append(Issue(where, rule, "time_s", time_s))
-        elif before[2] == kind:
-            rule = f"follows on {kind!r} at {before[0]} s: the events of type {vm_type!r} must alternate"
-            issues.append(Issue(where, rule, "event", kind))
-        last_of[vm_type] = time_s, place, kind
+        issues += types.setdefault(event.vm_type, _TypeSoFar()).issues(event, where, place)
     return issues
+
+
+def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
+    """Field that an event must not have, lacks or has out of its range, and the rule; None if all is well."""
+    kind = event.kind
+    allowed = _FIELDS_OF[kind]
+    for field in _OPTIONAL:
+        if getattr(event, field) is not None and field not in allowed:
+            return field, f"does not belong to {kind!r}"
+    for field in _NEEDED.get(kind, ()):
+        if getattr(event, field) is None:
+            return field, f"is missing: {kind!r} needs it"
+    if event.vm is not None and event.share is not None:
+        return "share", "does not go together with 'vm'"
+    for field, least in (("vm", 1), ("notice_s", 0), ("vms", 0)):
+        value = getattr(event, field)
+        if value is not None and (type(value) is not int or value < least):
+            return field, f"must be a whole number, {least} or more"
+    if event.share is not None and not 0 < event.share <= 1:
+        return "share", "must be above 0, and at most 1"
+    if event.usd_per_hour is not None and not 0 <= event.usd_per_hour < math.inf:
+        return "usd_per_hour", "must be a finite number, 0 or more"
+    if event.by is not None and event.by not in INTERRUPTIONS:
+        return "by", f"must be one of {', '.join(INTERRUPTIONS)}"
+    if event.market is not None and event.market not in MARKETS:
+        return "market", f"must be one of {', '.join(MARKETS)}"
+    return None
+
+
+_OPTIONAL = TimelineEvent._fields[3:]
+_OF_INTERRUPTIONS = frozenset({"vm", "share", "notice_s"})
+_FIELDS_OF: Mapping[EventKind, frozenset[str]] = {
+    "interrupt": _OF_INTERRUPTIONS,
+    "hibernate": _OF_INTERRUPTIONS,
+    "stop": _OF_INTERRUPTIONS,
+    "terminate": _OF_INTERRUPTIONS,
+    "resume": frozenset({"vm"}),
+    "capacity": frozenset({"vms", "by", "notice_s"}),
+    "price": frozenset({"market", "usd_per_hour"}),
+}
+_NEEDED: Mapping[EventKind, tuple[str, ...]] = {"capacity": ("vms",), "price": ("market", "usd_per_hour")}
+
+
+@dataclass(slots=True)
+class _TypeSoFar:
+    """What has happened to a type: its last event that was about all of it, and whether it is down or was disturbed."""
+
+    time_s: int = -1
+    place: int = -1
+    kind: EventKind = "resume"
+    down: bool = False
+    disturbed: bool = False
+
+    def issues(self, event: TimelineEvent, where: str, place: int) -> list[Issue]:
+        """Say what is wrong with the next event, and take it in."""
+        name, kind = event.vm_type, event.kind
+        if not event.of_type:
+            self.disturbed |= event.interrupts
+            return []
+        issues: list[Issue] = []
+        if self.time_s == event.time_s:
+            rule = f"is also the time of events[{self.place}]; two events of type {name!r} need different times"
+            issues.append(Issue(where, rule, "time_s", event.time_s))
+        elif kind == "resume" and not self.disturbed:
+            if self.time_s < 0:
+                rule = f"cannot be the first event of type {name!r}: nothing has happened to it yet"
+            else:
+                rule = f"follows on {self.kind!r} at {self.time_s} s: type {name!r} is back already"
+            issues.append(Issue(where, rule, "event", kind))
+        elif event.interrupts and self.down:
+            rule = f"follows on {self.kind!r} at {self.time_s} s: type {name!r} is down already"
+            issues.append(Issue(where, rule, "event", kind))
+        self.time_s, self.place, self.kind = event.time_s, place, kind
+        self.down = event.interrupts or event.vms == 0
+        self.disturbed = kind != "resume"
+        return issues
+
+
+def _event_of_entry(entry: EventEntry) -> TimelineEvent:
+    fields = (entry.vm, entry.share, entry.notice_s, entry.vms, entry.by, entry.market, entry.usd_per_hour)
+    return TimelineEvent(entry.time_s, entry.type, entry.event, *fields)
 
 
 QUIET = Timeline()

@@ -25,6 +25,7 @@ from spotbag.instances.bags.timeline import (
     timeline_schema,
     write_timeline,
 )
+from spotbag.instances.clouds import CLOUDS
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(timeline_schema()))
@@ -38,8 +39,8 @@ def example() -> dict[str, Any]:
     return document
 
 
-def event(time_s: Any, vm_type: str = "a", kind: Any = "hibernate") -> TimelineEvent:
-    return TimelineEvent(time_s, vm_type, kind)
+def event(time_s: Any, vm_type: str = "a", kind: Any = "hibernate", **fields: Any) -> TimelineEvent:
+    return TimelineEvent(time_s, vm_type, kind, **fields)
 
 
 @st.composite
@@ -63,13 +64,26 @@ def test_a_quiet_day_has_no_events() -> None:
         ([event(-1)], "timeline 'x': events[0]: time_s -1 must be a whole number of seconds, 0 or more"),
         ([event(1.5)], "events[0]: time_s 1.5 must be a whole number of seconds, 0 or more"),
         ([event(True)], "events[0]: time_s true must be a whole number"),
-        ([event(5, kind="explode")], "events[0]: event 'explode' must be 'hibernate' or 'resume'"),
+        ([event(5, kind="explode")], "events[0]: event 'explode' must be one of interrupt, hibernate, stop, terminate"),
         ([event(5), event(4, "b")], "events[1]: time_s 4 must not be before 5, the time of the event before it"),
         ([event(5, kind="resume")], "events[0]: event 'resume' cannot be the first event of type 'a'"),
         (
             [event(5), event(7)],
-            "events[1]: event 'hibernate' follows on 'hibernate' at 5 s: the events of type 'a' must",
+            "events[1]: event 'hibernate' follows on 'hibernate' at 5 s: type 'a' is down already",
         ),
+        ([event(5), event(7, kind="resume"), event(9, kind="resume")], "events[2]: event 'resume' follows on 'resume'"),
+        ([event(5, kind="stop"), event(6, kind="terminate")], "follows on 'stop' at 5 s: type 'a' is down already"),
+        ([event(5, kind="capacity", vms=0), event(6)], "follows on 'capacity' at 5 s: type 'a' is down already"),
+        ([event(5, kind="capacity")], "events[0]: vms null is missing: 'capacity' needs it"),
+        ([event(5, kind="price", market="spot")], "usd_per_hour null is missing: 'price' needs it"),
+        ([event(5, kind="price", market="spot", usd_per_hour=-1.0)], "usd_per_hour -1 must be a finite number"),
+        ([event(5, kind="price", market="bazaar", usd_per_hour=1.0)], "market 'bazaar' must be one of spot, on-demand"),
+        ([event(5, share=0.5, vm=1)], "share 0.5 does not go together with 'vm'"),
+        ([event(5, share=1.5)], "share 1.5 must be above 0, and at most 1"),
+        ([event(5, vm=0)], "vm 0 must be a whole number, 1 or more"),
+        ([event(5, notice_s=-1)], "notice_s -1 must be a whole number, 0 or more"),
+        ([event(5, kind="capacity", vms=1, by="melt")], "by 'melt' must be one of interrupt"),
+        ([event(5, kind="resume", share=0.5)], "share 0.5 does not belong to 'resume'"),
         (
             [event(5), event(5, kind="resume")],
             "events[1]: time_s 5 is also the time of events[0]; two events of type 'a' need different times",
@@ -81,6 +95,46 @@ def test_what_is_no_day_is_refused(events: list[TimelineEvent], said: str) -> No
         Timeline(tuple(events), "x")
     assert said in str(caught.value)
     assert len(caught.value.issues) == 1
+
+
+def test_single_vms_shares_and_prices_come_whenever_they_like() -> None:
+    events = (
+        event(5, kind="interrupt", vm=2),
+        event(5, kind="terminate", share=0.5, notice_s=120),
+        event(5, kind="price", market="spot", usd_per_hour=0.02),
+        event(5),
+        event(6, kind="capacity", vms=3, by="stop", notice_s=30),
+        event(7, kind="stop"),
+        event(7, kind="resume", vm=2),
+        event(8, kind="resume"),
+    )
+    timeline = Timeline(events)
+    assert parse_timeline(format_timeline(timeline)).events == events
+    VALIDATOR.validate(json.loads(format_timeline(timeline)))
+
+
+def test_a_day_on_a_cloud_says_what_the_cloud_does() -> None:
+    day = Timeline(
+        (
+            event(5, kind="interrupt"),
+            event(6, kind="interrupt", vm=1, notice_s=7),
+            event(7, kind="stop", vm=1, notice_s=0),
+            event(8, kind="capacity", vms=1),
+            event(9, kind="capacity", vms=1, by="hibernate", notice_s=3),
+            event(10, kind="resume"),
+        )
+    )
+    assert day.resolved(CLOUDS["gcp"]).events == (
+        event(5, kind="stop", notice_s=30),
+        event(6, kind="stop", vm=1, notice_s=7),
+        event(7, kind="stop", vm=1),
+        event(8, kind="capacity", vms=1, by="stop", notice_s=30),
+        event(9, kind="capacity", vms=1, by="hibernate", notice_s=3),
+        event(10, kind="resume"),
+    )
+    papers = day.resolved(CLOUDS["papers"])
+    assert papers.events[0] == event(5)
+    assert papers.resolved(CLOUDS["gcp"]) is papers
 
 
 def test_all_faults_are_said_at_once() -> None:
@@ -133,7 +187,9 @@ def test_the_shipped_schema_is_that_of_the_model() -> None:
     [
         (("events", 0, "time_s"), -1, "day.json: events[0].time_s -1 must be greater than or equal to 0"),
         (("events", 0, "time_s"), 0.5, "events[0].time_s"),
-        (("events", 0, "event"), "stop", "events[0].event 'stop' must be 'hibernate' or 'resume'"),
+        (("events", 0, "event"), "halt", "events[0].event 'halt' must be 'interrupt', 'hibernate', 'stop'"),
+        (("events", 0, "vm"), 0, "events[0].vm 0 must be greater than or equal to 1"),
+        (("events", 1, "vms"), 3, "events[1]: vms 3 does not belong to 'resume'"),
         (("events", 0, "when"), 5, "events[0].when is an unknown key"),
         (("events", 0, "type"), "", "events[0].type '' must not be empty"),
         (("events",), {}, "events (an object) must be an array"),

@@ -1,0 +1,216 @@
+"""How clouds take spot VMs away, and how they bill: presets with source and date, which may be changed singly."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+from ..core.errors import InputError, Issue
+from ..core.wording import near_names
+from .entries import CLOUD_NAMES
+
+InterruptionKind: TypeAlias = Literal["hibernate", "stop", "terminate"]
+"""What a cloud does to a spot VM that it takes away.
+
+One that hibernates goes on where it was when it is resumed; one that is stopped loses what is not saved and boots again
+when there is capacity; one that is terminated is gone.
+"""
+
+INTERRUPTION_KINDS: tuple[InterruptionKind, ...] = get_args(InterruptionKind)
+_MOST_SECONDS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """How a cloud bills, beyond the price of a running VM.
+
+    A VM is billed by its sessions: each goes from when it is ready, resumed or booted again until it is interrupted or
+    terminated.
+
+    Attributes
+    ----------
+    minimum_s : int
+        What each session is billed at least, in seconds.
+    block_s : int
+        Sessions are billed in whole blocks of so many seconds: 1, or 3,600 for whole hours.
+    first_hour_free : bool
+        The first session of a spot VM costs nothing if the cloud interrupts it within an hour.
+    hibernated_usd_per_gb_hour, stopped_usd_per_gb_hour : float
+        For keeping a VM that is hibernated, or stopped, by its memory. Both papers pay nothing (HADS, section 1).
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+    """
+
+    minimum_s: int = 0
+    block_s: int = 1
+    first_hour_free: bool = False
+    hibernated_usd_per_gb_hour: float = 0.0
+    stopped_usd_per_gb_hour: float = 0.0
+
+    def __post_init__(self) -> None:
+        issues = []
+        for name, least in (("minimum_s", 0), ("block_s", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value <= _MOST_SECONDS:
+                issues.append(Issue("", f"must be a whole number of seconds, {least} or more", name, value))
+        for name in ("hibernated_usd_per_gb_hour", "stopped_usd_per_gb_hour"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                issues.append(Issue("", "must be 0 or more", name, value))
+        if issues:
+            raise InputError("billing", issues)
+
+    def billed_s(self, session_s: int) -> int:
+        """Seconds on the bill for a session."""
+        return -(-max(session_s, self.minimum_s) // self.block_s) * self.block_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """What a cloud does to spot VMs, and how it bills.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        One line.
+    interruption : {"hibernate", "stop", "terminate"}
+        What happens to a spot VM that it takes away.
+    notice_s : int
+        Seconds for which a VM drains before.
+    billing : Billing
+        How it bills.
+    source, date : str
+        Where that is written, and when it was read.
+
+    Raises
+    ------
+    InputError
+        If the interruption is unknown, or the notice no whole number of seconds.
+    """
+
+    name: str
+    summary: str = ""
+    interruption: InterruptionKind = "terminate"
+    notice_s: int = 0
+    billing: Billing = field(default_factory=Billing)
+    source: str = ""
+    date: str = ""
+
+    def __post_init__(self) -> None:
+        issues = []
+        if self.interruption not in INTERRUPTION_KINDS:
+            rule = f"must be one of {', '.join(INTERRUPTION_KINDS)}"
+            issues.append(Issue("", rule, "interruption", self.interruption))
+        if type(self.notice_s) is not int or not 0 <= self.notice_s <= _MOST_SECONDS:
+            issues.append(Issue("", "must be a whole number of seconds, 0 or more", "notice_s", self.notice_s))
+        if issues:
+            raise InputError("cloud", issues)
+
+    def replace(self, **changes: Any) -> Cloud:
+        """Return the cloud with some things changed, also of its billing: ``replace(notice_s=30, minimum_s=0)``.
+
+        Things that are None stay as they are. One that is changed has ``changed`` behind its name.
+        """
+        asked = {name: value for name, value in changes.items() if value is not None}
+        if not asked:
+            return self
+        names = {entry.name for entry in dataclasses.fields(Billing)}
+        billing = dataclasses.replace(self.billing, **{name: asked.pop(name) for name in names & asked.keys()})
+        changed = dataclasses.replace(self, billing=billing, **asked)
+        if changed == self or "name" in asked:
+            return changed
+        return dataclasses.replace(changed, name=f"{self.name}, changed")
+
+
+_AWS_BILLING = Billing(minimum_s=60, first_hour_free=True)
+_AWS_SOURCE = (
+    "docs.aws.amazon.com/AWSEC2/latest/UserGuide: interruption-behavior, spot-instance-termination-notices, "
+    "billing-for-interrupted-spot-instances; aws.amazon.com/ec2/pricing (Linux, by the second, at least 60 s)"
+)
+_READ = "2026-11-23"
+
+CLOUDS: Mapping[str, Cloud] = MappingProxyType(
+    {
+        cloud.name: cloud
+        for cloud in (
+            Cloud(
+                name="papers",
+                summary="VMs hibernate at once, and are billed by the second",
+                interruption="hibernate",
+                source="Teylo et al., HADS, Cluster Computing 2020; Burst-HADS, 2021",
+                date="2021",
+            ),
+            Cloud(
+                name="aws-terminate",
+                summary="AWS as it is unless asked otherwise: VMs are terminated after two minutes",
+                interruption="terminate",
+                notice_s=120,
+                billing=_AWS_BILLING,
+                source=_AWS_SOURCE,
+                date=_READ,
+            ),
+            Cloud(
+                name="aws-stop",
+                summary="AWS where VMs are to be stopped: after two minutes, and started again when there is capacity",
+                interruption="stop",
+                notice_s=120,
+                billing=_AWS_BILLING,
+                source=_AWS_SOURCE,
+                date=_READ,
+            ),
+            Cloud(
+                name="aws-hibernate",
+                summary="AWS where VMs are to hibernate: that begins with the notice",
+                interruption="hibernate",
+                billing=_AWS_BILLING,
+                source=_AWS_SOURCE,
+                date=_READ,
+            ),
+            Cloud(
+                name="gcp",
+                summary="Google Cloud: VMs are stopped after 30 seconds",
+                interruption="stop",
+                notice_s=30,
+                billing=Billing(minimum_s=60),
+                source="cloud.google.com/compute: docs/instances/spot, docs/instances/preemptible, vm-instance-pricing",
+                date=_READ,
+            ),
+            Cloud(
+                name="azure",
+                summary="Azure: VMs are deallocated after 30 seconds",
+                interruption="stop",
+                notice_s=30,
+                billing=Billing(minimum_s=60),
+                source="learn.microsoft.com/azure/virtual-machines/spot-vms; azure.microsoft.com/pricing",
+                date=_READ,
+            ),
+        )
+    }
+)
+assert tuple(CLOUDS) == CLOUD_NAMES
+
+
+def find_cloud(name: str) -> Cloud:
+    """Return the cloud of a name.
+
+    Raises
+    ------
+    InputError
+        If there is none; close names are suggested.
+    """
+    if name not in CLOUDS:
+        raise InputError("cloud", [Issue("", f"is unknown ({near_names(name, CLOUDS)})", value=name)])
+    return CLOUDS[name]
+
+
+PAPERS = CLOUDS["papers"]
+"""As in both papers."""
