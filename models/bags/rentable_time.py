@@ -7,13 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
+from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.entries import MARKETS, Market
 from ...instances.instance import Instance
 
 MAX_FREE_S = SECONDS_PER_HOUR
-"""Uptime within which a first hibernation makes the time before it free (AWS; off by default)."""
+"""Uptime within which a first interruption makes the time before it free (AWS; off by default)."""
 
 
 class BillingRules(Protocol):
@@ -21,7 +22,7 @@ class BillingRules(Protocol):
 
     @property
     def first_hour_free(self) -> bool:
-        """Whether a spot VM that hibernates for the first time in its first hour is not charged for the time before."""
+        """Whether a spot VM that is interrupted for the first time in its first hour is not charged for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +95,22 @@ def limited_markets(instance: Instance, columns: list[RentableColumn]) -> list[t
 def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: Timeline) -> RentableTime:
     """Work out when VMs can work between the first readiness and the deadline.
 
-    A second of a spot VM may be free if its type hibernates after it and by the deadline, no later than an hour: only
-    such a hibernation can be the first of a VM that is up in that second, within its first hour.
+    A second of a spot VM may be free if VMs of its type are interrupted after it and by the deadline, no later than an
+    hour: only such an interruption can be the first of a VM that is up in that second, within its first hour. The day
+    is one on a cloud: `Timeline.resolved`.
     """
     ready, end = instance.boot_overhead_s, instance.deadline_s
     if ready >= end:
         nothing = np.zeros(len(columns))
         return RentableTime(nothing, np.zeros(0), np.zeros((0, len(columns)), dtype=bool))
-    by_type: dict[str, list[TimelineEvent]] = {}
+    by_type: dict[str, _TypeDay] = {}
     for event in timeline.events:
-        if event.time_s <= end:
-            by_type.setdefault(event.vm_type, []).append(event)
+        if event.time_s <= end and event.kind != "price":
+            by_type.setdefault(event.vm_type, _TypeDay()).add(event)
     moments = {ready, end}
-    for events in by_type.values():
-        moments.update(event.time_s for event in events)
+    for day in by_type.values():
+        moments.update(day.changes_s)
+        moments.update(day.interruptions_s)
     some_free = any(column.free for column in columns)
     if some_free:
         moments.update(moment - MAX_FREE_S for moment in list(moments))
@@ -118,24 +121,82 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
         offer = instance.offers[column.offer]
         if offer.market == "on-demand":
             continue
-        events = by_type.get(offer.vm_type.name, [])
-        up[:, position] = _is_up(events, starts)
+        day = by_type.get(offer.vm_type.name, _NOTHING)
+        up[:, position] = day.is_up(starts)
         if some_free:
-            up[:, position] &= _may_be_free(events, starts) == column.free
+            up[:, position] &= day.may_be_free(starts, end) == column.free
     return RentableTime(lengths @ up, lengths, up)
 
 
-def _is_up(events: list[TimelineEvent], moments: IntArray) -> BoolArray:
-    """Whether the type is up in the second that begins at each moment."""
-    times = np.array([event.time_s for event in events], dtype=np.int64)
-    states = np.array([True, *(event.kind == "resume" for event in events)])
-    result: BoolArray = states[np.searchsorted(times, moments, side="right")]
-    return result
+class _TypeDay:
+    """What happens to the spot VMs of a type on a day, as far as it says when some of them can work.
+
+    A VM works until its notice is over. That of several VMs some are interrupted, or may be there, is left aside: one
+    can work.
+
+    Attributes
+    ----------
+    changes_s : list of int
+        When the type goes down, and when it is back, in turn.
+    interruptions_s : list of int
+        When VMs of the type may be interrupted.
+    """
+
+    __slots__ = ("changes_s", "interruptions_s")
+
+    def __init__(self) -> None:
+        self.changes_s: list[int] = []
+        self.interruptions_s: list[int] = []
+
+    def add(self, event: TimelineEvent) -> None:
+        """Take in the next event."""
+        if event.kind == "interrupt" or event.by == "interrupt":
+            rule = "says 'interrupt', which depends on the cloud: use timeline.resolved(cloud)"
+            raise InputError("timeline", [Issue("", rule)])
+        down = event.interrupts or event.vms == 0
+        gone_s = event.time_s + (event.notice_s or 0)
+        if event.interrupts or event.kind == "capacity":
+            self.interruptions_s.append(gone_s)
+        if not event.of_type or down == bool(len(self.changes_s) % 2):
+            return
+        if not down and self.changes_s[-1] >= event.time_s:
+            self.changes_s.pop()  # back before those that drain are gone
+        else:
+            self.changes_s.append(gone_s if down else event.time_s)
+
+    def is_up(self, moments: IntArray) -> BoolArray:
+        """Whether some VM can work in the second that begins at each moment."""
+        result: BoolArray = np.searchsorted(self.changes_s, moments, side="right") % 2 == 0
+        return result
+
+    def may_be_free(self, moments: IntArray, end_s: int) -> BoolArray:
+        """Whether VMs may be interrupted after each moment, at most `MAX_FREE_S` later, and by the end."""
+        ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)
+        following = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, moments, side="right")]
+        result: BoolArray = following - MAX_FREE_S <= moments
+        return result
 
 
-def _may_be_free(events: list[TimelineEvent], moments: IntArray) -> BoolArray:
-    """Whether the type hibernates after each moment, at most `MAX_FREE_S` later."""
-    ends = np.array([event.time_s for event in events if event.kind == "hibernate"], dtype=np.int64)
-    following = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, moments, side="right")]
-    result: BoolArray = following - MAX_FREE_S <= moments
-    return result
+_NOTHING = _TypeDay()
+
+
+def prices_of_day(
+    instance: Instance, columns: list[RentableColumn], timeline: Timeline
+) -> tuple[FloatArray, FloatArray] | None:
+    """Lowest and highest price of each column for a second up to the deadline; None if no price changes."""
+    changes = [event for event in timeline.events if event.kind == "price" and event.time_s <= instance.deadline_s]
+    if not changes:
+        return None
+    lowest = np.array([column.price_usd_per_s for column in columns])
+    highest = lowest.copy()
+    place: dict[tuple[str, Market | None], int] = {
+        (instance.offers[column.offer].vm_type.name, instance.offers[column.offer].market): position
+        for position, column in enumerate(columns)
+        if not column.free
+    }
+    for event in changes:
+        position = place.get((event.vm_type, event.market))
+        if position is not None and event.usd_per_hour is not None:
+            price = event.usd_per_hour / SECONDS_PER_HOUR
+            lowest[position], highest[position] = min(lowest[position], price), max(highest[position], price)
+    return lowest, highest

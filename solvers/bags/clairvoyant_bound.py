@@ -29,13 +29,15 @@ No policy can meet the deadline if the VM types that can run some task are not u
 exceeds the bill of all VMs all the time.
 
 Without checkpoints no work outlives the run that did it, so x_gk = 0 where e_gk > U_k. If a first hour that ends with a
-hibernation is free, the seconds that can be so are a column of their own, at no price; see `replay.rentable_time`.
+interruption is free, the seconds that can be so are a column of their own, at no price: `models.bags.rentable_time`.
+VMs that drain work until they are gone; where a price changes, the lowest of the day counts; minima and blocks on bills
+are left aside.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,7 +47,14 @@ from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.clairvoyant_kernel import fill_cheapest
-from ...models.bags.rentable_time import BillingRules, RentableTime, limited_markets, rentable_columns, rentable_time
+from ...models.bags.rentable_time import (
+    BillingRules,
+    RentableTime,
+    limited_markets,
+    prices_of_day,
+    rentable_columns,
+    rentable_time,
+)
 from ...models.bags.vm_limits import effective_cores
 from .clairvoyant_dual import Dual, Work
 
@@ -89,7 +98,7 @@ def clairvoyant_bound(instance: Instance, timeline: Timeline, billing: BillingRu
     instance : Instance
         The problem; ``d_spot_s`` and ``markets`` do not matter.
     timeline : Timeline
-        The day.
+        The day, on its cloud: `Timeline.resolved`.
     billing : BillingRules, optional
         With ``first_hour_free``, spot seconds that can be free are. What hibernated VMs are charged is left out, for a
         policy need not keep any.
@@ -147,13 +156,18 @@ class ClairvoyantBounds:
     def bound(self, timeline: Timeline) -> ClairvoyantBound:
         """Bound the cost of any policy on a day."""
         time = rentable_time(self.instance, self.columns, timeline)
+        work, highest = self._work, self._work.prices
+        changed = prices_of_day(self.instance, self.columns, timeline)
+        if changed is not None:
+            # Each VM costs the least of its prices: a bound still.
+            work, highest = replace(work, prices=changed[0]), changed[1]
         shares = self._shares(time)
         reason = self._task_without_time(time, shares)
         if reason:
             return ClairvoyantBound(math.inf, False, reason)
         # No policy is billed more for VMs that work than all VMs all the time.
-        most_usd = float(self._work.prices @ (self._work.limits * time.up_s)) * (1 + 2 * _NOISE)
-        dual = Dual(self._work, time, shares)
+        most_usd = float(highest @ (work.limits * time.up_s)) * (1 + 2 * _NOISE)
+        dual = Dual(work, time, shares)
         theta = dual.maximise(most_usd * (1 + 2 * _NOISE))
         least_usd = dual.proved(theta, _NOISE)
         if least_usd > most_usd:

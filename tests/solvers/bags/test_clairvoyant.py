@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from random_instances import random_instances
 from soaks import soak_of
 
+from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
@@ -180,6 +181,53 @@ def test_a_day_on_which_everything_is_free_costs_nothing() -> None:
     answer = clairvoyant_bound(problem, day((40, "a", "hibernate")), Billing(first_hour_free=True))
     assert answer.feasible
     assert answer.cost_usd == pytest.approx(0.0, abs=1e-12)
+
+
+# ------------------------------------------------------------------- days of today's clouds
+
+
+def test_vms_that_drain_work_until_they_are_gone() -> None:
+    problem = bag([{"a": 50}], [vm_type("a", spot=(1, 0.001))])
+    drains = Timeline((TimelineEvent(30, "a", "terminate", notice_s=20),))
+    assert clairvoyant_bound(problem, drains).feasible
+    assert not clairvoyant_bound(problem, Timeline((TimelineEvent(30, "a", "terminate", notice_s=19),))).feasible
+    back = Timeline((TimelineEvent(30, "a", "terminate", notice_s=19), TimelineEvent(40, "a", "resume")))
+    assert clairvoyant_bound(problem, back).feasible
+
+
+def test_what_happens_to_some_vms_of_a_type_leaves_others_up() -> None:
+    problem = bag([{"a": 90}], [vm_type("a", spot=(2, 0.001))])
+    for event in (
+        TimelineEvent(30, "a", "terminate", vm=1),
+        TimelineEvent(30, "a", "stop", share=1.0),
+        TimelineEvent(30, "a", "capacity", vms=1, by="terminate"),
+    ):
+        assert usd(problem, Timeline((event,))) == pytest.approx(0.090)
+    nothing_left = Timeline((TimelineEvent(30, "a", "capacity", vms=0, by="terminate"),))
+    assert not clairvoyant_bound(problem, nothing_left).feasible
+
+
+def test_a_day_on_no_cloud_is_refused() -> None:
+    with pytest.raises(InputError, match=r"timeline\.resolved\(cloud\)"):
+        usd(bag([{"a": 30}], [SPOT_AND_DEMAND]), Timeline((TimelineEvent(30, "a", "interrupt"),)))
+
+
+def test_the_lowest_price_of_the_day_counts() -> None:
+    problem = bag([{"a": 30}], [vm_type("a", spot=(1, 0.001))])
+    price = 0.0004 * 3600
+    cheaper = Timeline((TimelineEvent(50, "a", "price", market="spot", usd_per_hour=price),))
+    assert usd(problem, cheaper) == pytest.approx(0.012)
+    dearer = Timeline((TimelineEvent(50, "a", "price", market="spot", usd_per_hour=9.0),))
+    assert usd(problem, dearer) == pytest.approx(0.030)
+    after = Timeline((TimelineEvent(5000, "a", "price", market="spot", usd_per_hour=price),))
+    assert usd(problem, after) == pytest.approx(0.030)
+
+
+def test_a_termination_makes_a_first_hour_free_as_a_hibernation_does() -> None:
+    problem = bag([{"a": 30}], [vm_type("a", spot=(2, 0.001))])
+    for fields in ({"vm": 1}, {"share": 0.5}, {}):
+        event = TimelineEvent(40, "a", "terminate", notice_s=5, **fields)
+        assert usd(problem, Timeline((event,)), Billing(first_hour_free=True)) == pytest.approx(0.0, abs=1e-12)
 
 
 # --------------------------------------------------------------------- infeasible days
