@@ -34,6 +34,7 @@ _PRINTED = {
     "policies": "policies",
     "instance-list": "instance list",
     "types": "instance types --types c5.*",
+    "clouds": "instance clouds",
     "export": "export own-plan.json --out run",
     "import-log": "import-log own.json own-plan.json own.jsonl",
     "written": "instance generate --tasks 2 --out bag.json",

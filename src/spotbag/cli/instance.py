@@ -18,6 +18,7 @@ from .arguments import (
     warn,
     wrote,
 )
+from .instance_clouds import clouds_command
 from .instance_import import app as import_app
 from .instance_output import OutOption, deliver
 from .instance_types import prices_command, types_command
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     pass
 
 app = typer.Typer(
-    no_args_is_help=True, help="Instances: list the library, generate, import, export, VM types and prices, schema."
+    no_args_is_help=True,
+    help="Instances: list the library, generate, import, export, VM types and prices, clouds, schema.",
 )
 app.add_typer(import_app, name="import")
 app.command(
@@ -36,6 +38,7 @@ app.command(
 app.command("prices", epilog="Example:  spotbag instance prices --spot-history history.json --out prices.json")(
     prices_command
 )
+app.command("clouds", epilog="Example:  spotbag instance clouds")(clouds_command)
 
 
 class Document(StrEnum):

@@ -14,7 +14,7 @@ from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
 from ..executors.orders import Target
 from ..instances.bags.best_known import BestKnown
-from ..instances.entries import Architecture, Burstable, Goal, Market
+from ..instances.entries import Architecture, Burstable, CloudName, Goal, Market
 from ..schedules.documents import ScheduleDocument, Survival, SurvivalVerdict
 from ..solvers.bags.result import Status
 
@@ -824,6 +824,35 @@ class Types(_Output):
     vm_types: tuple[ListedType, ...]
 
 
+class CloudBilling(_Output):
+    """How a cloud bills."""
+
+    minimum_s: int
+    block_s: int
+    first_hour_free: bool
+    hibernated_usd_per_gb_hour: float
+    stopped_usd_per_gb_hour: float
+
+
+class ListedCloud(_Output):
+    """A cloud."""
+
+    name: CloudName
+    summary: str
+    interruption: Literal["hibernate", "stop", "terminate"]
+    notice_s: int
+    billing: CloudBilling
+    source: str
+    date: str
+
+
+class Clouds(_Output):
+    """``spotbag instance clouds``."""
+
+    format: Literal["spotbag.clouds/1"]
+    clouds: tuple[ListedCloud, ...]
+
+
 class ErrorIssue(_Output):
     """One thing that is wrong in an input."""
 
@@ -867,7 +896,7 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     for output in (
         Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
         NoPlan, Size, Stream, StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison,
-        InstanceList, Types, Export, ImportLog, Written, Schemas, Error,
+        InstanceList, Types, Clouds, Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""
