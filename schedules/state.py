@@ -231,6 +231,9 @@ class State(WholeDocument):
         resumed: Collection[str] = (),
         ended: Collection[str] = (),
         requested: Sequence[VmState] = (),
+        modes: Mapping[str, Literal["burst", "baseline"]] | None = None,
+        credits: Mapping[str, float] | None = None,
+        paid_until_s: Mapping[str, float] | None = None,
         spent_usd: float | None = None,
     ) -> State:
         """Return the state after what has happened since.
@@ -254,6 +257,13 @@ class State(WholeDocument):
             VMs that are terminated, or were taken away; what ran there waits again.
         requested : sequence of VmState
             VMs that have been requested.
+        modes : mapping of str to {"burst", "baseline"}, optional
+            Of tasks that have started on burstable VMs; full speed if absent.
+        credits : mapping of str to float, optional
+            CPU credits that burstable VMs have now. One that had some before, and of which nothing is said, has none
+            that a plan could count on.
+        paid_until_s : mapping of str to float, optional
+            Until when VMs are paid, where that is later than now.
         spent_usd : float, optional
             What has been spent until then, instead of what follows from the prices of the VMs by the second.
 
@@ -265,6 +275,17 @@ class State(WholeDocument):
         """
         if not self.time_s <= time_s <= MAX_SECONDS:
             raise _wrong(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
+        for name, amount in (credits or {}).items():
+            if not 0 <= amount < math.inf:
+                raise _wrong(f"cannot have {amount:g} credits on {name!r}")
+        for name, mode in (modes or {}).items():
+            if name not in (started or {}) or mode not in ("burst", "baseline"):
+                raise _wrong(
+                    f"cannot have the mode {mode!r} for {name!r}: modes are burst or baseline, of started tasks"
+                )
+        for name, until_s in (paid_until_s or {}).items():
+            if not 0 <= until_s <= MAX_SECONDS:
+                raise _wrong(f"cannot be paid for {name!r} until {until_s:g} s")
         if spent_usd is not None and not 0 <= spent_usd < math.inf:
             raise _wrong(f"cannot have spent $ {spent_usd:g}")
         for name, fraction in (saved or {}).items():
@@ -277,7 +298,8 @@ class State(WholeDocument):
             raise _wrong(f"cannot have a task end twice: {next(name for name in over if over.count(name) > 1)!r}")
         vms = {vm.id: vm for vm in self.vms}
         where = {entry.task: vm.id for vm in self.vms for entry in vm.running}
-        for name in {*ready, *draining, *hibernated, *resumed, *ended} - vms.keys():
+        told = {*ready, *draining, *hibernated, *resumed, *ended, *(credits or {}), *(paid_until_s or {})}
+        for name in told - vms.keys():
             raise _wrong(f"has no VM {name!r} (VMs: {', '.join(vms) or 'none'})")
         for name in {*finished, *failed} - where.keys():
             raise _wrong(f"does not run the task {name!r}")
@@ -291,6 +313,13 @@ class State(WholeDocument):
         late = {vm.id for vm in self.vms if vm.status == "launching"}
         for name in {*ready} & late:
             vms[name] = _with(vms[name], ready_s=float(time_s))
+        for vm in self.vms:
+            if vm.credits and time_s > self.time_s and vm.status in ("running", "draining"):
+                vms[vm.id] = _with(vms[vm.id], credits=0.0)
+        for name, amount in (credits or {}).items():
+            vms[name] = _with(vms[name], credits=float(amount))
+        for name, until_s in (paid_until_s or {}).items():
+            vms[name] = _with(vms[name], paid_until_s=float(until_s))
         for name in hibernated:
             vms[name] = _with(vms[name], status="hibernated", running=())
         for name in ended:
@@ -312,7 +341,7 @@ class State(WholeDocument):
             if taken is not None or task in left:
                 what = f"core {core} of {name!r} runs {taken!r}" if taken is not None else "it runs already"
                 raise _wrong(f"cannot have the task {task!r} started on core {core} of {name!r}: {what}")
-            run = TaskOnVm(task=task, core=core, start_s=float(time_s))
+            run = TaskOnVm(task=task, core=core, start_s=float(time_s), mode=(modes or {}).get(task))
             status = "running" if vms[name].status == "launching" else vms[name].status
             vms[name] = _with(vms[name], running=(*vms[name].running, run), status=status)
             left.add(task)

@@ -242,8 +242,6 @@ def follow_the_plan(seed: int, share: float) -> None:
     )
     for now in sorted({moment for moment in [*starts, *ends, *ready, *vm_end, until_s] if moment <= until_s}):
         burstable = plan.instance.offer_is_burstable[plan.vm_offer[plan.task_vm]]
-        if burstable.any():
-            return  # modes are the executor's to say
         state = state.advance(
             now,
             ready=[name for name, at in zip(plan.vm_ids, ready, strict=True) if at == now],
@@ -252,6 +250,11 @@ def follow_the_plan(seed: int, share: float) -> None:
                 ids[task]: (plan.vm_ids[plan.task_vm[task]], int(plan.task_core[task]))
                 for task, at in enumerate(starts)
                 if at == now
+            },
+            modes={
+                ids[task]: "baseline" if plan.task_baseline[task] else "burst"
+                for task, at in enumerate(starts)
+                if at == now and burstable[task]
             },
         )
         state = state.advance(
@@ -280,6 +283,11 @@ def test_a_plan_that_is_followed_is_where_it_was_to_be(seed: int, share: float) 
         ({"hibernated": ["w"], "started": {T3: ("w", 0)}}, "which is hibernated"),
         ({"saved": {T3: 1.0}}, "a fraction"),
         ({"saved": {T3: float("nan")}}, "a fraction"),
+        ({"started": {T3: ("w", 0)}, "modes": {T3: "fast"}}, "modes are burst or baseline, of started tasks"),
+        ({"modes": {T3: "burst"}}, "modes are burst or baseline, of started tasks"),
+        ({"credits": {"x": 1.0}}, "has no VM 'x'"),
+        ({"credits": {"w": -1.0}}, "cannot have -1 credits on 'w'"),
+        ({"paid_until_s": {"w": float("nan")}}, "cannot be paid for 'w' until nan s"),
         ({"spent_usd": -1.0}, "cannot have spent"),
         ({"spent_usd": float("nan")}, "cannot have spent"),
     ],
@@ -287,6 +295,15 @@ def test_a_plan_that_is_followed_is_where_it_was_to_be(seed: int, share: float) 
 def test_what_no_bag_can_do_is_refused(state: State, what: dict[str, Any], rule: str) -> None:
     with pytest.raises(InputError, match=rule):
         state.advance(30, **what)
+
+
+def test_credits_get_old() -> None:
+    vm = VmState(id="t", type="t3", market="on-demand", status="running", credits=5.0)
+    state = State(instance="bag", time_s=10, vms=(vm,))
+    assert state.advance(10).vms[0].credits == 5.0
+    assert state.advance(11).vms[0].credits == 0.0
+    told = state.advance(11, credits={"t": 4.5}, paid_until_s={"t": 60.0}).vms[0]
+    assert (told.credits, told.paid_until_s) == (4.5, 60.0)
 
 
 def test_a_vm_that_comes_late_is_billed_from_then() -> None:
