@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -68,6 +69,12 @@ class RunningTasks(NamedTuple):
     core: IntArray
     start_s: IntArray
     baseline: BoolArray
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[int, ...]]) -> RunningTasks:
+        """Make the arrays of tuples of what they hold, one for each task."""
+        columns = np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5).T
+        return cls(*map(read_only, (*columns[:4], columns[4] > 0)))
 
 
 class Instance(WholeDocument):
@@ -319,8 +326,7 @@ class Instance(WholeDocument):
             for number, machine in enumerate(self.machines)
             for entry in machine.running
         ]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-        return RunningTasks(*map(read_only, (*columns[:4], columns[4] > 0)))
+        return RunningTasks.of_rows(rows)
 
     @cached_property
     def open_tasks(self) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..core.record_lists import Records, rows_of, with_fields
 from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
-from ..instances.instance import Instance
+from ..instances.instance import Instance, RunningTasks
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -522,7 +522,7 @@ class _Remaining:
             fields["d_spot_s"] = max(math.floor(given.d_spot_s - self.state.time_s + _NOISE_S), 0)
         fields["tasks"] = Records(Task, tuple(kept))
         fields["objective"] = self._objective()
-        remaining = Instance.model_construct(set(fields), **(_defaults() | fields))
+        remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
         arrays: dict[str, Any] = {
             "n_tasks": len(names),
             "group_size": np.ones(len(names), dtype=np.int64),
@@ -538,11 +538,11 @@ class _Remaining:
             arrays["duration_s"] = given.duration_s[group]
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
-        machines = tuple(self._machines(remaining))
-        remaining.__dict__["machines"] = machines
-        remaining.model_fields_set.add("machines")
-        for name in ("offers", "running", "task_index", *_OF_OFFERS):
+        machines, running = self._machines(remaining)
+        for name in ("offers", *_OF_OFFERS):
             remaining.__dict__.pop(name, None)
+        remaining.__dict__["machines"], remaining.__dict__["running"] = machines, running
+        remaining.model_fields_set.add("machines")
         return remaining
 
     def _objective(self) -> Any:
@@ -560,44 +560,55 @@ class _Remaining:
             return asked.model_copy(update={"budget_usd": max(asked.budget_usd - self.state.spent_usd, 1e-6)})
         return asked
 
-    def _machines(self, remaining: Instance) -> Iterable[Machine]:
+    def _machines(self, remaining: Instance) -> tuple[tuple[Machine, ...], RunningTasks]:
+        """VMs that exist, as machines, and what runs on them in arrays."""
         now, given = self.state.time_s, self.given
         offers = {(offer.vm_type.name, offer.market): offer for offer in given.offers}
-        position = {name: number for number, name in enumerate(remaining.task_ids)} if self.state.running_ids else {}
-        durations = remaining.duration_s
-        for vm in self.state.vms:
+        index = remaining.task_index if self.state.running_ids else {}
+        seconds_of = remaining.duration_s.item
+        machines: list[Machine] = []
+        rows: list[tuple[int, ...]] = []
+        for number, vm in enumerate(self.state.vms):
             offer = offers.get((vm.type, vm.market))
             if offer is None:
                 raise _wrong(f"has the VM {vm.id!r}, but {given.name!r} has no {vm.market} offer of {vm.type}")
+            column, vcpus, burstable = offer.index, offer.vcpus, offer.burstable
             running = []
             for entry in vm.running:
-                mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
-                seconds = durations.item(position[entry.task], offer.index, mode)
-                if seconds >= NEVER or entry.core >= offer.vcpus:
-                    raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
+                name, core, mode = entry.task, entry.core, entry.mode
+                baseline = mode == "baseline"
+                task = index[name]
+                seconds = seconds_of(task, column, BASELINE if burstable and baseline else FULL_SPEED)
+                if seconds >= NEVER or core >= vcpus:
+                    raise _wrong(f"has the task {name!r} on core {core} of {vm.id!r}, where it cannot run")
                 end_s = entry.start_s + seconds if entry.end_s is None else entry.end_s
                 # One that should have ended may end at any moment: the next whole second is as good as any.
                 start_s = min(max(math.ceil(end_s - now - _NOISE_S), 1) - seconds, 0)
-                running.append(made(RunningTask, task=entry.task, core=entry.core, start_s=start_s, mode=entry.mode))
+                running.append(made(RunningTask, task=name, core=core, start_s=start_s, mode=mode))
+                rows.append((task, number, core, start_s, baseline))
             ready_s = max(math.ceil(vm.ready_s - now - _NOISE_S), 0)
             paid = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
-            yield made(
-                Machine,
-                id=vm.id,
-                type=vm.type,
-                market=vm.market,
-                ready_s=0 if running else ready_s,
-                paid_until_s=paid,
-                open=vm.status in ("launching", "running"),
-                running=tuple(running),
-                credits=vm.credits,
+            machines.append(
+                made(
+                    Machine,
+                    id=vm.id,
+                    type=vm.type,
+                    market=vm.market,
+                    ready_s=0 if running else ready_s,
+                    paid_until_s=paid,
+                    open=vm.status in ("launching", "running"),
+                    running=tuple(running),
+                    credits=vm.credits,
+                )
             )
+        return tuple(machines), RunningTasks.of_rows(rows)
 
 
 _OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
 
 
-def _defaults() -> dict[str, Any]:
+@cache
+def _defaults() -> Mapping[str, Any]:
     return {
         name: field.get_default(call_default_factory=True)
         for name, field in Instance.model_fields.items()

@@ -219,13 +219,14 @@ class _Checker:
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
         seconds: Counter[tuple[str, Market]] = Counter()
-        for number, vm in enumerate(plan.vms):
+        count, end_s, looked_at = by_vm.count.tolist(), by_vm.end_s.tolist(), (doubtful | vms.doubled).tolist()
+        for vm, offered in zip(plan.vms, vms.offered, strict=True):
             here = self.numbers[vm.id]  # of VMs with the same name, the last
-            if not (vms.offered[number] and by_vm.count[here]):
+            if not (offered and count[here]):
                 continue
-            vm_type = self.types[vm.type]
-            seconds[vm.type, vm.market] += self._paid_s(vm, int(by_vm.end_s[here]))
-            if vms.doubled or doubtful[here]:
+            seconds[vm.type, vm.market] += self._paid_s(vm, end_s[here])
+            if looked_at[here]:
+                vm_type = self.types[vm.type]
                 placed_here = list(plan.records(by_vm.rows_of(here)))
                 violations += _cores(vm, placed_here)
                 violations += self._memory(vm, vm_type, placed_here)
@@ -325,7 +326,7 @@ class _Checker:
             yield Violation("machine", placed.id, 1, "tasks", message)
 
     def _vms(self) -> Iterator[Violation]:
-        for name, count in Counter(vm.id for vm in self.plan.vms).items():
+        for name, count in Counter(vm.id for vm in self.plan.vms).items() if self.vms.doubled else ():
             if count > 1:
                 yield Violation("vm", name, count - 1, "VMs", f"{count} VMs are called {name!r}")
         for vm in self.plan.vms:

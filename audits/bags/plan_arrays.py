@@ -52,7 +52,8 @@ class Bag:
         self.need_kb = need_kb.astype(np.int64)
         self.run_times = [*[row.runtime_s or _NO_TIMES for row in rows], _NO_TIMES]
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
-        self.architectures = np.array([*[row.architecture or "" for row in rows], ""])
+        architectures = [row.architecture or "" for row in rows]
+        self.architectures = np.array([*architectures, ""]) if any(architectures) else None
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -86,12 +87,13 @@ class Bag:
         given, speed = self.base_s[entry], vms.speed[plan.task_vm]
         by_type = np.isnan(given)
         if by_type.any():
-            rows = zip(entry.tolist(), plan.task_vm.tolist(), strict=True)
-            times, types = self.run_times, vms.type_names
-            explicit = [times[row].get(types[vm], math.nan) for row, vm in rows]
+            times = map(self.run_times.__getitem__, entry.tolist())
+            types = map(vms.type_names.__getitem__, plan.task_vm.tolist())
+            explicit = [seconds.get(name, math.nan) for seconds, name in zip(times, types, strict=True)]
             given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
-        asked = self.architectures[entry]
-        given = np.where((asked != "") & (asked != vms.architecture[plan.task_vm]), math.nan, given)
+        if self.architectures is not None:
+            asked = self.architectures[entry]
+            given = np.where((asked != "") & (asked != vms.architecture[plan.task_vm]), math.nan, given)
         seconds, clear = _rounded_up(given / speed)
         if rules is not None:
             dump = dump_s(rules, self.memory_mb[entry])
@@ -108,8 +110,9 @@ class Bag:
         given = self.base_s[:-1] / vm_type.speed
         by_type = np.flatnonzero(np.isnan(given))
         given[by_type] = [self.run_times[index].get(vm_type.name, math.nan) for index in by_type.tolist()]
-        asked = self.architectures[:-1]
-        given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
+        if self.architectures is not None:
+            asked = self.architectures[:-1]
+            given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
         seconds, clear = _rounded_up(given)
         for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
             seconds[index] = exact_run_time_s(self.tasks[index], vm_type)

@@ -167,8 +167,9 @@ class CoreLoads:
 
     def _placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""
-        core, position = np.nonzero(np.arange(self.core_tasks.shape[1]) < self.core_count[:, None])
-        return core, self.core_tasks[core, position]
+        core = np.repeat(np.arange(len(self.core_count)), self.core_count)
+        first = np.cumsum(self.core_count) - self.core_count
+        return core, self.core_tasks[core, np.arange(len(core)) - first[core]]
 
 
 def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:

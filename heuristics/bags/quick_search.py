@@ -108,9 +108,11 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
     n_rented = len(usable_offers(instance))
     column_of = np.full(len(instance.offers), -1)
     column_of[columns[:n_rented]] = np.arange(n_rented)
-    wanted = np.unique(start.task_vm[rows[known]])
-    new = wanted[(machine_of_vm[wanted] == _NEW) & (column_of[_offers_of(instance, start)[wanted]] >= 0)]
-    new_columns = column_of[_offers_of(instance, start)[new]]
+    vm, core = start.task_vm[rows[known]], start.task_core[rows[known]]
+    wanted = np.unique(vm)
+    column_of_vm = column_of[_offers_of(instance, start)]
+    new = wanted[(machine_of_vm[wanted] == _NEW) & (column_of_vm[wanted] >= 0)]
+    new_columns = column_of_vm[new]
     opened = np.bincount(new_columns, minlength=len(columns))
     state = empty_state(instance, columns, opened, _SPARE_VMS)
     if not len(state.vm_end):
@@ -122,18 +124,14 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
     on_machine = np.flatnonzero(machine_of_vm >= 0)
     place[on_machine] = vm_of_machine[machine_of_vm[on_machine]]
     # The tasks of a few VMs that do not exist any more are put where they add least; of many, on others of their kind.
-    on_new = np.isin(start.task_vm[rows[known]], new)
+    on_new = np.isin(vm, new)
     few = on_new.sum() <= _FEW_LOST * len(tasks)
     for column in () if few else np.unique(new_columns).tolist():
         slots = np.flatnonzero((state.vm_column == column) & (state.vm_machine < 0))
         mine = new[new_columns == column][: len(slots)]
         place[mine] = slots[: len(mine)]
     cores = np.full(len(tasks), -1)
-    cores[known] = np.where(
-        place[start.task_vm[rows[known]]] >= 0,
-        state.vm_first[place[start.task_vm[rows[known]]]] + start.task_core[rows[known]],
-        -1,
-    )
+    cores[known] = np.where(place[vm] >= 0, state.vm_first[place[vm]] + core, -1)
     load = _loads(state, tasks, cores)
     late = load > state.vm_limit[state.core_vm]
     if late.any():  # such as tasks of a VM that is gone, on one that takes its place
