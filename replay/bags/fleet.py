@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
 
 from ...instances.entries import RentalOffer
@@ -19,6 +20,8 @@ class Fleet:
         All VMs so far.
     spot_vms : dict of str to list of Vm
         The spot VMs of each type.
+    by_price : list of Vm
+        Those that are not terminated, by the price of their offers, then as they were requested.
     down : set of str
         Spot types that are hibernated.
     """
@@ -27,6 +30,7 @@ class Fleet:
         self._instance = instance
         self.vms: list[Vm] = []
         self.spot_vms: dict[str, list[Vm]] = {}
+        self.by_price: list[Vm] = []
         self.down: set[str] = set()
         self._names: set[str] = set()
         self._rented: Counter[int] = Counter()
@@ -37,6 +41,7 @@ class Fleet:
         twin = Fleet(self._instance)
         twin.vms = [vm.copy() for vm in self.vms]
         twin.spot_vms = {name: [twin.vms[vm.index] for vm in vms] for name, vms in self.spot_vms.items()}
+        twin.by_price = [twin.vms[vm.index] for vm in self.by_price]
         twin.down = self.down.copy()
         twin._names = self._names.copy()
         twin._rented = self._rented.copy()
@@ -48,6 +53,7 @@ class Fleet:
         binds = not self._instance.memory_never_binds[offer.type_index]
         vm = Vm(len(self.vms), name, offer, ready_s, first_start_s, bool(binds))
         self.vms.append(vm)
+        insort(self.by_price, vm, key=_price_then_request)
         self._names.add(name)
         self._rented[offer.index] += 1
         self._rented_by_market[offer.market] += 1
@@ -57,6 +63,7 @@ class Fleet:
 
     def give_back(self, vm: Vm) -> None:
         """Count a terminated VM against no limit any more."""
+        del self.by_price[bisect_left(self.by_price, _price_then_request(vm), key=_price_then_request)]
         self._rented[vm.offer_index] -= 1
         self._rented_by_market[vm.offer.market] -= 1
 
@@ -81,6 +88,10 @@ class Fleet:
     def bills(self, billing: Billing, now_s: int) -> tuple[VmBill, ...]:
         """Bill of each VM, as if all that are not terminated were now."""
         return tuple(_bill(vm, billing, now_s) for vm in self.vms)
+
+
+def _price_then_request(vm: Vm) -> tuple[float, int]:
+    return vm.offer.price_usd_per_hour, vm.index
 
 
 def _bill(vm: Vm, billing: Billing, now_s: int) -> VmBill:

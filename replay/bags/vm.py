@@ -199,25 +199,41 @@ class Vm:
     def longest_s(self, work: WorkTable) -> int:
         """Return the longest run time on this VM of its unfinished tasks."""
         if not self._longest_valid:
-            runs = [run for run in self.running if run is not None]
-            tasks = [run.task for queue in (runs, *self.waiting) for run in queue]
-            self._longest_s = max((work.runtime_s(task, self.offer_index) for task in tasks), default=0)
+            runtime_s = work.runtimes_s(self.offer_index)
+            longest_s = 0
+            for run in self.running:
+                if run is not None and runtime_s[run.task] > longest_s:
+                    longest_s = runtime_s[run.task]
+            for queue in self.waiting:
+                for run in queue:
+                    if runtime_s[run.task] > longest_s:
+                        longest_s = runtime_s[run.task]
+            self._longest_s = longest_s
             self._longest_valid = True
         return self._longest_s
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        uptime = max(self.uptime_s(now_s), self.first_start_s)
+        uptime = (self.hibernated_at_s if self.state == HIBERNATED else now_s) - self.zero_s
+        if uptime < self.first_start_s:
+            uptime = self.first_start_s
         timeline = self._timeline
         if timeline is None:
-            timeline = VmTimeline(self.offer.vcpus, self.memory_kb, uptime)
-            for core, queue in enumerate(self.waiting):
-                run = self.running[core]
-                for placed in queue if run is None else (run, *queue):
-                    need_kb = work.memory_kb[work.group_of[placed.task]]
-                    timeline.place(core, placed.start_s, placed.end_s, need_kb)
-            self._timeline = timeline
-        timeline.advance(uptime)
+            timeline = self._timeline = self._timetable(uptime, work)
+        if timeline.earliest_core_s < uptime:
+            timeline.advance(uptime)
+        return timeline
+
+    def _timetable(self, uptime: int, work: WorkTable) -> VmTimeline:
+        """Timeline of all that is on the VM."""
+        if self.memory_kb is None:
+            last = [queue[-1] if queue else run for queue, run in zip(self.waiting, self.running, strict=True)]
+            return VmTimeline.of_cores([uptime if run is None else run.end_s for run in last])
+        timeline = VmTimeline(self.offer.vcpus, self.memory_kb, uptime)
+        for core, queue in enumerate(self.waiting):
+            run = self.running[core]
+            for placed in queue if run is None else (run, *queue):
+                timeline.place(core, placed.start_s, placed.end_s, work.memory_kb[work.group_of[placed.task]])
         return timeline
 
     def set_timeline(self, timeline: VmTimeline) -> None:
@@ -259,10 +275,18 @@ def take_task(vm: Vm, task: int, now_s: int) -> bool:
             burst = run.mode == FULL_SPEED
             vm.count_running(now_s, -int(burst), -int(not burst))
     else:
-        found = next(((queue, run) for queue in vm.waiting for run in queue if run.task == task), None)
-        if found is None:
-            return False
-        found[0].remove(found[1])
+        for queue in vm.waiting:
+            if queue and queue[0].task == task:  # what a policy takes is mostly the next or the last of its queue
+                queue.popleft()
+                break
+            if queue and queue[-1].task == task:
+                queue.pop()
+                break
+        else:
+            place = next(((queue, k) for queue in vm.waiting for k, run in enumerate(queue) if run.task == task), None)
+            if place is None:
+                return False
+            del place[0][place[1]]
     vm.n_left -= 1
     vm.disordered = True
     vm.timetable_changed()

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.instance import Instance
 
 _NOISE_S = 1e-9
+
+
+class Need(NamedTuple):
+    """What a task asks of a VM: how long it occupies a core, how long it runs from its beginning, memory."""
+
+    duration_s: int
+    runtime_s: int
+    memory_kb: int
+
+    def at_least(self, other: Need) -> bool:
+        """Whether it asks for as much as another in every respect."""
+        return (
+            self.duration_s >= other.duration_s
+            and self.runtime_s >= other.runtime_s
+            and self.memory_kb >= other.memory_kb
+        )
 
 
 class WorkTable:
@@ -26,10 +44,14 @@ class WorkTable:
         "_interval_s",
         "_is_spot",
         "_least",
+        "_needs",
         "_runtime_s",
+        "_runtimes_s",
         "_type_of",
         "group_of",
         "memory_kb",
+        "on_demand_offers",
+        "sustained",
     )
 
     def __init__(self, instance: Instance) -> None:
@@ -45,13 +67,47 @@ class WorkTable:
         self._dump_s: list[float] = instance.dump_s.tolist()
         self._type_of = [offer.type_index for offer in instance.offers]
         self._is_spot = [offer.market == "spot" for offer in instance.offers]
-        self._least: dict[tuple[int, int], tuple[int, int, int] | None] = {}
+        self._least: dict[tuple[int, int], Need | None] = {}
+        self._needs: dict[tuple[int, int], list[Need | None]] = {}
+        self._runtimes_s: list[list[int] | None] = [None] * len(instance.offers)
+        regular = (offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable)
+        self.on_demand_offers = sorted(regular, key=lambda offer: (offer.price_usd_per_hour, offer.index))
+        """Offers of regular on-demand VMs, cheapest first."""
+        self.sustained = [sustained_mode(offer.burstable) for offer in instance.offers]
+        """Mode in which VMs of each offer run whatever their credits."""
         bursts = [offer.vm_type.burstable for offer in instance.offers]
         self._baseline = [burst.baseline_fraction if burst is not None else 1.0 for burst in bursts]
 
     def runtime_s(self, task: int, offer: int) -> int:
         """Run time of the whole task on an offer at full speed without checkpoints; `NEVER` if it cannot run there."""
         return self._runtime_s[self.group_of[task]][self._type_of[offer]]
+
+    def runtimes_s(self, offer: int) -> list[int]:
+        """Run times of all tasks on an offer; see `runtime_s`."""
+        runtimes_s = self._runtimes_s[offer]
+        if runtimes_s is None:
+            column = self._type_of[offer]
+            of_group = [row[column] for row in self._runtime_s]
+            runtimes_s = self._runtimes_s[offer] = [of_group[group] for group in self.group_of]
+        return runtimes_s
+
+    def need(self, task: int, offer: int, mode: int, saved: float = 0.0) -> Need | None:
+        """What a task asks of a VM of an offer; None if it cannot run there. See `duration_s`."""
+        needs = self._needs.get((offer, mode))
+        if needs is None:
+            needs = self._needs[offer, mode] = self._whole_needs(offer, mode)
+        need = needs[self.group_of[task]]
+        if saved == 0.0 or need is None:
+            return need
+        return Need(self.duration_s(task, offer, mode, saved), need.runtime_s, need.memory_kb)
+
+    def _whole_needs(self, offer: int, mode: int) -> list[Need | None]:
+        """Of each group, what a whole task asks."""
+        column = self._type_of[offer]
+        return [
+            None if row[offer][mode] >= NEVER else Need(row[offer][mode], self._runtime_s[group][column], memory_kb)
+            for group, (row, memory_kb) in enumerate(zip(self._duration_s, self.memory_kb, strict=True))
+        ]
 
     def duration_s(self, task: int, offer: int, mode: int, saved: float = 0.0) -> int:
         """How long a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
@@ -73,20 +129,10 @@ class WorkTable:
         seconds = work + self._count(group, offer, work) * self._dump_s[group]
         return math.ceil(seconds / (self._baseline[offer] if mode == BASELINE else 1.0) - _NOISE_S)
 
-    def least(self, offer: int, mode: int) -> tuple[int, int, int] | None:
-        """Least duration, run time and memory need, each over all tasks that can run on an offer; None without any."""
+    def least(self, offer: int, mode: int) -> Need | None:
+        """Return the least of what whole tasks ask of a VM of an offer, in each respect; None if none can run there."""
         if (offer, mode) not in self._least:
-            groups = [group for group, row in enumerate(self._duration_s) if row[offer][mode] < NEVER]
-            column = self._type_of[offer]
-            self._least[offer, mode] = (
-                (
-                    min(self._duration_s[group][offer][mode] for group in groups),
-                    min(self._runtime_s[group][column] for group in groups),
-                    min(self.memory_kb[group] for group in groups),
-                )
-                if groups
-                else None
-            )
+            self._least[offer, mode] = least_of(self._whole_needs(offer, mode))
         return self._least[offer, mode]
 
     def checkpoints(self, task: int, offer: int, saved: float = 0.0) -> int:
@@ -118,6 +164,12 @@ class WorkTable:
         if not (self._checkpoints and self._is_spot[offer]):
             return 0
         return max(math.ceil((work_s - _NOISE_S) / self._interval_s[group]) - 1, 0)
+
+
+def least_of(needs: Iterable[Need | None]) -> Need | None:
+    """Return the least of several needs in each respect, those of tasks that cannot run (None) left out."""
+    known = [need for need in needs if need is not None]
+    return Need(*map(min, zip(*known, strict=True))) if known else None
 
 
 def sustained_mode(burstable: bool) -> int:

@@ -9,7 +9,8 @@ from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import Need, SpareTime, need_on, on_demand_offers, start_in_time_s
+from ..work import Need
+from .migration import SpareTime, need_on, on_demand_offers, start_in_time_s
 
 
 @dataclass(slots=True, eq=False)
@@ -65,8 +66,8 @@ def estimate_rt(replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> t
 
 def _sketches(replay: ReplayState, hibernated: Vm) -> list[_Sketch]:
     """Idle VMs, then busy ones, each by price."""
-    vms = [vm for vm in replay.vms if vm.alive and vm is not hibernated and (vm.burstable is None or vm.idle)]
-    vms.sort(key=lambda vm: (vm.n_left > 0, vm.offer.price_usd_per_hour, vm.index))
+    vms = [vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated and (vm.burstable is None or vm.idle)]
+    vms.sort(key=lambda vm: vm.n_left > 0)
     now_s, work = replay.now_s, replay.work
     return [_Sketch(vm, vm.offer, vm.timeline(now_s, work), vm.zero_s, vm.longest_s(work), False) for vm in vms]
 

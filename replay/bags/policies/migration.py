@@ -4,65 +4,43 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
+from ...vms import RUNNING
 from ..state import ReplayState
 from ..vm import Vm
-from ..work import sustained_mode
-
-
-def by_market(vms: Iterable[Vm], spot_first: bool) -> list[Vm]:
-    """VMs with one market first, then by price (sort_by_market of both papers; ties as they were requested)."""
-    return sorted(vms, key=_spot_then_price if spot_first else _on_demand_then_price)
-
-
-def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
-    return not vm.spot, vm.offer.price_usd_per_hour, vm.index
-
-
-def _on_demand_then_price(vm: Vm) -> tuple[bool, float, int]:
-    return vm.spot, vm.offer.price_usd_per_hour, vm.index
+from ..work import Need, least_of
 
 
 def on_demand_offers(replay: ReplayState) -> list[RentalOffer]:
     """Offers of regular on-demand VMs, cheapest first (sort_by_price of M^o)."""
-    offers = [offer for offer in replay.instance.offers if offer.market == "on-demand" and not offer.burstable]
-    return sorted(offers, key=lambda offer: (offer.price_usd_per_hour, offer.index))
-
-
-class Need(NamedTuple):
-    """What a task asks of a VM: how long it occupies a core, how long it runs from its beginning, memory."""
-
-    duration_s: int
-    runtime_s: int
-    memory_kb: int
-
-    def at_least(self, other: Need) -> bool:
-        """Whether it asks for as much as another in every respect."""
-        return (
-            self.duration_s >= other.duration_s
-            and self.runtime_s >= other.runtime_s
-            and self.memory_kb >= other.memory_kb
-        )
+    return replay.work.on_demand_offers
 
 
 def need_on(replay: ReplayState, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
     """What a task asks of a VM of an offer; None if it cannot run there."""
-    duration_s = replay.duration_s(task, offer, mode, saved)
-    if duration_s >= NEVER:
-        return None
-    return Need(duration_s, replay.work.runtime_s(task, offer.index), replay.memory_kb(task))
+    work = replay.work
+    return work.need(task, offer.index, work.sustained[offer.index] if mode is None else mode, saved)
 
 
-def least_need(replay: ReplayState, offer: RentalOffer) -> Need:
-    """What every unfinished task asks of a VM of an offer at least, in each respect."""
-    whole = replay.work.least(offer.index, sustained_mode(offer.burstable))
-    needs = [] if whole is None else [Need(*whole)]
-    needs += [need for task, saved in replay.saved.items() if (need := need_on(replay, offer, task, saved)) is not None]
-    return Need(*(min(column) for column in zip(*needs, strict=True)))
+def least_need(replay: ReplayState, offer: RentalOffer) -> Need | None:
+    """What every unfinished task asks of a VM of an offer at least, in each respect; None if none can run there."""
+    work, mode = replay.work, replay.work.sustained[offer.index]
+    parts = (need_on(replay, offer, task, saved) for task, saved in replay.saved.items())
+    return least_of((work.least(offer.index, mode), *parts))
+
+
+def _spot_first(by_price: Iterable[Vm]) -> list[Vm]:
+    """VMs with those of the spot market first (sort_by_market of both papers; ties as they were requested)."""
+    return sorted(by_price, key=attrgetter("spot"), reverse=True)
+
+
+def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
+    return not vm.spot, vm.offer.price_usd_per_hour, vm.index
 
 
 SpareTime: TypeAlias = Literal["all", "spot"]
@@ -78,7 +56,8 @@ def check_migration(replay: ReplayState, vm: Vm, need: Need, spare_time: SpareTi
     """
     spare = vm.spot or spare_time == "all"
     longest_s = vm.longest_s(replay.work) if spare else 0
-    return start_in_time_s(replay, replay.timeline(vm), vm.zero_s, spare, longest_s, need) is not None
+    timeline = vm.timeline(replay.now_s, replay.work)
+    return start_in_time_s(replay, timeline, vm.zero_s, spare, longest_s, need) is not None
 
 
 def start_in_time_s(
@@ -88,22 +67,26 @@ def start_in_time_s(
 
     ``spare`` says whether spare time is asked of the VM; see `check_migration`.
     """
-    start_s = timeline.earliest_start_s(need.memory_kb, need.duration_s)
+    duration_s, runtime_s, memory_kb = need
+    start_s = timeline.earliest_start_s(memory_kb, duration_s)
     if start_s is None:
         return None
-    # eft of line 2: of the VM, not of the task
-    left_s = replay.instance.deadline_s - zero_s - max(start_s + need.duration_s, timeline.end_s)
-    spare_s = max(longest_s, need.runtime_s) + replay.start_overhead_s + 1 if spare else 0
-    return start_s if left_s >= spare_s else None
+    end_s = start_s + duration_s
+    if end_s < timeline.end_s:
+        end_s = timeline.end_s  # eft of line 2: of the VM, not of the task
+    left_s = replay.instance.deadline_s - zero_s - end_s
+    if spare:
+        left_s -= (longest_s if longest_s > runtime_s else runtime_s) + replay.start_overhead_s + 1
+    return start_s if left_s >= 0 else None
 
 
 class Targets:
-    """VMs that run, as targets of one migration: idle ones, then busy ones, spot before on-demand.
+    """VMs that run, as targets of one migration: idle ones, then busy ones, spot before on-demand, each by price.
 
     Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37). Burstable VMs
     take tasks only while they are idle, and only if the policy wants it. While a migration goes on, VMs only fill up:
-    what has turned down a task turns down every task that asks for as much, and one that has turned down the least of
-    all is not asked again.
+    one that turns down the least of all is not asked at all, and what has turned down a task turns it down again, and
+    every task like it.
 
     Parameters
     ----------
@@ -111,8 +94,8 @@ class Targets:
         The replay.
     source : Vm
         The hibernated VM.
-    tasks : sequence of int
-        What is to be migrated from it.
+    tasks : sequence of (int, float)
+        What is to be migrated from it, and which fraction is saved of each.
     to_burstable : bool
         Whether idle burstable VMs are targets.
     spare_time : {"all", "spot"}
@@ -120,46 +103,53 @@ class Targets:
     """
 
     def __init__(
-        self, replay: ReplayState, source: Vm, tasks: Sequence[int], to_burstable: bool, spare_time: SpareTime
+        self,
+        replay: ReplayState,
+        source: Vm,
+        tasks: Sequence[tuple[int, float]],
+        to_burstable: bool,
+        spare_time: SpareTime,
     ) -> None:
         self._replay = replay
         self._source = source
-        self._tasks = tasks
         self._spare_time: SpareTime = spare_time
-        idle = (vm for vm in replay.vms if vm.idle and (to_burstable or vm.burstable is None))
-        busy = (vm for vm in replay.vms if vm.busy and vm.burstable is None)
-        self._idle = by_market(idle, spot_first=True)
-        self._busy = by_market(busy, spot_first=True)
+        least: dict[int, Need | None] = {}
+        able: list[Vm] = []
+        for vm in replay.fleet.by_price:
+            if vm.state > RUNNING or (vm.burstable is not None and (vm.n_left or not to_burstable)):
+                continue
+            if vm.n_left == 0 and vm.state != RUNNING:
+                continue
+            index = vm.offer_index
+            if index not in least:
+                least[index] = least_of(need_on(replay, vm.offer, task, saved) for task, saved in tasks)
+            need = least[index]
+            if need is not None and check_migration(replay, vm, need, spare_time):
+                able.append(vm)
+        self._idle = _spot_first(vm for vm in able if not vm.n_left)
+        self._busy = _spot_first(vm for vm in able if vm.n_left)
         self._turned_down: dict[int, Need] = {}
-        self._least: dict[int, Need] = {}
 
     def place(self, task: int, saved: float) -> bool:
         """Migrate a task to the first VM that may take it; False if there is none."""
+        replay, turned_down, spare_time = self._replay, self._turned_down, self._spare_time
         needs: dict[int, Need | None] = {}
         for vms in (self._idle, self._busy):
-            full: list[Vm] = []
-            taker = None
             for vm in vms:
                 index = vm.offer_index
-                if index not in needs:
-                    needs[index] = need_on(self._replay, vm.offer, task, saved)
-                need = needs[index]
+                if index in needs:
+                    need = needs[index]
+                else:
+                    need = needs[index] = need_on(replay, vm.offer, task, saved)
                 if need is None:
                     continue
-                before = self._turned_down.get(vm.index)
+                before = turned_down.get(vm.index)
                 if before is not None and need.at_least(before):
                     continue
-                if check_migration(self._replay, vm, need, self._spare_time):
-                    taker = vm
-                    break
-                self._turned_down[vm.index] = need
-                if self._least_on(vm.offer).at_least(need):
-                    full.append(vm)
-            for vm in full:
-                vms.remove(vm)
-            if taker is not None:
-                self._migrate(task, taker)
-                return True
+                if check_migration(replay, vm, need, spare_time):
+                    self._migrate(task, vm)
+                    return True
+                turned_down[vm.index] = need
         return False
 
     def add(self, vm: Vm) -> None:
@@ -173,15 +163,6 @@ class Targets:
             self._idle.remove(vm)
             if vm.burstable is None:
                 self.add(vm)
-
-    def _least_on(self, offer: RentalOffer) -> Need:
-        """The least that any of the tasks asks of a VM of an offer, in each respect."""
-        if offer.index not in self._least:
-            replay = self._replay
-            needs = [need_on(replay, offer, task, replay.saved_if_moved(self._source, task)) for task in self._tasks]
-            known = [need for need in needs if need is not None]
-            self._least[offer.index] = Need(*(min(column) for column in zip(*known, strict=True)))
-        return self._least[offer.index]
 
 
 def to_new_vm(replay: ReplayState, source: Vm, task: int, saved: float) -> Vm | None:
@@ -220,10 +201,10 @@ def migrate_tasks(
     first : callable, optional
         An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
     """
-    targets = Targets(replay, source, tasks, to_burstable, spare_time)
+    with_saved = [(task, replay.saved_if_moved(source, task)) for task in tasks]
+    targets = Targets(replay, source, with_saved, to_burstable, spare_time)
     left = []
-    for task in tasks:
-        saved = replay.saved_if_moved(source, task)
+    for task, saved in with_saved:
         if (first is not None and first(replay, source, task, saved)) or targets.place(task, saved):
             continue
         new = to_new_vm(replay, source, task, saved)

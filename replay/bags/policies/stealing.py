@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import Need, SpareTime, by_market, check_migration, least_need, need_on
+from ..work import Need
+from .migration import SpareTime, check_migration, least_need, need_on
 
 
 def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
@@ -37,14 +40,15 @@ def steal(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
         Tasks taken.
     """
     # Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
-    victims = [vm for vm in replay.vms if vm.n_left > 1 and vm.burstable is None and vm.executing]
+    victims = [vm for vm in replay.fleet.by_price if vm.n_left > 1 and vm.burstable is None and vm.executing]
+    victims.sort(key=attrgetter("spot"))
     stolen = 0
     # The thief only fills up: what it has turned down once, it turns down again, and what asks for as much as well.
     turned_down: Need | None = None
     groups: set[int] = set()
     least: Need | None = None
     group_of = replay.work.group_of
-    for victim in by_market(victims, spot_first=False):
+    for victim in victims:
         for task in stealable_tasks(replay, victim):
             if stolen and thief.burstable is not None:
                 break
@@ -64,7 +68,7 @@ def steal(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
             if not saved:
                 groups.add(group_of[task])
             least = least_need(replay, thief.offer) if least is None else least
-            if not check_migration(replay, thief, least, spare_time):
+            if least is None or not check_migration(replay, thief, least, spare_time):
                 replay.report_attempt(thief, stolen)
                 return stolen
     replay.report_attempt(thief, stolen)
