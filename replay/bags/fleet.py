@@ -22,8 +22,12 @@ class Fleet:
         The spot VMs of each type.
     by_price : list of Vm
         Those that are not terminated, by the price of their offers, then as they were requested.
+    burstable : list of Vm
+        All burstable VMs.
     down : set of str
         Spot types that are hibernated.
+    any_stranded : bool
+        Whether any VM may be `Vm.stranded`.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -31,6 +35,8 @@ class Fleet:
         self.vms: list[Vm] = []
         self.spot_vms: dict[str, list[Vm]] = {}
         self.by_price: list[Vm] = []
+        self.burstable: list[Vm] = []
+        self.any_stranded = False
         self.down: set[str] = set()
         self._names: set[str] = set()
         self._rented: Counter[int] = Counter()
@@ -42,6 +48,8 @@ class Fleet:
         twin.vms = [vm.copy() for vm in self.vms]
         twin.spot_vms = {name: [twin.vms[vm.index] for vm in vms] for name, vms in self.spot_vms.items()}
         twin.by_price = [twin.vms[vm.index] for vm in self.by_price]
+        twin.burstable = [twin.vms[vm.index] for vm in self.burstable]
+        twin.any_stranded = self.any_stranded
         twin.down = self.down.copy()
         twin._names = self._names.copy()
         twin._rented = self._rented.copy()
@@ -57,6 +65,8 @@ class Fleet:
         self._names.add(name)
         self._rented[offer.index] += 1
         self._rented_by_market[offer.market] += 1
+        if vm.burstable is not None:
+            self.burstable.append(vm)
         if vm.spot:
             self.spot_vms.setdefault(offer.vm_type.name, []).append(vm)
         return vm

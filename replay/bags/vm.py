@@ -34,6 +34,8 @@ class Vm:
         Start of the current hibernation; seconds in hibernation before it.
     running, waiting : list
         Of each core: what runs on it, what waits for it in order.
+    last_start_s : int
+        Uptime after which none of those that wait is to start; it may be earlier that the last of them starts.
     n_left : int
         Tasks on it that are not finished.
     disordered : bool
@@ -64,6 +66,7 @@ class Vm:
         "hibernated_s",
         "idle_epoch",
         "index",
+        "last_start_s",
         "memory_kb",
         "migration_kinds",
         "n_at_baseline",
@@ -104,6 +107,7 @@ class Vm:
         self.terminated_s = 0
         self.running: list[Run | None] = [None] * offer.vcpus
         self.waiting: list[deque[Run]] = []
+        self.last_start_s = NEVER
         self.n_left = 0
         self.disordered = False
         self.stranded = False
@@ -300,6 +304,8 @@ def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: 
     if start_s is None or duration_s >= NEVER:
         return None
     core = timeline.append(start_s, need_kb, duration_s)
+    if start_s > vm.last_start_s:
+        vm.last_start_s = start_s
     vm.waiting[core].append(Run(start_s, start_s + duration_s, task, mode))
     return core
 
@@ -312,6 +318,7 @@ def move_up(vm: Vm, now_s: int, work: WorkTable) -> None:
         if running is not None:
             timeline.place(core, running.start_s, running.end_s, work.memory_kb[work.group_of[running.task]])
     waiting = [run for run, _ in vm.waiting_runs()]
+    vm.last_start_s = -1
     for queue in vm.waiting:
         queue.clear()
     for run in waiting:

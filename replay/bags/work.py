@@ -10,6 +10,8 @@ from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.instance import Instance
 
 _NOISE_S = 1e-9
+_MOST_REST_NEEDS = 50_000
+"""Tasks are mostly interrupted after the same few checkpoints, on one day as on the next."""
 
 
 class Need(NamedTuple):
@@ -45,6 +47,7 @@ class WorkTable:
         "_is_spot",
         "_least",
         "_needs",
+        "_rest_needs",
         "_runtime_s",
         "_runtimes_s",
         "_type_of",
@@ -69,6 +72,7 @@ class WorkTable:
         self._is_spot = [offer.market == "spot" for offer in instance.offers]
         self._least: dict[tuple[int, int], Need | None] = {}
         self._needs: dict[tuple[int, int], list[Need | None]] = {}
+        self._rest_needs: dict[tuple[int, int, int, float], Need] = {}
         self._runtimes_s: list[list[int] | None] = [None] * len(instance.offers)
         regular = (offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable)
         self.on_demand_offers = sorted(regular, key=lambda offer: (offer.price_usd_per_hour, offer.index))
@@ -99,7 +103,14 @@ class WorkTable:
         need = needs[self.group_of[task]]
         if saved == 0.0 or need is None:
             return need
-        return Need(self.duration_s(task, offer, mode, saved), need.runtime_s, need.memory_kb)
+        key = offer, mode, self.group_of[task], saved
+        rest = self._rest_needs.get(key)
+        if rest is None:
+            rest = Need(self.duration_s(task, offer, mode, saved), need.runtime_s, need.memory_kb)
+            if len(self._rest_needs) >= _MOST_REST_NEEDS:
+                self._rest_needs.clear()
+            self._rest_needs[key] = rest
+        return rest
 
     def _whole_needs(self, offer: int, mode: int) -> list[Need | None]:
         """Of each group, what a whole task asks."""

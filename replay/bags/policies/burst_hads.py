@@ -95,8 +95,8 @@ def _sorted_tasks(replay: ReplayState, vm: Vm) -> list[int]:
 
 def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float) -> bool:
     """Attempt 1: an idle burstable VM with the credits to run the task at full speed (lines 4-15)."""
-    for vm in replay.vms:
-        if vm.burstable is None or not vm.idle:
+    for vm in replay.fleet.burstable:
+        if not vm.idle:
             continue
         need = need_on(replay, vm.offer, task, saved, FULL_SPEED)
         if need is None:
@@ -113,8 +113,9 @@ def _end_burstable_vms(replay: ReplayState) -> None:
 
     The paper never says when they end; nothing can be migrated to them any more then.
     """
-    if any(vm.spot and (vm.busy or vm.hibernated) for vm in replay.vms):
+    idle = [vm for vm in replay.fleet.burstable if vm.idle]
+    if not idle or any(vm.spot and (vm.busy or vm.hibernated) for vm in replay.fleet.by_price):
         return
-    for vm in replay.vms:
-        if vm.burstable is not None and vm.idle:
+    for vm in idle:
+        if vm.idle:
             replay.terminate(vm)

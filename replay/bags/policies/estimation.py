@@ -66,7 +66,9 @@ def estimate_rt(replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> t
 
 def _sketches(replay: ReplayState, hibernated: Vm) -> list[_Sketch]:
     """Idle VMs, then busy ones, each by price."""
-    vms = [vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated and (vm.burstable is None or vm.idle)]
+    vms = [
+        vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated and (vm.burstable is None or vm.idle)
+    ]
     vms.sort(key=lambda vm: vm.n_left > 0)
     now_s, work = replay.now_s, replay.work
     return [_Sketch(vm, vm.offer, vm.timeline(now_s, work), vm.zero_s, vm.longest_s(work), False) for vm in vms]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
@@ -25,13 +26,6 @@ def need_on(replay: ReplayState, offer: RentalOffer, task: int, saved: float, mo
     """What a task asks of a VM of an offer; None if it cannot run there."""
     work = replay.work
     return work.need(task, offer.index, work.sustained[offer.index] if mode is None else mode, saved)
-
-
-def least_need(replay: ReplayState, offer: RentalOffer) -> Need | None:
-    """What every unfinished task asks of a VM of an offer at least, in each respect; None if none can run there."""
-    work, mode = replay.work, replay.work.sustained[offer.index]
-    parts = (need_on(replay, offer, task, saved) for task, saved in replay.saved.items())
-    return least_of((work.least(offer.index, mode), *parts))
 
 
 def _spot_first(by_price: Iterable[Vm]) -> list[Vm]:
@@ -215,47 +209,103 @@ def migrate_tasks(
     migrate_anyway(replay, source, left)
 
 
-def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int]) -> None:
+def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int], places: Places | None = None) -> None:
     """Migrate tasks for which no attempt has found a place to where they end first.
 
     The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had,
     and an on-demand VM is preferred where it makes no difference. What can go nowhere at all stays on its VM, and
-    `retry_stranded` tries again.
+    `retry_stranded` tries again. ``places`` serve for several VMs at one moment.
     """
     left = 0
     for task in tasks:
+        if places is None:
+            places = Places(replay)
         saved = replay.saved_if_moved(source, task)
-        best = min(_places(replay, task, saved), key=lambda place: place[:3], default=None)
+        best = places.best(task, saved)
         if best is None:
             left += 1
             continue
-        end_s, _, _, place = best
-        late = end_s > replay.instance.deadline_s
-        if isinstance(place, RentalOffer):
-            replay.migrate(task, source, replay.start_vm(place), late=late)
-        else:
-            replay.migrate(task, source, place, late=late)
+        end_s, place = best
+        target = replay.start_vm(place) if isinstance(place, RentalOffer) else place
+        replay.migrate(task, source, target, late=end_s > replay.instance.deadline_s)
+        places.add(target)
     if left:
-        source.stranded = True
+        source.stranded = replay.fleet.any_stranded = True
         replay.report_stranded(source, left)
 
 
 def retry_stranded(replay: ReplayState) -> None:
     """Try again to place the tasks that have stayed on hibernated VMs because nothing could take them."""
+    if not replay.fleet.any_stranded:
+        return
+    replay.fleet.any_stranded = False
+    places = Places(replay)
     for vm in replay.vms:
         if vm.stranded and vm.hibernated:
             vm.stranded = False
-            migrate_anyway(replay, vm, vm.tasks())
+            migrate_anyway(replay, vm, vm.tasks(), places)
 
 
-def _places(replay: ReplayState, task: int, saved: float) -> Iterator[tuple[int, bool, int, Vm | RentalOffer]]:
-    """Where a task could go: when it would end there, whether that is a spot VM, an order for ties, the place."""
-    for vm in replay.vms:
-        if vm.alive and (vm.burstable is None or vm.idle):
+class Places:
+    """Where tasks could go at a moment, by when they would end there.
+
+    Of an offer whose memory never binds, the VM of which a core is free first is best for every task. Others are asked
+    one by one.
+    """
+
+    def __init__(self, replay: ReplayState) -> None:
+        self._replay = replay
+        self._free: dict[int, list[tuple[int, int]]] = {}
+        self._with_memory: list[Vm] = []
+        for vm in replay.fleet.by_price:
+            if vm.state <= RUNNING and (vm.burstable is None or vm.idle):
+                self._enter(vm)
+
+    def best(self, task: int, saved: float) -> tuple[int, Vm | RentalOffer] | None:
+        """When a task would end where it ends first, and that VM, or the offer of a new one; None without any."""
+        replay, vms = self._replay, self._replay.vms
+        best: tuple[int, bool, int] | None = None
+        for index, heap in self._free.items():
+            duration_s = replay.duration_s(task, replay.instance.offers[index], None, saved)
+            if duration_s >= NEVER:
+                continue
+            while heap and heap[0][0] != self._free_s(vms[heap[0][1]]):
+                heappop(heap)
+            if heap:
+                free_s, number = heap[0]
+                place = free_s + duration_s, vms[number].spot, number
+                if best is None or place < best:
+                    best = place
+        for vm in self._with_memory:
             end_s = replay.end_if_placed_s(vm, task, None, saved)
-            if end_s is not None:
-                yield end_s, vm.spot, vm.index, vm
-    for offer in on_demand_offers(replay):
-        duration_s = replay.duration_s(task, offer, None, saved)
-        if replay.can_start(offer) and duration_s < NEVER:
-            yield replay.now_s + replay.start_overhead_s + duration_s, False, len(replay.vms) + offer.index, offer
+            if end_s is not None and (best is None or (end_s, vm.spot, vm.index) < best):
+                best = end_s, vm.spot, vm.index
+        for offer in on_demand_offers(replay):
+            duration_s = replay.duration_s(task, offer, None, saved)
+            if replay.can_start(offer) and duration_s < NEVER:
+                place = replay.now_s + replay.start_overhead_s + duration_s, False, len(vms) + offer.index
+                if best is None or place < best:
+                    best = place
+        if best is None:
+            return None
+        end_s, _, number = best
+        return end_s, vms[number] if number < len(vms) else replay.instance.offers[number - len(vms)]
+
+    def add(self, vm: Vm) -> None:
+        """Count with what a VM has got."""
+        if vm.memory_kb is not None and vm in self._with_memory:
+            self._with_memory.remove(vm)
+        if vm.burstable is None:
+            self._enter(vm)
+
+    def _enter(self, vm: Vm) -> None:
+        if vm.memory_kb is None:
+            heappush(self._free.setdefault(vm.offer_index, []), (self._free_s(vm), vm.index))
+        else:
+            self._with_memory.append(vm)
+
+    def _free_s(self, vm: Vm) -> int:
+        """When a VM can begin with another task; a burstable one has no more than one."""
+        if vm.burstable is not None and vm.n_left:
+            return NEVER  # as no heap has it
+        return vm.zero_s + vm.timeline(self._replay.now_s, self._replay.work).earliest_core_s

@@ -9,7 +9,7 @@ from ...vms import LAUNCHING
 from ..policy import Policy
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import migrate_anyway, retry_stranded
+from .migration import Places, migrate_anyway, retry_stranded
 
 if TYPE_CHECKING:
     from ....heuristics.bags.rescue import Rescue as PlannedRescue
@@ -95,9 +95,10 @@ class Rescue(Policy):
 
 def _to_where_they_end_first(replay: ReplayState, lost: list[Vm]) -> None:
     """Move the tasks of VMs to where each ends first, longest first."""
+    places = Places(replay)
     for vm in lost:
         by_length = sorted(vm.tasks(), key=lambda task: -replay.work.runtime_s(task, vm.offer_index))
-        migrate_anyway(replay, vm, by_length)
+        migrate_anyway(replay, vm, by_length, places)
     _end(replay, lost)
 
 
