@@ -278,23 +278,21 @@ def take_task(vm: Vm, task: int, now_s: int) -> bool:
         if vm.burstable is not None:
             burst = run.mode == FULL_SPEED
             vm.count_running(now_s, -int(burst), -int(not burst))
-    else:
-        for queue in vm.waiting:
-            if queue and queue[0].task == task:  # what a policy takes is mostly the next or the last of its queue
-                queue.popleft()
-                break
-            if queue and queue[-1].task == task:
-                queue.pop()
-                break
-        else:
-            place = next(((queue, k) for queue in vm.waiting for k, run in enumerate(queue) if run.task == task), None)
-            if place is None:
-                return False
-            del place[0][place[1]]
+    elif not _take_from_queue(vm, task):
+        return False
     vm.n_left -= 1
     vm.disordered = True
     vm.timetable_changed()
     return True
+
+
+def _take_from_queue(vm: Vm, task: int) -> bool:
+    for queue in vm.waiting:
+        for place, run in enumerate(queue):
+            if run.task == task:
+                del queue[place]
+                return True
+    return False
 
 
 def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: int, duration_s: int) -> int | None:

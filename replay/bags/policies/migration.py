@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from ....instances.durations import NEVER
@@ -28,9 +27,9 @@ def need_on(replay: ReplayState, offer: RentalOffer, task: int, saved: float, mo
     return work.need(task, offer.index, work.sustained[offer.index] if mode is None else mode, saved)
 
 
-def _spot_first(by_price: Iterable[Vm]) -> list[Vm]:
+def _spot_first(by_price: list[Vm]) -> list[Vm]:
     """VMs with those of the spot market first (sort_by_market of both papers; ties as they were requested)."""
-    return sorted(by_price, key=attrgetter("spot"), reverse=True)
+    return [vm for vm in by_price if vm.spot] + [vm for vm in by_price if not vm.spot]
 
 
 def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
@@ -120,8 +119,8 @@ class Targets:
             need = least[index]
             if need is not None and check_migration(replay, vm, need, spare_time):
                 able.append(vm)
-        self._idle = _spot_first(vm for vm in able if not vm.n_left)
-        self._busy = _spot_first(vm for vm in able if vm.n_left)
+        self._idle = _spot_first([vm for vm in able if not vm.n_left])
+        self._busy = _spot_first([vm for vm in able if vm.n_left])
         self._turned_down: dict[int, Need] = {}
 
     def place(self, task: int, saved: float) -> bool:
