@@ -89,6 +89,11 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
             end_s = run.start_s + seconds if run.end_s is None else run.end_s
             expected_s = max(math.ceil(Fraction(end_s) - now_s), 1)
             assert entry.start_s == min(expected_s - seconds, 0)
+    assert [*zip(*(column.tolist() for column in rest.running), strict=True)] == [
+        (rest.task_index[run.task], number, run.core, run.start_s, run.mode == "baseline")
+        for number, machine in enumerate(rest.machines)
+        for run in machine.running
+    ]
 
 
 def _whole_s(task: Any, vm_type: Any, instance: Instance) -> int | None:
