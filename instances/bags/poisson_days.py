@@ -92,15 +92,15 @@ class PoissonScenario:
             exact_s = start_s + mean_up_s * exponential(1)
         else:
             mean_down_s = min(instance.deadline_s / resume_rate, _LONGEST_MEAN_S)
-            exact_s = _alternating(exponential, start_s, mean_up_s, mean_down_s, end_s)
-        moments_s, counts = _whole_moments(exact_s, end_s, resume_rate > 0)
+            exact_s = alternating(exponential, start_s, mean_up_s, mean_down_s, end_s)
+        moments_s, counts = whole_moments(exact_s, end_s, resume_rate > 0)
         columns = np.arange(moments_s.shape[1])
         meanings = 2 * np.arange(len(types))[:, None] + columns % 2
         counted = columns < counts[:, None]
         return sampled_timeline(name, [type_name for _, type_name in types], moments_s[counted], meanings[counted])
 
 
-def _alternating(
+def alternating(
     exponential: Callable[[int], FloatArray], start_s: int, mean_up_s: float, mean_down_s: float, end_s: int
 ) -> FloatArray:
     """Ends of the times up and down in turn, until all are after the end, shape (n_types, enough)."""
@@ -115,7 +115,7 @@ def _alternating(
         cycles *= 2
 
 
-def _whole_moments(exact_s: FloatArray, end_s: int, resumes: bool) -> tuple[IntArray, IntArray]:
+def whole_moments(exact_s: FloatArray, end_s: int, resumes: bool) -> tuple[IntArray, IntArray]:
     """Round moments up to different seconds; return them and, for each type, how many count.
 
     Those before the end do; where the last of them is a hibernation, and there are resumes, one at the end is added.

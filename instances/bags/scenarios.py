@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
 from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
 from .timeline import QUIET, Timeline
+
+SCENARIO_FORMAT: Literal["spotbag.scenario/1"] = "spotbag.scenario/1"
 
 if TYPE_CHECKING:
     from ..instance import Instance
@@ -112,11 +115,22 @@ class NamedScenario(NamedTuple):
         One line for people.
     k_h, k_r : float, optional
         Hibernations and resumes to be expected within a deadline; None if they are to be given.
+    shocks : mapping, optional
+        Instead: the numbers of a `ShockScenario`.
     """
 
     summary: str
-    k_h: float | None
-    k_r: float | None
+    k_h: float | None = None
+    k_r: float | None = None
+    shocks: Mapping[str, float] | None = None
+
+
+_HOURS_A_MONTH = 730.0
+
+
+def _rate(probability: float, hours: float = 1.0) -> float:
+    """Rate for each hour of what happens within some hours with a probability."""
+    return -math.log1p(-probability) / hours
 
 
 def _printed(paper: str, rates: Mapping[str, tuple[float, float]]) -> dict[str, NamedScenario]:
@@ -153,6 +167,29 @@ SCENARIOS: Mapping[str, NamedScenario] = MappingProxyType(
             "burst-hads/sc5": (3, 2.5),
         },
     )
+    | {
+        "vms/calm": NamedScenario(
+            "VM by VM: 5 % a month, the lowest class of the AWS Spot Instance Advisor",
+            shocks={"vm_interruptions_per_hour": _rate(0.05, _HOURS_A_MONTH), "mean_outage_s": 1800.0},
+        ),
+        "vms/busy": NamedScenario(
+            "VM by VM: 20 % a month, where the highest class of the AWS Spot Instance Advisor begins",
+            shocks={"vm_interruptions_per_hour": _rate(0.2, _HOURS_A_MONTH), "mean_outage_s": 1800.0},
+        ),
+        "vms/stormy": NamedScenario(
+            "VM by VM: 10 % an hour, as of GPU VMs (Bamboo, NSDI 2023)",
+            shocks={"vm_interruptions_per_hour": _rate(0.1), "mean_outage_s": 1800.0},
+        ),
+        "vms/shocks": NamedScenario(
+            "VM by VM: 10 % an hour; and a shock every four hours that strikes half of the types",
+            shocks={
+                "vm_interruptions_per_hour": _rate(0.1),
+                "shocks_per_hour": 0.25,
+                "shock_share": 0.5,
+                "mean_outage_s": 1800.0,
+            },
+        ),
+    }
 )
 """Scenarios by name; for what the rates mean, see `PoissonScenario`."""
 
@@ -171,7 +208,8 @@ def find_scenario(
     ----------
     text : str
         A name of `SCENARIOS`, or the path of a JSON file (``-`` for standard input): a day of the format
-        ``spotbag.timeline/1``, or an availability trace with ``gap_seconds`` and ``data``.
+        ``spotbag.timeline/1``, interruptions of the format ``spotbag.scenario/1``, or an availability trace with
+        ``gap_seconds`` and ``data``.
     k_h, k_r : float, optional
         Of ``poisson``, which needs both: hibernations and resumes to be expected within a deadline.
     rate_scale : float
@@ -188,7 +226,7 @@ def find_scenario(
         options: dict[str, object] = {"one_means": one_means}
         if text != "poisson":
             options |= {"k_h": k_h, "k_r": k_r}
-        if text == "quiet":
+        if text == "quiet" or SCENARIOS[text].shocks is not None:
             options["rate_scale"] = None if rate_scale == 1 else rate_scale
         _refuse(options, text, f"the scenario {text!r}")
         return _named(text, k_h, k_r, rate_scale)
@@ -201,6 +239,11 @@ def find_scenario(
     source = source_name(text)
     document = parse_json(read_text(text), source)
     ours = str(document.get("format", "")).startswith("spotbag.")
+    if document.get("format") == SCENARIO_FORMAT:
+        from .shock_days import shock_scenario_of_document
+
+        _refuse(rates | {"one_means": one_means}, source, "a scenario of a file")
+        return shock_scenario_of_document(document, source)
     if ours or ("format" in document and "data" not in document):
         from .timeline import timeline_of_document
 
@@ -214,8 +257,8 @@ def find_scenario(
         return availability_of_document(document, source, one_means)
     raise input_error(
         source,
-        'is no scenario: it has neither "format": "spotbag.timeline/1", as days have, '
-        'nor "data", as availability traces have',
+        'is no scenario: it has neither "format": "spotbag.timeline/1" or "spotbag.scenario/1", as days and scenarios '
+        'have, nor "data", as availability traces have',
     )
 
 
@@ -225,6 +268,10 @@ def _named(name: str, k_h: float | None, k_r: float | None, rate_scale: float) -
     if name == "quiet":
         return ScriptedScenario(QUIET, name)
     known = SCENARIOS[name]
+    if known.shocks is not None:
+        from .shock_days import ShockScenario
+
+        return ShockScenario(name=name, **known.shocks)
     full_name = name
     if name == "poisson":
         missing = [field for field, value in (("k_h", k_h), ("k_r", k_r)) if value is None]

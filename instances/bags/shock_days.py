@@ -1,0 +1,217 @@
+"""Days on which VMs are interrupted one by one, types as a whole, and several types by the same shock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ...core.quantities import Name, whole
+from ...core.records import Record, validate_record
+from ..entries import CloudName
+from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
+from .poisson_days import alternating, whole_moments
+from .scenarios import SCENARIO_FORMAT
+from .timeline import Timeline, TimelineEvent
+
+if TYPE_CHECKING:
+    from ...core.quantities import FloatArray
+    from ..instance import Instance
+
+_VMS_A_PLACE = 3
+"""Spot VMs of a type whose interruptions are drawn, for each place within its limit: those that are terminated make
+room for others. Still more are not interrupted one by one."""
+_STREAMS = 2**20
+"""Random streams of each purpose: more than there are VM types."""
+_VMS, _SHOCKS, _STRUCK = _STREAMS, 2 * _STREAMS, 2 * _STREAMS + 1
+_S_PER_HOUR = 3600
+
+Rate = Annotated[float, Field(ge=0, le=3600)]
+
+
+class ShockScenario(Record):
+    """Interruptions of single VMs, of types, and of several types at once, each a Poisson process.
+
+    Each spot VM is interrupted with a rate of its own, each type as a whole with another, and shocks come that strike
+    each type, all its VMs, with a probability: the model of Marshall and Olkin (A multivariate exponential
+    distribution, Journal of the American Statistical Association 62, 1967), in which what fails together does so by a
+    common cause. What was interrupted is back after an exponential time.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    cloud : str, optional
+        Whose rules hold; see `spotbag.instances.clouds`.
+    vm_interruptions_per_hour, type_interruptions_per_hour : float
+        Of each spot VM, and of each type, that is there.
+    shocks_per_hour, shock_share : float
+        How often a shock comes, and the probability with which it strikes each type.
+    mean_outage_s : float, optional
+        How long a VM, or a type, is gone on average; for good if absent.
+
+    Notes
+    -----
+    A day depends on the seed, its number, the numbers here, the deadline, the boot overhead, and for each VM type on
+    its position in the catalogue and its spot limit; not on what policies do. That a VM is interrupted says nothing of
+    whether it is there: nothing happens to one that is not.
+    """
+
+    format: Literal["spotbag.scenario/1"] = SCENARIO_FORMAT
+    name: Name = "shocks"
+    cloud: CloudName | None = None
+    vm_interruptions_per_hour: Rate = 0.0
+    type_interruptions_per_hour: Rate = 0.0
+    shocks_per_hour: Rate = 0.0
+    shock_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    mean_outage_s: Annotated[float, Field(gt=0, le=1e9)] | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Without interruptions every day is the same."""
+        return not (self.vm_interruptions_per_hour or self.type_interruptions_per_hour or self.struck_per_hour)
+
+    @property
+    def law(self) -> Mapping[str, float | None]:
+        """Rates for policies that ask for them: interruptions of a VM and of a type for each hour, mean outage."""
+        return {
+            "vm_interruptions_per_hour": self.vm_interruptions_per_hour,
+            "type_interruptions_per_hour": self.type_interruptions_per_hour + self.struck_per_hour,
+            "mean_outage_s": self.mean_outage_s,
+        }
+
+    @property
+    def struck_per_hour(self) -> float:
+        """How often a type is struck by shocks."""
+        return self.shocks_per_hour * self.shock_share
+
+    def day(self, instance: Instance, seed: int, day: int) -> Timeline:
+        """Draw a day; see `Scenario.day`."""
+        start_s, end_s = instance.boot_overhead_s, horizon_s(instance)
+        types = spot_types(instance)
+        events: list[TimelineEvent] = []
+        if types and start_s < end_s and not self.fixed:
+            draw = _Draw(self, seed, day, start_s, end_s)
+            draw.refuse_too_many(instance)
+            struck = draw.struck([index for index, _ in types])
+            for index, name in types:
+                events += draw.of_type(index, name, struck[index])
+                events += draw.of_vms(index, name, _VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit)
+        events.sort(key=lambda event: (event.time_s, event.kind == "interrupt"))
+        timeline = Timeline.__new__(Timeline)  # that they are right is for the tests to say
+        object.__setattr__(timeline, "events", tuple(events))
+        object.__setattr__(timeline, "name", f"{self.name}, seed {seed}, day {day}")
+        return timeline
+
+
+class _Draw:
+    """What is drawn of a day."""
+
+    def __init__(self, scenario: ShockScenario, seed: int, day: int, start_s: int, end_s: int) -> None:
+        self.scenario = scenario
+        self.seed, self.day = seed, day
+        self.start_s, self.end_s = start_s, end_s
+
+    def refuse_too_many(self, instance: Instance) -> None:
+        """Refuse a day of too many events."""
+        hours = (self.end_s - self.start_s) / _S_PER_HOUR
+        law = self.scenario.law
+        places = sum(offer.limit for offer in instance.offers if offer.market == "spot")
+        each = (
+            law["type_interruptions_per_hour"] or 0.0
+        ) + places * _VMS_A_PLACE * self.scenario.vm_interruptions_per_hour
+        refuse_endless_day(self.scenario.name, int(2 * hours * each))
+
+    def struck(self, types: list[int]) -> dict[int, FloatArray]:
+        """Moments of the shocks that strike each type."""
+        scenario = self.scenario
+        none = np.zeros(0)
+        if not scenario.struck_per_hour:
+            return dict.fromkeys(types, none)
+        mean_s = _S_PER_HOUR / scenario.shocks_per_hour
+        n = 8 + int(1.3 * (self.end_s - self.start_s) / mean_s)
+        while True:
+            moments = self.start_s + mean_s * np.cumsum(self._exponential(_SHOCKS, n)[0])
+            if moments[-1] >= self.end_s:
+                break
+            n *= 2
+        n = int(np.searchsorted(moments, self.end_s))
+        chances = uniform_numbers(self.seed, self.day, [_STRUCK + index for index in types], max(n, 1))[:, :n]
+        return {index: moments[:n][row < scenario.shock_share] for index, row in zip(types, chances, strict=True)}
+
+    def of_type(self, index: int, name: str, struck_s: FloatArray) -> Iterator[TimelineEvent]:
+        """Events of a type as a whole: it is down while its own interruption, or that of a shock, lasts."""
+        rate = self.scenario.type_interruptions_per_hour
+        down: list[tuple[float, float]] = []
+        if rate:
+            exact = self._process(lambda n: self._exponential(index, n), rate)
+            moments, counts = whole_moments(exact, self.end_s, self.scenario.mean_outage_s is not None)
+            own = moments[0, : counts[0]].tolist()
+            down += list(zip(own[::2], own[1::2] or repeat(np.inf), strict=False))
+        if len(struck_s):
+            outage_s = self.scenario.mean_outage_s
+            lengths = np.full(len(struck_s), np.inf)
+            if outage_s is not None:
+                lengths = outage_s * self._exponential(_STRUCK + _STREAMS + index, len(struck_s))[0]
+            begins = whole(struck_s)
+            # As in Poisson days, what would be back some day is back at the horizon.
+            ends = np.maximum(np.ceil(struck_s + lengths), begins + 1)
+            down += list(
+                zip(begins.tolist(), np.where(ends < np.inf, np.minimum(ends, self.end_s), ends).tolist(), strict=True)
+            )
+        for begin, end in _union(down):
+            yield TimelineEvent(int(begin), name, "interrupt")
+            if end < np.inf:
+                yield TimelineEvent(int(end), name, "resume")
+
+    def of_vms(self, index: int, name: str, n_vms: int) -> Iterator[TimelineEvent]:
+        """Events of single VMs of a type."""
+        rate = self.scenario.vm_interruptions_per_hour
+        if not rate or not n_vms:
+            return
+        # Number j of VM k is the (j n_vms + k)-th of the stream: more of them begin with the same.
+        exact = self._process(lambda n: self._exponential(_VMS + index, n * n_vms).reshape(n, n_vms).T, rate)
+        moments, counts = whole_moments(exact, self.end_s, self.scenario.mean_outage_s is not None)
+        for vm in np.flatnonzero(counts).tolist():
+            for place, time_s in enumerate(moments[vm, : counts[vm]].tolist()):
+                yield TimelineEvent(time_s, name, "resume" if place % 2 else "interrupt", vm + 1)
+
+    def _process(self, exponential: Any, rate_per_hour: float) -> FloatArray:
+        """Moments of interruptions and returns in turn, shape (n, enough); of the first only if nothing comes back."""
+        mean_up_s, outage_s = _S_PER_HOUR / rate_per_hour, self.scenario.mean_outage_s
+        if outage_s is None:
+            first: FloatArray = self.start_s + mean_up_s * exponential(1)
+            return first
+        return alternating(exponential, self.start_s, mean_up_s, outage_s, self.end_s)
+
+    def _exponential(self, stream: int, n: int) -> FloatArray:
+        """Exponential numbers of mean 1, shape (1, n); more of them begin with the same."""
+        return -np.log1p(-uniform_numbers(self.seed, self.day, [stream], n))
+
+
+def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Times that some interval covers; those that touch are one."""
+    begin = end = -1.0
+    for first, last in sorted(intervals):
+        if first > end:
+            if end > begin:
+                yield begin, end
+            begin, end = first, last
+        else:
+            end = max(end, last)
+    if end > begin:
+        yield begin, end
+
+
+def shock_scenario_of_document(document: Mapping[str, Any], source: str = "scenario") -> ShockScenario:
+    """Make a scenario of a parsed JSON document; ``source`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    return validate_record(ShockScenario, document, source)
