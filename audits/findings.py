@@ -41,26 +41,33 @@ class Finding(Violation):
 
 RULES = {
     "instance": "what was replayed is what --instance gives; run times and jobs that were drawn are drawn again",
-    "order": "events stand by time, then finish, resume, ready, hibernate, trigger, submit, wake, cycle-end or "
-    "block-end, idle-limit; on a platform finish, terminate, submit, start on a cluster; decisions follow them",
+    "order": "events stand by time, then finish or preempted, price, capacity or resume or restart, ready, notice, "
+    "hibernate or stop or reclaim, trigger, submit, cycle-end, idle-limit, wake, block-end; on a platform finish, "
+    "terminate, submit, start on a cluster; decisions follow them",
     "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
-    "limit": "VMs requested and not terminated, per type and market and per market, are within the limits",
+    "limit": "VMs requested and not terminated, per type and market and per market, are within the limits; spot VMs "
+    "are requested only where there is capacity",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
-    "timeline": "spot VMs hibernate and resume exactly when the day says so, and no other VMs do; types do so in turn",
+    "timeline": "spot VMs get notice, are interrupted and come back exactly when the day says so, and no other VMs do; "
+    "types do so in turn; prices and capacities are those of the day",
     "plan": "the plan has every task once, one after the other on cores of VMs that are offered, where it can run; its "
     "VMs are requested at the start",
     "timetable": "tasks of a bag start when and on the core where it is their turn: as planned; after what is there if "
     "they come from elsewhere; earlier where tasks have left",
-    "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated or terminated",
+    "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated, stopped or terminated, and "
+    "nothing starts on one that drains",
     "placement": "a task starts on the VM it belongs to, on one of its cores, where it can run, in a mode the VM has",
     "core": "a core runs one task at a time",
     "memory": "the tasks on the cores of a VM fit its memory together",
     "run-time": "a task runs as long as what is left of it takes there; a job in a cloud, as long as on its machines",
     "saved": "what is kept of a task are the checkpoints that were written, and no more",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
-    "migration": "only tasks of hibernated VMs are migrated, to a VM that is what the record says it is",
-    "trigger": "a migration trigger is reached when it was last set to be, while the VM is hibernated",
-    "steal": "only waiting tasks are stolen, from a running VM, by an idle one",
+    "migration": "only tasks of VMs that are interrupted, or drain, are migrated, to a VM that is what the record says "
+    "it is",
+    "trigger": "a migration trigger is reached when it was last set to be, while the VM is interrupted or drains",
+    "steal": "only waiting tasks are stolen, from a VM that runs or launches, by an idle one or one that launches",
+    "preemption": "only running tasks are preempted; each stops then, or when the checkpoint is written that it is to "
+    "write, and waits",
     "job": "jobs arrive when the run or the platform says so; their tasks are in the pool from then on and no earlier",
     "queue": "tasks join the queue of a VM from the pool, leave it for the pool, and start when they are its first",
     "idle-while-waiting": "a VM that is up and runs nothing does not leave the first of its queue waiting",

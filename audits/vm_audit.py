@@ -99,6 +99,10 @@ class Audit(ABC):
         return False
 
     @abstractmethod
+    def _cost_usd(self, vm: VmBook) -> Fraction:
+        """What a VM costs, once it is terminated."""
+
+    @abstractmethod
     def _note_lateness(self) -> None:
         """Note which tasks are late."""
 
@@ -160,11 +164,12 @@ class Audit(ABC):
             message = f"{described(event)}: nothing happens then that led to it"
             self._find("order", event.get("vm", ""), 1, "events", message)
 
-    def _vm(self, event: Event, name: str) -> VmBook | None:
+    def _vm(self, event: Event, name: str, gone: bool = False) -> VmBook | None:
+        """Find the book of a VM that there is; with ``gone`` also if the cloud has terminated it."""
         vm = self.vms.get(name)
         if vm is None:
             self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
-        elif vm.state == "terminated":
+        elif vm.state == "terminated" and not (gone and vm.reclaimed):
             self._find("state", name, 1, "events", f"{described(event)}: {name} was terminated at {vm.terminated_s} s")
             return None
         return vm
@@ -249,9 +254,13 @@ class Audit(ABC):
             for task in vm.runs:
                 left = vm.runs[task].due_uptime_s - vm.uptime_s(now)
                 self._find("state", task, max(left, 1), "s", f"{described(event)} while task {task!r} runs there")
+        self._no_longer_counts(vm)
+        vm.terminate(now)
+
+    def _no_longer_counts(self, vm: VmBook) -> None:
+        """Count a VM against no limit any more."""
         self.living[vm.type.name, vm.market] -= 1
         self.living_by_market[vm.market] -= 1
-        vm.terminate(now)
 
     # ------------------------------------------------------------------- tasks
 
@@ -371,9 +380,8 @@ class Audit(ABC):
 
     def _end(self) -> tuple[Fraction, dict[str, float]]:
         """Close the books of the VMs and of the tasks."""
-        end, figures, billing = self.trace.end["t"], self.figures, self.run["billing"]
+        end, figures = self.trace.end["t"], self.figures
         over = figures.last_finish_s if figures.finished == figures.n_tasks else end
-        rate = exact(billing.get("hibernated_usd_per_gb_hour", 0.0)) / 3600
         total, costs = Fraction(0), {}
         for vm in self.vms.values():
             if vm.state != "terminated":
@@ -390,8 +398,7 @@ class Audit(ABC):
                 )
                 self._find("credits", vm.name, lacking, "credits", message)
             figures.idle_s += vm.idle_s
-            figures.blocks[vm.type.name] += vm.blocks(billing)
-            cost = vm.cost_usd(billing, rate)
+            cost = self._cost_usd(vm)
             total += cost
             costs[vm.name] = float(cost)
         self._check_unfinished()

@@ -1,31 +1,38 @@
-"""The auditor's book of one VM: its clock, its bill, its memory, its credits, the day it should have."""
+"""The auditor's book of one VM: its clock, its sessions, its memory, its credits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from .facts import TypeFacts, Work
 
-State: TypeAlias = Literal["launching", "up", "hibernated", "terminated"]
+State: TypeAlias = Literal["launching", "up", "hibernated", "stopped", "terminated"]
 
 RANKS = {
     "finish": 0,
-    "resume": 1,
-    "ready": 2,
-    "hibernate": 3,
-    "trigger": 4,
-    "submit": 5,
-    "wake": 6,
-    "cycle-end": 7,
-    "block-end": 7,
-    "idle-limit": 8,
+    "preempted": 0,
+    "price": 1,
+    "capacity": 2,
+    "resume": 2,
+    "restart": 2,
+    "ready": 3,
+    "notice": 4,
+    "hibernate": 5,
+    "stop": 5,
+    "reclaim": 5,
+    "trigger": 6,
+    "submit": 7,
+    "cycle-end": 8,
+    "idle-limit": 9,
+    "wake": 10,
+    "block-end": 11,
 }
 """Order of what happens by itself at equal times; everything else follows from one of these."""
 
-_FIRST_HOUR_S = 3600
+LAST_RANK = max(RANKS.values())
 
 
 @dataclass(slots=True)
@@ -38,19 +45,34 @@ class RunBook:
     work: Work
     burst: bool
     memory_kb: int
+    preempted_uptime_s: int | None = None
+    stops_uptime_s: int = 0
+    writes: bool = False
 
     @property
     def due_uptime_s(self) -> int:
-        """Uptime of the VM at which the run finishes."""
-        return self.started_uptime_s + self.work.duration_s
+        """Uptime of the VM at which the run finishes, or stops if it has been preempted."""
+        return self.started_uptime_s + self.work.duration_s if self.preempted_uptime_s is None else self.stops_uptime_s
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A hibernation or resume that a VM should have."""
+@dataclass(slots=True)
+class Session:
+    """A time in which a VM is up, and billed.
 
-    time_s: int
-    kind: str
+    Attributes
+    ----------
+    start_s, end_s : int
+        From when to when; None for one that has not ended.
+    cut : bool
+        Whether it was the cloud that ended it.
+    last_usd_per_s : Fraction
+        The price when it ended.
+    """
+
+    start_s: int
+    end_s: int | None = None
+    cut: bool = False
+    last_usd_per_s: Fraction = Fraction(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -62,12 +84,17 @@ class VmBook:
     market: str
     launched_s: int
     state: State = "launching"
-    ready_s: int | None = None
-    hibernated_since_s: int = 0
+    sessions: list[Session] = field(default_factory=list)
+    up_before_s: int = 0
+    halted_since_s: int = 0
     hibernated_s: int = 0
-    first_hibernation_uptime_s: int | None = None
+    stopped_s: int = 0
+    noticed_s: int | None = None
+    drains_until_s: int | None = None
+    notice_s: int = 0
     terminated_s: int | None = None
     ended_from: State | None = None
+    reclaimed: bool = False
     runs: dict[str, RunBook] = field(default_factory=dict)
     cores: dict[int, str] = field(default_factory=dict)
     used_kb: int = 0
@@ -80,21 +107,36 @@ class VmBook:
     trigger_set_s: int | None = None
     idle_since_uptime_s: int | None = None
     became_idle_uptime_s: int = 0
-    expected: list[Expected] = field(default_factory=list)
-    met: int = 0
     balance: Fraction = Fraction(0)
     balance_at_uptime_s: int = 0
     lacking: Fraction = Fraction(0)
     lacking_at_s: int = 0
 
+    @property
+    def ready_s(self) -> int | None:
+        """When it was ready for the first time."""
+        return self.sessions[0].start_s if self.sessions else None
+
+    @property
+    def halted(self) -> bool:
+        """Whether it is hibernated or stopped."""
+        return self.state in ("hibernated", "stopped")
+
+    @property
+    def draining(self) -> bool:
+        """Whether it is up and knows when it is interrupted."""
+        return self.state == "up" and self.drains_until_s is not None
+
+    @property
+    def condition(self) -> str:
+        """Its state in messages."""
+        if self.state == "terminated":
+            return "reclaimed" if self.reclaimed else "terminated"
+        return "draining" if self.draining else self.state
+
     def uptime_s(self, now_s: int) -> int:
-        """Seconds that the VM has been up, without hibernations."""
-        if self.ready_s is None:
-            return 0
-        until = self.hibernated_since_s if self.state == "hibernated" else now_s
-        if self.terminated_s is not None:
-            until = self.terminated_s
-        return until - self.ready_s - self.hibernated_s
+        """Seconds that the VM has been up."""
+        return self.up_before_s + (now_s - self.sessions[-1].start_s if self.state == "up" else 0)
 
     def busy_at(self, now_s: int) -> bool:
         """Whether a task runs on it that did not start at this very moment."""
@@ -102,31 +144,53 @@ class VmBook:
         return any(run.started_uptime_s < uptime for run in self.runs.values())
 
     def make_ready(self, now_s: int) -> None:
-        """Start the clock."""
-        self.state, self.ready_s = "up", now_s
-        if self.type.credits is not None:
+        """Start the clock, or let it go on."""
+        if not self.sessions and self.type.credits is not None:
             self.balance = self.type.credits.initial
+        self.state = "up"
+        self.sessions.append(Session(now_s))
 
-    def hibernate(self, now_s: int) -> None:
+    def halt(self, state: Literal["hibernated", "stopped"], now_s: int) -> None:
         """Stop the clock."""
-        uptime = self.uptime_s(now_s)
-        self.settle_credits(now_s)
-        if self.first_hibernation_uptime_s is None:
-            self.first_hibernation_uptime_s = uptime
-        self.state, self.hibernated_since_s = "hibernated", now_s
+        self._end_session(now_s, cut=True)
+        self.state, self.halted_since_s = state, now_s
+
+    def reclaim(self, now_s: int) -> None:
+        """Let the cloud end the VM; what ran is where it was."""
+        self._end_session(now_s, cut=True)
+        self.ended_from, self.state, self.terminated_s, self.reclaimed = self.state, "terminated", now_s, True
 
     def resume(self, now_s: int) -> None:
-        """Let the clock go on."""
-        self.hibernated_s += now_s - self.hibernated_since_s
-        self.state = "up"
+        """Let the clock of a hibernated VM go on."""
+        self._count_halt(now_s)
+        self.make_ready(now_s)
+
+    def restart(self, now_s: int) -> None:
+        """Boot a stopped VM again."""
+        self._count_halt(now_s)
+        self.state, self.launched_s = "launching", now_s
 
     def terminate(self, now_s: int) -> None:
         """End the VM."""
+        ended_from = self.state
+        if self.state == "up":
+            self._end_session(now_s, cut=False)
+        self._count_halt(now_s)
+        self.ended_from, self.state, self.terminated_s = ended_from, "terminated", now_s
+
+    def _end_session(self, now_s: int, cut: bool) -> None:
         self.settle_credits(now_s)
+        self.up_before_s = self.uptime_s(now_s)
+        session = self.sessions[-1]
+        session.end_s, session.cut = now_s, cut
+        self.notice_s = now_s - self.noticed_s if self.noticed_s is not None else 0
+        self.noticed_s = self.drains_until_s = None
+
+    def _count_halt(self, now_s: int) -> None:
         if self.state == "hibernated":
-            self.hibernated_s += now_s - self.hibernated_since_s
-        self.ended_from = self.state
-        self.state, self.terminated_s = "terminated", now_s
+            self.hibernated_s += now_s - self.halted_since_s
+        elif self.state == "stopped":
+            self.stopped_s += now_s - self.halted_since_s
 
     def begin(self, run: RunBook, now_s: int) -> None:
         """Put a task on a core."""
@@ -152,7 +216,7 @@ class VmBook:
         runs at the baseline, so only tasks at full speed can lack any.
         """
         rules = self.type.credits
-        if rules is None or self.ready_s is None or self.state == "terminated":
+        if rules is None or not self.sessions or self.state == "terminated":
             return
         uptime = self.uptime_s(now_s)
         seconds = uptime - self.balance_at_uptime_s
@@ -174,40 +238,11 @@ class VmBook:
         return self.uptime_s(0) - self.busy_s if self.terminated_s is not None else 0
 
     def billed_s(self, billing: Mapping[str, Any]) -> int:
-        """Seconds on the bill, not counting blocks, once the VM is terminated."""
+        """Seconds on the bill of a stream, not counting blocks, once the VM is terminated."""
         since = self.launched_s if billing.get("from_request", False) else self.ready_s
-        if since is None or self.terminated_s is None:
-            return 0
-        billed = self.terminated_s - since - self.hibernated_s
-        free = self.first_hibernation_uptime_s
-        if billing.get("first_hour_free", False) and free is not None and free < _FIRST_HOUR_S:
-            billed -= free
-        return billed
+        return 0 if since is None or self.terminated_s is None else self.terminated_s - since
 
     def blocks(self, billing: Mapping[str, Any]) -> int:
-        """Started blocks on the bill, at least one; none if it goes by the second."""
+        """Started blocks on the bill of a stream, at least one; none if it goes by the second."""
         block_s = billing.get("block_s")
         return 0 if block_s is None else max(-(-self.billed_s(billing) // block_s), 1)
-
-    def cost_usd(self, billing: Mapping[str, Any], hibernated_usd_per_gb_s: Fraction) -> Fraction:
-        """What the VM costs, once it is terminated."""
-        block_s = billing.get("block_s")
-        seconds = self.billed_s(billing) if block_s is None else self.blocks(billing) * block_s
-        price = self.type.price_usd_per_s.get(self.market, Fraction(0))
-        return price * seconds + hibernated_usd_per_gb_s * self.type.memory_gb * self.hibernated_s
-
-
-def expected_day(events: Sequence[tuple[int, str]], ready_s: int) -> list[Expected]:
-    """Hibernations and resumes of a spot VM that is ready at a time.
-
-    Parameters
-    ----------
-    events : sequence of (int, str)
-        Time and kind of those of its type over the day.
-    ready_s : int
-        A VM whose type is down at that time hibernates at once.
-    """
-    # At the same second a type resumes first, then VMs are ready, then types hibernate.
-    before = [kind for time_s, kind in events if time_s < ready_s or (time_s == ready_s and kind == "resume")]
-    rest = [Expected(*event) for event in events if event[0] >= ready_s and event != (ready_s, "resume")]
-    return [Expected(ready_s, "hibernate"), *rest] if before and before[-1] == "hibernate" else rest

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ..facts import NOISE, InstanceFacts, TypeFacts
+from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
 from ..vm_audit import Audit, Event, TaskBook, described
-from ..vm_books import RANKS, RunBook, VmBook, expected_day
+from ..vm_books import LAST_RANK, RANKS, RunBook, VmBook
+from .bill import cost_usd
+from .day import RECORD_OF, Day
 from .timetable import Slot, Timetable
+
+_DONE = {"reclaim": "end"} | {kind: kind for kind in ("hibernate", "stop", "resume", "restart")} | {"notice": "drain"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,20 @@ class PlannedVm:
 class PlanAudit(Audit):
     """The audit of a replay of a plan."""
 
-    decisions = frozenset({"launch", "trigger-set", "migrate", "steal", "steal-attempt", "stranded", "terminate"})
+    decisions = frozenset(
+        {"launch", "trigger-set", "migrate", "steal", "steal-attempt", "stranded", "preempt", "terminate"}
+    )
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)
-        self.day: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        prices = {
+            (name, market): price
+            for name, vm_type in facts.types.items()
+            for market, price in vm_type.price_usd_per_s.items()
+        }
+        moments = sorted(self.run["timeline"]["events"], key=lambda moment: moment["time_s"])
+        self.interrupts = self.run["hibernation"]
+        self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
         self.planned: dict[str, PlannedVm] = {}
@@ -42,8 +55,14 @@ class PlanAudit(Audit):
             "ready": self._ready,
             "start": self._start,
             "finish": self._finish,
-            "hibernate": self._hibernate,
+            "notice": self._notice,
+            "hibernate": self._interrupted,
+            "stop": self._interrupted,
+            "reclaim": self._interrupted,
             "resume": self._resume,
+            "restart": self._restart,
+            "preempt": self._preempt,
+            "preempted": self._preempted,
             "trigger-set": self._trigger_set,
             "trigger": self._trigger,
             "steal-attempt": self._steal_attempt,
@@ -56,27 +75,39 @@ class PlanAudit(Audit):
     # ----------------------------------------------------------- what is given
 
     def _read_day(self) -> None:
-        """Find what cannot be true of the timeline: types hibernate and resume in turn, at different times."""
-        before_s, last = 0, dict[str, tuple[int, str]]()
+        """Find what cannot be true of the timeline: a type is interrupted and comes back in turn, at different times."""
+        before_s, last = 0, dict[str, tuple[int, str, bool]]()
+        disturbed = set[str]()
         moments = self.run["timeline"]["events"]
-        if moments and not self.run["hibernation"]:
-            message = f"the timeline has {counted(len(moments), 'event')}, but the run has no hibernations"
-            self._find("timeline", "", len(moments), "events", message)
+        struck = [moment for moment in moments if moment["event"] != "price"]
+        if struck and not self.interrupts:
+            message = f"the timeline has {counted(len(struck), 'event')}, but the run has no hibernations"
+            self._find("timeline", "", len(struck), "events", message)
         for moment in moments:
             time_s, name, kind = moment["time_s"], moment["type"], moment["event"]
             said, vm_type = f"the timeline says {kind} of {name} at {time_s} s", self.facts.types.get(name)
-            if vm_type is None or "spot" not in vm_type.limits:
-                self._find("timeline", name, 1, "events", f"{said}; the instance has no spot VMs of this type")
+            market = moment.get("market", "spot")
+            if vm_type is None or market not in vm_type.limits:
+                message = f"{said}; the instance has no {market} VMs of this type"
+                self._find("timeline", name, 1, "events", message)
             if time_s < before_s:
                 self._find("timeline", name, before_s - time_s, "s", f"{said}, after an event at {before_s} s")
-            at_s, before = last.get(name, (-1, "resume"))
-            if kind == before:
+            before_s = max(before_s, time_s)
+            if kind == "price" or moment.get("vm") is not None or moment.get("share") is not None:
+                if kind not in ("price", "resume"):
+                    disturbed.add(name)
+                continue
+            at_s, before, down = last.get(name, (-1, "resume", False))
+            if down if kind in RECORD_OF else kind == "resume" and name not in disturbed:
                 since = f"after {before} at {at_s} s" if at_s >= 0 else "though it has not hibernated"
                 self._find("timeline", name, 1, "events", f"{said}, {since}")
             elif time_s == at_s:
                 self._find("timeline", name, 1, "events", f"{said}, and {before} at the same time")
-            before_s, last[name] = max(before_s, time_s), (time_s, kind)
-            self.day[name].append((time_s, kind))
+            last[name] = time_s, kind, kind in RECORD_OF or moment.get("vms") == 0
+            if kind == "resume":
+                disturbed.discard(name)
+            else:
+                disturbed.add(name)
 
     def _read_plan(self) -> None:
         """Find what cannot be true of the plan; note where it has each task."""
@@ -128,29 +159,73 @@ class PlanAudit(Audit):
 
     def _handle(self, event: Event) -> None:
         kind, now = event["event"], event["t"]
-        if kind in RANKS:
+        rank = RANKS.get(kind)
+        if rank is not None:
             self._move_up()
+        self._follow_day(event, rank)
         if kind == "launch":
             self._launch(event)
         elif kind == "migrate":
             self._migrate(event)
         elif kind == "steal":
             self._steal(event)
+        elif kind in ("price", "capacity", "wake"):
+            self._check_order(event, event.get("type", ""), None)
+            if kind != "wake":
+                self._announced(event)
         else:
-            vm = self._vm(event, event["vm"])
+            vm = self._vm(event, event["vm"], gone=kind in ("trigger-set", "trigger", "stranded"))
             if vm is not None:
-                if kind in RANKS:
-                    follows = {
-                        "ready": vm.launched_s,
-                        "hibernate": vm.ready_s,
-                        "resume": vm.hibernated_since_s if vm.state == "hibernated" else None,
-                        "trigger": vm.trigger_set_s,
-                    }
-                    self._check_order(event, vm.name, follows.get(kind))
-                self._catch_up(vm, now, RANKS[kind] if kind in ("trigger", "cycle-end", "idle-limit") else -1)
+                if rank is not None:
+                    self._check_order(event, vm.name, self._follows_s(event, vm))
+                self._catch_up(vm, now, rank if rank is not None and rank >= RANKS["trigger"] else -1)
                 if vm.state == "up":
                     self._check_missed_starts(vm, vm.uptime_s(now))
                 self.handlers[kind](event, vm)
+
+    def _follow_day(self, event: Event, rank: int | None) -> None:
+        """Let the day go on to an event: decisions come after all that happens in their second."""
+        kind, now = event["event"], event["t"]
+        if rank is None:
+            at_first = kind == "launch" and self._launched_at_first(event)
+            all_done = self.figures.finished == self.figures.n_tasks
+            rank = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
+        self.day.advance(now, rank)
+        self._check_announced(now, rank if kind in RANKS else -1)
+
+    def _check_announced(self, now: int, rank: int) -> None:
+        """Find prices and capacities that should stand in the trace by now."""
+        announced = self.day.announced
+        while announced and (announced[0].time_s, RANKS[announced[0].kind]) < (now, rank):
+            due = announced.popleft()
+            message = f"the {due.kind} of {due.fields['type']} changes at {due.time_s} s, which is not recorded"
+            self._find("timeline", due.fields["type"], 1, "events", message)
+
+    def _announced(self, event: Event) -> None:
+        """A price or capacity changes as the day says."""
+        for due in self.day.announced:
+            said = {key: event.get(key) for key in due.fields}
+            if (due.time_s, due.kind, due.fields) == (event["t"], event["event"], said):
+                self.day.announced.remove(due)
+                return
+        message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
+        self._find("timeline", event["type"], 1, "events", message)
+
+    def _follows_s(self, event: Event, vm: VmBook) -> int | None:
+        """When that happened which an event may follow at once."""
+        kind = event["event"]
+        if kind in ("hibernate", "stop", "reclaim"):
+            return vm.sessions[-1].start_s if vm.state == "up" else None
+        if kind in ("resume", "restart"):
+            return vm.halted_since_s if vm.halted else None
+        if kind == "preempted":
+            run = vm.runs.get(event["task"])
+            return event["t"] if run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"]) else None
+        return {"ready": vm.launched_s, "trigger": vm.trigger_set_s}.get(kind)
+
+    def _check_cause(self, event: Event) -> None:
+        if event["t"] not in self.day.times:  # of which nothing may be on record, if no VM is struck
+            super()._check_cause(event)
 
     def _launched_at_first(self, event: Event) -> bool:
         return event["vm"] in self.planned
@@ -160,7 +235,8 @@ class PlanAudit(Audit):
         if self.figures.finished == self.figures.n_tasks:
             return False
         happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}
-        return now in happens | {vm.launched_s + self.facts.boot_s for vm in self.vms.values() if vm.ready_s is None}
+        booting = [vm for vm in self.vms.values() if "launching" in (vm.state, vm.ended_from)]
+        return now in happens | {vm.launched_s + self.facts.boot_s for vm in booting}
 
     def _moment_ends(self) -> None:
         self._move_up()
@@ -171,7 +247,7 @@ class PlanAudit(Audit):
             return
         while self.disturbed:
             vm = self.disturbed.pop(0)
-            if vm.state == "up":
+            if vm.state == "up" and not vm.draining:
                 self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
             if vm is until:
                 return
@@ -181,19 +257,19 @@ class PlanAudit(Audit):
         return max(vm.uptime_s(now), vm.first_start_uptime_s)
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
-        """Find tasks that should have started on a VM that is up."""
+        """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
+        if vm.draining:
+            return
         for slot in self.timetables[vm.name].due(until_uptime_s):
             message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
             self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
 
     def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
         """Find what the VM should have done by now: of the same moment, what comes before a rank."""
-        while vm.met < len(vm.expected):
-            due = vm.expected[vm.met]
-            if (due.time_s, RANKS[due.kind]) >= (now, rank):
-                return
-            vm.met += 1
-            message = f"{vm.name} does not {due.kind} at {due.time_s} s, as {vm.type.name} VMs do"
+        expected = self.day.expected_of(vm.name)
+        while expected and (expected[0].time_s, RANKS[expected[0].kind]) < (now, rank):
+            due = expected.popleft()
+            message = f"{vm.name} does not {_DONE[due.kind]} at {due.time_s} s, as {vm.type.name} VMs do"
             self._find("timeline", vm.name, 1, "events", message)
 
     # --------------------------------------------------------------------- VMs
@@ -209,6 +285,9 @@ class PlanAudit(Audit):
         vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
+        if vm.market == "spot" and self.interrupts and not self.day.requested(vm.name, vm.type.name) and not planned:
+            message = f"{described(event)}: there is no capacity for another {vm.type.name} spot VM"
+            self._find("limit", vm.name, 1, "VMs", message)
 
     def _launch_planned(self, event: Event, vm: VmBook, table: Timetable) -> None:
         """Give a VM the tasks that the plan has on it."""
@@ -225,7 +304,7 @@ class PlanAudit(Audit):
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """In the on-demand baseline, which is only a price to compare with, that is worth a note."""
-        if self.run["hibernation"]:
+        if self.interrupts:
             super()._over_limit(vm, over, message)
         elif not self.limits_noted:
             self.limits_noted = True
@@ -236,28 +315,78 @@ class PlanAudit(Audit):
         if not self._check_ready(event, vm):
             return
         vm.make_ready(now)
-        if vm.market == "spot" and self.run["hibernation"]:
-            vm.expected = expected_day(self.day.get(vm.type.name, ()), now)
+        self.day.ready(vm.name, now)
+        if not self.day.expected_of(vm.name):
+            self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, now))
         self._may_be_idle(vm, now)
 
-    def _hibernate(self, event: Event, vm: VmBook) -> None:
-        self.figures.hibernations += 1
+    def _notice(self, event: Event, vm: VmBook) -> None:
+        """A VM drains: what runs goes on, and nothing more starts."""
         self._check_day(event, vm)
         if not self._in_state(event, vm, "up"):
             return
         now = event["t"]
-        if vm.ready_s != now:
-            self._check_missed_starts(vm, vm.uptime_s(now) + 1)  # a start comes before a hibernation
+        self._check_missed_starts(vm, vm.uptime_s(now) + 1)  # a start comes before a notice
         self._no_longer_idle(vm, now)
-        vm.hibernate(now)
+        vm.noticed_s = now if vm.noticed_s is None else vm.noticed_s
+        vm.drains_until_s = event["until_s"]
+        self.timetables[vm.name].disturbed = True
+
+    def _interrupted(self, event: Event, vm: VmBook) -> None:
+        kind = event["event"]
+        self.figures.hibernations += kind == "hibernate"
+        self._check_day(event, vm)
+        if not self._in_state(event, vm, "up"):
+            return
+        now = event["t"]
+        if vm.sessions[-1].start_s != now:
+            self._check_missed_starts(vm, vm.uptime_s(now) + 1)  # a start comes before an interruption
+        self._no_longer_idle(vm, now)
         uptime = vm.uptime_s(now)
         for run in vm.runs.values():
             if run.due_uptime_s <= uptime:
                 over = max(uptime - run.due_uptime_s, 1)
-                message = (
-                    f"task {run.task!r} still runs when {vm.name} hibernates at {now} s; it was due {over} s before"
-                )
+                message = f"task {run.task!r} still runs at {described(event)}; it was due {over} s before"
                 self._find("run-time", run.task, over, "s", message)
+        self._price_session(vm)
+        if kind == "reclaim":
+            vm.reclaim(now)
+            self._no_longer_counts(vm)
+        else:
+            vm.halt("stopped" if kind == "stop" else "hibernated", now)
+        if kind == "stop":
+            self._lose_memory(vm, now)
+
+    def _price_session(self, vm: VmBook) -> None:
+        """Note the price at which a session ends."""
+        if vm.state == "up":
+            vm.sessions[-1].last_usd_per_s = self.day.price_usd_per_s(vm.type.name, vm.market)
+
+    def _lose_memory(self, vm: VmBook, now: int) -> None:
+        """Let tasks that ran on a VM that is stopped be the first again on their cores, with what is saved."""
+        table, uptime = self.timetables[vm.name], vm.uptime_s(now)
+        table.disturbed = True
+        for run in sorted(vm.runs.values(), key=lambda run: run.core):
+            slot = self._again(vm, run, self._saved_by_run(vm, run, now), uptime)
+            table.plan_first(slot)
+
+    def _again(self, vm: VmBook, run: RunBook, saves: tuple[int, Fraction, Fraction], uptime: int) -> Slot:
+        """Take down what a run saves that has ended before its task has, and let the task wait."""
+        name, book = run.task, self.tasks[run.task]
+        self._take_down(book, saves)
+        self._drop_run(name, book)
+        work = self.facts.work(name, vm.type, vm.market, book.mode, book.saved)
+        return Slot(name, run.core, uptime, uptime + (work.duration_s if work is not None else 0), run.memory_kb)
+
+    def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
+        """Count what a run has saved; say whether its task goes on from a checkpoint."""
+        done, fraction, work_s = saves
+        self.figures.checkpoints += done
+        if done:
+            book.saved += fraction
+            self.figures.cpu_time_saved_s += work_s
+        self.figures.recoveries += book.saved > 0
+        return book.saved > 0
 
     def _resume(self, event: Event, vm: VmBook) -> None:
         self.figures.resumes += 1
@@ -270,15 +399,28 @@ class PlanAudit(Audit):
         self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
 
+    def _restart(self, event: Event, vm: VmBook) -> None:
+        """A stopped VM boots again."""
+        self._check_day(event, vm)
+        if not self._in_state(event, vm, "stopped"):
+            return
+        self._check_missed_trigger(vm, event["t"])
+        vm.trigger_at_s = None
+        vm.restart(event["t"])
+
     def _check_day(self, event: Event, vm: VmBook) -> None:
-        """A hibernation or resume is the next one of the VM's day."""
+        """A notice, an interruption or a return is the next one of the VM's day."""
         kind, now = event["event"], event["t"]
-        if vm.met < len(vm.expected):
-            due = vm.expected[vm.met]
-            if (due.time_s, due.kind) == (now, kind):
-                vm.met += 1
-                return
-        if not self.run["hibernation"]:
+        expected = self.day.expected_of(vm.name)
+        if expected and (expected[0].time_s, expected[0].kind) == (now, kind):
+            due = expected.popleft()
+            off = abs(event.get("until_s", 0) - due.fields.get("until_s", 0))
+            if off:
+                until_s = due.fields["until_s"]
+                message = f"{described(event)} until {event['until_s']} s; it drains until {until_s} s"
+                self._find("timeline", vm.name, off, "s", message)
+            return
+        if not self.interrupts:
             reason = "the run has no hibernations"
         elif vm.market != "spot":
             reason = f"it is an {vm.market} VM"
@@ -286,9 +428,13 @@ class PlanAudit(Audit):
             reason = f"nothing of the kind happens to {vm.type.name} VMs then"
         self._find("timeline", vm.name, 1, "events", f"{described(event)}, but {reason}")
 
+    def _gives_tasks(self, event: Event, vm: VmBook) -> bool:
+        """Whether the tasks of a VM may leave it: it is interrupted, or drains."""
+        return vm.draining or vm.reclaimed or self._in_state(event, vm, "hibernated", "stopped")
+
     def _trigger_set(self, event: Event, vm: VmBook) -> None:
         now, at = event["t"], event["at_s"]
-        if not self._in_state(event, vm, "hibernated"):
+        if not self._gives_tasks(event, vm):
             return
         self._check_missed_trigger(vm, now)
         if at < now:
@@ -297,7 +443,7 @@ class PlanAudit(Audit):
 
     def _trigger(self, event: Event, vm: VmBook) -> None:
         now, at = event["t"], vm.trigger_at_s
-        if not self._in_state(event, vm, "hibernated"):
+        if not self._gives_tasks(event, vm):
             return
         if at is None:
             self._find("trigger", vm.name, 1, "events", f"{described(event)}, but none is set")
@@ -343,7 +489,7 @@ class PlanAudit(Audit):
 
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
         """Note that a VM has nothing left to do."""
-        if not vm.tasks and vm.state == "up":
+        if not vm.tasks and vm.state == "up" and not vm.draining:
             vm.idle_since_uptime_s = vm.became_idle_uptime_s = vm.uptime_s(now)
 
     def _no_longer_idle(self, vm: VmBook, now: int) -> None:
@@ -363,13 +509,15 @@ class PlanAudit(Audit):
         self._check_missed_trigger(vm, now)
         ends = now == self.trace.end["t"]
         waiting = len(vm.tasks) - (len(vm.runs) if vm.state == "up" else 0)
-        if waiting and not (ends and vm.state == "hibernated"):
+        if waiting and not (ends and vm.halted):
             message = f"{described(event)}, {vm.state}, while {counted(waiting, 'task')} wait there"
             self._find("state", vm.name, waiting, "tasks", message)
         if ends and vm.trigger_at_s is not None and self.figures.finished < self.figures.n_tasks:
             message = f"the replay ends at {now} s; the migration trigger of {vm.name} is set to {vm.trigger_at_s} s"
             self._find("trigger", vm.name, max(vm.trigger_at_s - now, 1), "s", message)
+        self._price_session(vm)
         self._end_vm(event, vm)
+        self.day.ended(vm.name)
 
     # ------------------------------------------------------------------- tasks
 
@@ -388,6 +536,9 @@ class PlanAudit(Audit):
             early = vm.first_start_uptime_s - vm.uptime_s(now)
             message = f"{described(event)}, {early} s before tasks can have been moved to this new VM"
             self._find("ready", name, early, "s", message)
+        if vm.draining:
+            message = f"{described(event)}: {vm.name} drains until {vm.drains_until_s} s, and starts nothing"
+            self._find("state", name, 1, "tasks", message)
         self._check_core(event, vm, vm.type.vcpus)
         self._check_mode(event, vm, name, mode)
         if book.mode is not None and mode != book.mode:
@@ -415,6 +566,8 @@ class PlanAudit(Audit):
         if book is None:
             return
         run = self._end_run(event, vm, book)
+        if run is not None and run.preempted_uptime_s is not None:
+            self._find("preemption", name, 1, "tasks", f"{described(event)}, though it has been preempted")
         if run is not None and vm.market == "spot":
             self.figures.checkpoints += run.work.count
         self._move(name, book, None)
@@ -438,7 +591,7 @@ class PlanAudit(Audit):
     def _moved(self, event: Event, rule: str) -> tuple[TaskBook, VmBook, VmBook] | None:
         """What a migration or steal is about, if that can be said."""
         book = self._task(event)
-        source, target = self._vm(event, event["from"]), self._vm(event, event["to"])
+        source, target = self._vm(event, event["from"], gone=True), self._vm(event, event["to"])
         if book is None or source is None or target is None:
             return None
         for vm in (source, target):
@@ -461,22 +614,16 @@ class PlanAudit(Audit):
             return
         book, source, target = moved
         name, now = event["task"], event["t"]
-        if source.state != "hibernated":
-            self._find("migration", name, 1, "tasks", f"{described(event)}: {source.name} is {source.state}")
-        if target.state == "hibernated":
-            self._find("migration", name, 1, "tasks", f"{described(event)}: {target.name} is hibernated")
+        if not (source.halted or source.draining or source.reclaimed):
+            self._find("migration", name, 1, "tasks", f"{described(event)}: {source.name} is {source.condition}")
+        if target.halted or target.draining:
+            self._find("migration", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
         self._check_kind(event, target)
         recovered = False
         if book.running_on is not None:
             runner = self.vms[book.running_on]
-            done, fraction, work_s = self._checkpoints_done(runner, runner.runs[name], now)
-            self.figures.checkpoints += done
+            recovered = self._take_down(book, self._saved_by_run(runner, runner.runs[name], now))
             self._drop_run(name, book)
-            if done:
-                book.saved += fraction
-                self.figures.cpu_time_saved_s += work_s
-            recovered = book.saved > 0
-            self.figures.recoveries += recovered
         if bool(event.get("recovered")) != recovered:
             message = f"{described(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
             self._find("saved", name, 1, "tasks", message)
@@ -494,16 +641,43 @@ class PlanAudit(Audit):
             need_kb, from_s = self.facts.memory_kb(name), self._starts_from_s(target, now)
             self.timetables[target.name].append(name, need_kb, work.duration_s, target.runs.values(), from_s)
 
-    def _checkpoints_done(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
-        """Checkpoints that a run has written; the fraction of the task and the work that they save."""
+    def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
+        """Checkpoints that a run has written; the fraction of the task and the work that they save.
+
+        One that knew of its interruption long enough has written one more, just before.
+        """
         rules = self.facts.interval_and_dump_s(run.task) if vm.market == "spot" else None
-        runtime = self.facts.runtime_s(run.task, vm.type.name)
-        if rules is None or not run.work.count or runtime is None:
+        if rules is None:
             return 0, Fraction(0), Fraction(0)
         interval, dump = rules
-        elapsed = vm.uptime_s(now) - run.started_uptime_s
-        done = min(run.work.count, int((elapsed * run.work.speed + NOISE) / (interval + dump)))
-        return done, done * interval / runtime, done * interval
+        until = vm.uptime_s(now) if run.preempted_uptime_s is None else run.preempted_uptime_s
+        worked = (until - run.started_uptime_s) * run.work.speed
+        interrupted = vm.halted or vm.reclaimed
+        if interrupted and vm.notice_s and run.preempted_uptime_s is None:
+            if vm.notice_s * run.work.speed + NOISE >= dump:
+                return self._saved_by_one_more(vm, run, worked - dump)
+        done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
+        return self._saves(vm, run, done, done * interval)
+
+    def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> tuple[int, Fraction, Fraction]:
+        """What a run saves that writes a checkpoint after so much work and checkpoints.
+
+        It saves whole seconds of work. If a regular one is being written then, that is the last.
+        """
+        rules = self.facts.interval_and_dump_s(run.task)
+        if rules is None:
+            return 0, Fraction(0), Fraction(0)
+        interval, dump = rules
+        done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
+        since = worked - done * (interval + dump)
+        if done < run.work.count and since > interval + NOISE:
+            return self._saves(vm, run, done + 1, (done + 1) * interval)
+        work_s = max(Fraction(math.floor(done * interval + since + NOISE)), done * interval)
+        return self._saves(vm, run, done + (work_s > done * interval), work_s)
+
+    def _saves(self, vm: VmBook, run: RunBook, done: int, work_s: Fraction) -> tuple[int, Fraction, Fraction]:
+        runtime = self.facts.runtime_s(run.task, vm.type.name)
+        return (done, work_s / runtime, work_s) if done and runtime else (0, Fraction(0), Fraction(0))
 
     def _check_kind(self, event: Event, target: VmBook) -> None:
         """Whether the target of a migration is idle, busy or new."""
@@ -520,13 +694,13 @@ class PlanAudit(Audit):
             return
         book, source, target = moved
         name, now = event["task"], event["t"]
-        if source.state != "up":
-            self._find("steal", name, 1, "tasks", f"{described(event)}: {source.name} is {source.state}")
+        if source.state not in ("up", "launching"):
+            self._find("steal", name, 1, "tasks", f"{described(event)}: {source.name} is {source.condition}")
         if book.running_on is not None:
             self._find("steal", name, 1, "tasks", f"{described(event)}: it runs on {book.running_on}")
             self._drop_run(name, book)
-        if target.state != "up":
-            self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.state}")
+        if target.state not in ("up", "launching") or target.draining:
+            self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
         elif target.busy_at(now):
             self._find("steal", name, len(target.runs), "cores", f"{described(event)}: {target.name} is not idle")
         target.stolen += 1
@@ -540,7 +714,7 @@ class PlanAudit(Audit):
         stolen = event["stolen"]
         self.figures.steal_attempts += 1
         self.figures.steals += stolen > 0
-        self._in_state(event, vm, "up")
+        self._in_state(event, vm, "up", "launching")
         if stolen != vm.stolen:
             message = f"{described(event)} of {stolen} tasks; there were {vm.stolen}"
             self._find("steal", vm.name, abs(stolen - vm.stolen), "tasks", message)
@@ -551,27 +725,88 @@ class PlanAudit(Audit):
 
     def _stranded(self, event: Event, vm: VmBook) -> None:
         stays, known = event["tasks"], len(vm.tasks)
-        if not self._in_state(event, vm, "hibernated"):
+        if not self._gives_tasks(event, vm):
             return
         off = abs(known - stays)
         if off:
             message = f"{described(event)}: {stays} tasks; {known} are there"
             self._find("migration", vm.name, off, "tasks", message)
 
+    def _preempt(self, event: Event, vm: VmBook) -> None:
+        """A running task stops, and writes a checkpoint first if it is to."""
+        name, now = event["task"], event["t"]
+        book = self._task(event)
+        if book is None or not self._in_state(event, vm, "up"):
+            return
+        run = vm.runs.get(name)
+        if run is None or run.preempted_uptime_s is not None:
+            does = "does not run there" if run is None else "has been preempted already"
+            self._find("preemption", name, 1, "tasks", f"{described(event)}: it {does}")
+            return
+        self._check_same_core(event, run)
+        uptime, rules = vm.uptime_s(now), self.facts.interval_and_dump_s(name)
+        if run.due_uptime_s < uptime:
+            over = uptime - run.due_uptime_s
+            self._find("run-time", name, over, "s", f"{described(event)}, {over} s after it was due to finish")
+        if event["checkpoint"] and rules is None:
+            self._find("preemption", name, 1, "tasks", f"{described(event)}: the bag has no checkpoints")
+        dump_s = round_up(rules[1] / run.work.speed) if event["checkpoint"] and rules is not None else 0
+        off = abs(event["until_s"] - now - dump_s)
+        if off:
+            message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
+            self._find("preemption", name, off, "s", message)
+        run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
+        self._disturb(vm)
+
+    def _preempted(self, event: Event, vm: VmBook) -> None:
+        """A task that was preempted waits behind all that waits on its core."""
+        name, now = event["task"], event["t"]
+        book, run = self._task(event), vm.runs.get(name)
+        if book is None or not self._in_state(event, vm, "up"):
+            return
+        if run is None or run.preempted_uptime_s is None:
+            self._find("preemption", name, 1, "tasks", f"{described(event)}, but nobody has asked for that")
+            return
+        self._check_same_core(event, run)
+        uptime = vm.uptime_s(now)
+        off = abs(uptime - run.due_uptime_s)
+        if off:
+            self._find("preemption", name, off, "s", f"{described(event)}, {off} s off the end of its checkpoint")
+        saves = self._saved_by_run(vm, run, now)
+        if run.writes:
+            worked = (run.preempted_uptime_s - run.started_uptime_s) * run.work.speed
+            saves = self._saved_by_one_more(vm, run, worked)
+        self.timetables[vm.name].plan_last(self._again(vm, run, saves, uptime))
+        self._check_saved(event, book)
+        self._disturb(vm)
+
+    def _disturb(self, vm: VmBook) -> None:
+        """Let what waits on a VM move up as soon as it is its turn."""
+        self.timetables[vm.name].disturbed = True
+        if vm not in self.disturbed:
+            self.disturbed.append(vm)
+
     # --------------------------------------------------------------------- end
+
+    def _cost_usd(self, vm: VmBook) -> Fraction:
+        return cost_usd(vm, self.run["billing"], self.day)
 
     def _close(self, vm: VmBook) -> None:
         end = self.trace.end["t"]
         if vm.state != "terminated":
+            self.day.advance(end, -1)
             self._catch_up(vm, end, -1)
+            self._price_session(vm)
         if vm.stolen:
             message = f"{vm.name} has stolen {vm.stolen} tasks in an attempt that is not recorded"
             self._find("steal", vm.name, vm.stolen, "tasks", message)
         for run in vm.runs.values():  # on VMs that never resumed
-            self.figures.checkpoints += self._checkpoints_done(vm, run, end)[0]
+            self.figures.checkpoints += self._saved_by_run(vm, run, end)[0]
 
     def _check_unfinished(self) -> None:
         super()._check_unfinished()
+        self.day.advance(self.trace.end["t"], -1)
+        self._check_announced(self.trace.end["t"], -1)
         for name, plan in self.planned.items():
             if name not in self.vms:
                 message = f"VM {name!r} of the plan, with {counted(len(plan.slots), 'task')}, is never requested"
@@ -579,11 +814,11 @@ class PlanAudit(Audit):
         left = [(name, book) for name, book in self.tasks.items() if not book.finished]
         for name, book in left:
             vm = None if book.home is None else self.vms.get(book.home)
-            if vm is None or vm.ended_from != "hibernated":
+            if vm is None or not (vm.reclaimed or vm.ended_from in ("hibernated", "stopped")):
                 was = "there is no such VM" if vm is None else f"that is {vm.ended_from} when it ends"
                 message = f"task {name!r} is unfinished though its VM, {book.home}, is not hibernated: {was}"
                 self._find("task-once", name, 1, "tasks", message)
-        end_s, until_s = self.trace.end["t"], max((time_s for day in self.day.values() for time_s, _ in day), default=0)
+        end_s, until_s = self.trace.end["t"], max(self.day.times, default=0)
         if left and end_s < until_s:
             message = f"the replay ends at {end_s} s with {counted(len(left), 'task')} unfinished; the day goes on"
             self._find("timeline", "", until_s - end_s, "s", f"{message} until {until_s} s")

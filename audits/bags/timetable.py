@@ -49,6 +49,18 @@ class Timetable:
         self._cores[slot.core].append(slot)
         self._slots[slot.task] = slot
 
+    def plan_first(self, slot: Slot) -> None:
+        """Enter a task before all that wait for its core."""
+        self._cores[slot.core].appendleft(slot)
+        self._slots[slot.task] = slot
+
+    def plan_last(self, slot: Slot) -> None:
+        """Enter a task behind all that wait for its core."""
+        queue = self._cores[slot.core]
+        if queue and queue[-1].end_s > slot.start_s:
+            slot.start_s, slot.end_s = queue[-1].end_s, queue[-1].end_s + slot.end_s - slot.start_s
+        self.plan(slot)
+
     def take(self, task: str) -> Slot | None:
         """Take a task out; None if it does not wait here."""
         slot = self._slots.pop(task, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
@@ -359,6 +360,13 @@ class StreamAudit(Audit):
 
     def _close(self, vm: VmBook) -> None:
         self._find_stuck(vm)
+
+    def _cost_usd(self, vm: VmBook) -> Fraction:
+        billing = self.run["billing"]
+        blocks, block_s = vm.blocks(billing), billing.get("block_s")
+        self.figures.blocks[vm.type.name] += blocks
+        seconds = vm.billed_s(billing) if block_s is None else blocks * block_s
+        return vm.type.price_usd_per_s.get(vm.market, Fraction(0)) * seconds
 
     def _check_unfinished(self) -> None:
         super()._check_unfinished()

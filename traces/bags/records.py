@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from ...core.quantities import Name
 from ...core.records import Record, Text
+from ...instances.clouds import InterruptionKind
 from ...instances.entries import Market
 from ..vm_records import (
     LARGEST,
@@ -30,11 +32,26 @@ MIGRATION_KINDS = ("idle", "busy", "new")
 
 
 class TimelineMoment(Record):
-    """All spot VMs of a type hibernate, or resume."""
+    """Something that happens to the spot VMs of a type, or to a price; as in a file of a day, and resolved."""
 
     time_s: Moment
     type: Name
-    event: Literal["hibernate", "resume"]
+    event: Literal["hibernate", "stop", "terminate", "resume", "capacity", "price"]
+    vm: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+    notice_s: Moment | None = None
+    vms: Count | None = None
+    by: InterruptionKind | None = None
+    market: Market | None = None
+    usd_per_hour: Amount | None = None
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Self:
+        if self.event == "capacity" and self.vms is None:
+            raise PydanticCustomError("needs", "needs 'vms'")
+        if self.event == "price" and (self.market is None or self.usd_per_hour is None):
+            raise PydanticCustomError("needs", "needs 'market' and 'usd_per_hour'")
+        return self
 
 
 class DayRecord(Record):
@@ -44,11 +61,22 @@ class DayRecord(Record):
     events: Annotated[tuple[TimelineMoment, ...], Field(strict=False)]
 
 
-class BillingRecord(Record):
-    """What is charged besides the price of running VMs, and what is not charged."""
+class CloudRecord(Record):
+    """The cloud whose day it is."""
 
+    name: Text
+    interruption: InterruptionKind
+    notice_s: Moment
+
+
+class BillingRecord(Record):
+    """How sessions are billed, what is charged besides, and what is not charged."""
+
+    minimum_s: Count = 0
+    block_s: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     first_hour_free: bool
     hibernated_usd_per_gb_hour: Amount
+    stopped_usd_per_gb_hour: Amount = 0.0
 
 
 class PlannedTaskRecord(Record):
@@ -78,18 +106,61 @@ class BagRunRecord(Record):
     day: Count
     plan: Annotated[tuple[PlannedVmRecord, ...], Field(strict=False)]
     timeline: DayRecord
+    cloud: CloudRecord | None = None
     billing: BillingRecord
     hibernation: bool
 
 
+class NoticeEvent(VmEvent):
+    """A VM gets notice of its interruption: until then it drains."""
+
+    until_s: Moment
+
+
+class PriceEvent(EventRecord):
+    """The price of an offer changes."""
+
+    type: Name
+    market: Market
+    usd_per_hour: Amount
+
+
+class CapacityEvent(EventRecord):
+    """How many spot VMs of a type there can be changes; null is as many as one likes."""
+
+    type: Name
+    vms: Count | None
+
+
+class PreemptEvent(VmEvent):
+    """A running task is to stop; its core is busy until a checkpoint is written, if one is."""
+
+    core: Count
+    task: TaskId
+    checkpoint: bool
+    until_s: Moment
+
+
+class PreemptedEvent(VmEvent):
+    """It has stopped, and waits behind all that waits on its core."""
+
+    core: Count
+    task: TaskId
+    saved: Fraction | None = None
+
+
+class WakeEvent(EventRecord):
+    """A moment that the policy had asked for."""
+
+
 class TriggerSetEvent(VmEvent):
-    """The migration trigger time of a hibernated VM is computed; it may lie in the past of the VM's own plan."""
+    """The migration trigger time of a VM is computed; it may lie in the past of the VM's own plan."""
 
     at_s: Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class MigrateEvent(EventRecord):
-    """A task of a hibernated VM moves to another VM."""
+    """A task of a VM that is interrupted, or drains, moves to another VM."""
 
     task: TaskId
     from_vm: Name = Field(alias="from")
@@ -102,7 +173,7 @@ class MigrateEvent(EventRecord):
 
 
 class StealEvent(EventRecord):
-    """A waiting task moves to an idle VM."""
+    """A waiting task moves to an idle VM, or to one that is launching."""
 
     task: TaskId
     from_vm: Name = Field(alias="from")
@@ -156,8 +227,17 @@ BAG_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "ready": VmEvent,
     "start": StartEvent,
     "finish": FinishEvent,
+    "notice": NoticeEvent,
     "hibernate": VmEvent,
+    "stop": VmEvent,
+    "reclaim": VmEvent,
     "resume": VmEvent,
+    "restart": VmEvent,
+    "price": PriceEvent,
+    "capacity": CapacityEvent,
+    "preempt": PreemptEvent,
+    "preempted": PreemptedEvent,
+    "wake": WakeEvent,
     "trigger-set": TriggerSetEvent,
     "trigger": VmEvent,
     "migrate": MigrateEvent,

@@ -470,6 +470,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
 
 def test_every_rule_of_streams_has_a_case() -> None:
     of_plans = {"instance", "plan", "timetable", "timeline", "migration", "trigger", "steal", "cycle-end", "idle-limit"}
+    of_plans.add("preemption")
     of_platforms = {"placing", "one-place", "displacement", "promise", "processors", "machines"}
     shared = {"memory", "credits"}  # in test_auditor.py; a VM that runs one task has the memory for it
     assert {name.split(":")[0] for name in CASES} == set(RULES) - of_plans - of_platforms - shared - {"figures"}
@@ -509,7 +510,7 @@ def test_figures_of_streams() -> None:
 
 def test_streams_have_no_records_of_bags_and_bags_none_of_streams() -> None:
     of_streams = STREAM_EVENT_RECORDS.keys() - BAG_EVENT_RECORDS.keys()
-    assert of_streams == {"submit", "wake", "assign", "return", "suspend", "block-end"}
+    assert of_streams == {"submit", "assign", "return", "suspend", "block-end"}
     for kind in of_streams:
         trace = hand_made_traces.recovered()
         trace.events.insert(3, happens(10, kind, vm="a"))

@@ -1,0 +1,222 @@
+"""The auditor's day: what happens to the spot VMs of each type, and to prices, and when.
+
+It follows the timeline of the run record and which VMs are there. What should happen to a VM next is then expected of
+it; whether that stands in the trace is for the audit.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from ..facts import exact, round_up
+from ..vm_books import LAST_RANK, RANKS
+
+RECORD_OF = {"hibernate": "hibernate", "stop": "stop", "terminate": "reclaim"}
+"""Event of the trace by kind of interruption."""
+
+Presence: TypeAlias = Literal["launching", "running", "draining", "halted", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What should stand in the trace: of a VM, or of a type as a whole."""
+
+    time_s: int
+    kind: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class SpotVm:
+    """A spot VM, as the day finds it."""
+
+    name: str
+    type: str
+    presence: Presence = "launching"
+    kept: str = ""
+    until_s: int = 0
+    by: str = ""
+    expected: deque[Expected] = field(default_factory=deque)
+
+    @property
+    def there(self) -> bool:
+        """Whether it counts against the capacity of its type."""
+        return self.presence in ("launching", "running", "draining")
+
+
+class Day:
+    """A day, as far as it has gone.
+
+    Parameters
+    ----------
+    moments : iterable of mapping
+        The events of the timeline of the run record, by time.
+    prices : mapping
+        Price of each type and market at first, in USD per second.
+
+    Attributes
+    ----------
+    announced : deque of Expected
+        Records of prices and capacities that should stand in the trace and have not been met.
+    times : set of int
+        When something happens.
+    """
+
+    def __init__(self, moments: Iterable[Mapping[str, Any]], prices: Mapping[tuple[str, str], Fraction]) -> None:
+        self.announced: deque[Expected] = deque()
+        self.times: set[int] = set()
+        self._vms: dict[str, SpotVm] = {}
+        self._of_type: dict[str, list[SpotVm]] = defaultdict(list)
+        self._capacity: dict[str, int | None] = {}
+        self._taken_by: dict[str, str] = {}
+        self._prices = {offer: [(0, usd_per_s)] for offer, usd_per_s in prices.items()}
+        self._due: list[tuple[int, int, int, Mapping[str, Any] | SpotVm]] = []
+        self._sequence = 0
+        for moment in moments:
+            self.times.add(moment["time_s"])
+            for rank in self._ranks(moment):
+                self._await(moment["time_s"], rank, moment)
+
+    # ------------------------------------------------------------- which VMs are there
+
+    def requested(self, name: str, vm_type: str) -> bool:
+        """Enter a spot VM; say whether its type has room for it."""
+        vm = self._vms[name] = SpotVm(name, vm_type)
+        self._of_type[vm_type].append(vm)
+        return self._has_room(vm)
+
+    def ready(self, name: str, now_s: int) -> None:
+        """Let a VM be ready; it is interrupted at once if there is no capacity for it."""
+        vm = self._vms.get(name)
+        if vm is None or vm.presence != "launching":
+            return
+        vm.presence = "running"
+        if not self._has_room(vm):
+            self._interrupt(vm, now_s, self._taken_by.get(vm.type, "hibernate"))
+
+    def ended(self, name: str) -> None:
+        """Let a VM be terminated by its user."""
+        if name in self._vms:
+            self._vms[name].presence = "gone"
+
+    def expected_of(self, name: str) -> deque[Expected]:
+        """What should happen to a VM that has not been met in the trace."""
+        vm = self._vms.get(name)
+        return deque() if vm is None else vm.expected
+
+    def _has_room(self, vm: SpotVm) -> bool:
+        """Whether a VM is among those of its type that there is capacity for, the first requested."""
+        capacity = self._capacity.get(vm.type)
+        there = [other for other in self._of_type[vm.type] if other.there]
+        return capacity is None or vm in there[:capacity]
+
+    # ------------------------------------------------------------------ what happens
+
+    def advance(self, time_s: int, rank: int = LAST_RANK) -> None:
+        """Let all happen up to a moment, and of that moment what comes up to a rank."""
+        while self._due and self._due[0][:2] <= (time_s, rank):
+            at_s, at_rank, _, what = heapq.heappop(self._due)
+            if isinstance(what, SpotVm):
+                if what.presence == "draining" and what.until_s == at_s:
+                    self._interrupt(what, at_s, what.by)
+            elif what["event"] == "price":
+                self._change_price(at_s, what)
+            elif at_rank == RANKS["capacity"]:
+                self._come_back(at_s, what)
+            else:
+                self._take_away(at_s, what)
+
+    def _await(self, time_s: int, rank: int, what: Mapping[str, Any] | SpotVm) -> None:
+        # VMs whose notice ends are gone before others are counted.
+        self._sequence += 1
+        heapq.heappush(self._due, (time_s, rank, self._sequence - 10**9 * isinstance(what, SpotVm), what))
+
+    @staticmethod
+    def _ranks(moment: Mapping[str, Any]) -> tuple[int, ...]:
+        """When in a second an event of the timeline happens; a new capacity may bring VMs back, or take them away."""
+        kind = moment["event"]
+        down = RANKS["notice" if moment.get("notice_s") else "hibernate"]
+        if kind == "price":
+            return (RANKS["price"],)
+        if kind == "resume":
+            return (RANKS["capacity"],)
+        return (RANKS["capacity"], down) if kind == "capacity" else (down,)
+
+    def _change_price(self, now_s: int, moment: Mapping[str, Any]) -> None:
+        offer = moment["type"], moment["market"]
+        if offer in self._prices:
+            self._prices[offer].append((now_s, exact(moment["usd_per_hour"]) / 3600))
+        fields = {key: moment[key] for key in ("type", "market", "usd_per_hour")}
+        self.announced.append(Expected(now_s, "price", fields))
+
+    def _come_back(self, now_s: int, moment: Mapping[str, Any]) -> None:
+        """VMs come back in the order of their requests, while there is room."""
+        name, number = moment["type"], moment.get("vm")
+        vms = self._of_type[name]
+        if moment["event"] == "capacity":
+            self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": moment["vms"]}))
+            if moment["vms"] < sum(vm.there for vm in vms):
+                return
+        if number is None:
+            self._capacity[name] = moment.get("vms")
+        for vm in vms if number is None else vms[number - 1 : number]:
+            capacity = self._capacity.get(name)
+            if vm.presence != "halted" or (capacity is not None and sum(other.there for other in vms) >= capacity):
+                continue
+            vm.presence = "running" if vm.kept == "hibernate" else "launching"
+            vm.expected.append(Expected(now_s, "resume" if vm.kept == "hibernate" else "restart"))
+
+    def _take_away(self, now_s: int, moment: Mapping[str, Any]) -> None:
+        """VMs get notice, or are interrupted."""
+        name, kind = moment["type"], moment["event"]
+        vms, notice_s = self._of_type[name], moment.get("notice_s") or 0
+        if kind == "capacity":
+            kind = moment.get("by") or "hibernate"
+            there = [vm for vm in vms if vm.there]
+            struck = there[moment["vms"] :]
+            self._capacity[name], self._taken_by[name] = moment["vms"], kind
+        elif moment.get("vm") is not None:
+            struck = vms[moment["vm"] - 1 : moment["vm"]]
+        elif moment.get("share") is not None:
+            running = [vm for vm in vms if vm.presence == "running"]
+            struck = running[len(running) - round_up(exact(moment["share"]) * len(running)) :]
+        else:
+            struck = vms
+            self._capacity[name], self._taken_by[name] = 0, kind
+        for vm in struck:
+            if vm.presence not in ("running", "draining"):
+                continue
+            until_s = now_s + notice_s
+            if vm.presence == "draining" and vm.until_s <= until_s:
+                continue
+            if not notice_s:
+                self._interrupt(vm, now_s, kind)
+                continue
+            vm.presence, vm.until_s, vm.by = "draining", until_s, kind
+            vm.expected.append(Expected(now_s, "notice", {"until_s": until_s}))
+            self._await(until_s, RANKS["hibernate"], vm)
+
+    def _interrupt(self, vm: SpotVm, now_s: int, kind: str) -> None:
+        vm.presence, vm.kept = "gone" if kind == "terminate" else "halted", kind
+        vm.expected.append(Expected(now_s, RECORD_OF[kind]))
+
+    # ------------------------------------------------------------------ prices
+
+    def price_usd_per_s(self, vm_type: str, market: str) -> Fraction:
+        """Price of an offer now."""
+        changes = self._prices.get((vm_type, market))
+        return Fraction(0) if changes is None else changes[-1][1]
+
+    def cost_usd(self, vm_type: str, market: str, start_s: int, end_s: int) -> Fraction:
+        """What seconds cost, each at the price of its moment."""
+        changes = self._prices.get((vm_type, market), [])
+        total = Fraction(0)
+        for place, (since_s, usd_per_s) in enumerate(changes):
+            until_s = changes[place + 1][0] if place + 1 < len(changes) else end_s
+            total += usd_per_s * max(min(until_s, end_s) - max(since_s, start_s), 0)
+        return total
