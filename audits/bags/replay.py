@@ -75,7 +75,7 @@ class PlanAudit(Audit):
     # ----------------------------------------------------------- what is given
 
     def _read_day(self) -> None:
-        """Find what cannot be true of the timeline: a type is interrupted and comes back in turn, at different times."""
+        """Find what cannot be true of the timeline: types are interrupted and come back in turn, at different times."""
         before_s, last = 0, dict[str, tuple[int, str, bool]]()
         disturbed = set[str]()
         moments = self.run["timeline"]["events"]
@@ -652,10 +652,9 @@ class PlanAudit(Audit):
         interval, dump = rules
         until = vm.uptime_s(now) if run.preempted_uptime_s is None else run.preempted_uptime_s
         worked = (until - run.started_uptime_s) * run.work.speed
-        interrupted = vm.halted or vm.reclaimed
-        if interrupted and vm.notice_s and run.preempted_uptime_s is None:
-            if vm.notice_s * run.work.speed + NOISE >= dump:
-                return self._saved_by_one_more(vm, run, worked - dump)
+        knew = (vm.halted or vm.reclaimed) and vm.notice_s and run.preempted_uptime_s is None
+        if knew and vm.notice_s * run.work.speed + NOISE >= dump:
+            return self._saved_by_one_more(vm, run, worked - dump)
         done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
         return self._saves(vm, run, done, done * interval)
 
