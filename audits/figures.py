@@ -20,6 +20,10 @@ _COUNTED_IN_BAGS = {
     "late_tasks": "tasks",
     "hibernations": "events",
     "resumes": "events",
+    "stops": "events",
+    "restarts": "events",
+    "reclaims": "events",
+    "preemptions": "events",
     "on_demand_started": "VMs",
     "steal_attempts": "attempts",
     "steals": "attempts",
@@ -39,8 +43,10 @@ class Figures:
     finished: int = 0
     last_finish_s: int = 0
     late_tasks: int = 0
-    hibernations: int = 0
+    interruptions: Counter[str] = field(default_factory=Counter)
     resumes: int = 0
+    restarts: int = 0
+    preemptions: int = 0
     on_demand_started: int = 0
     migrations: Counter[str] = field(default_factory=Counter)
     steal_attempts: int = 0
@@ -54,6 +60,21 @@ class Figures:
     blocks: Counter[str] = field(default_factory=Counter)
     suspensions: int = 0
     returns: int = 0
+
+    @property
+    def hibernations(self) -> int:
+        """VMs that hibernated, counted."""
+        return self.interruptions["hibernate"]
+
+    @property
+    def stops(self) -> int:
+        """VMs that were stopped, counted."""
+        return self.interruptions["stop"]
+
+    @property
+    def reclaims(self) -> int:
+        """VMs that the cloud terminated, counted."""
+        return self.interruptions["reclaim"]
 
 
 def figure_findings(
@@ -75,7 +96,7 @@ def figure_findings(
         Whether the replay is one of a stream, not of a bag; they have figures of their own.
     """
     for name, unit in (_COUNTED if of_stream else _COUNTED_IN_BAGS).items():
-        yield from _off(name, end[name], getattr(figures, name), unit)
+        yield from _off(name, end.get(name, 0), getattr(figures, name), unit)
     if not of_stream:
         for kind in ("idle", "busy", "new"):
             yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")

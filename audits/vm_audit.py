@@ -134,13 +134,13 @@ class Audit(ABC):
             self._check_cause(event)
         self._handle(event)
 
-    def _check_order(self, event: Event, where: str, follows_s: int | None) -> None:
-        """At equal times, what happens by itself stands in the fixed order.
+    def _check_order(self, event: Event, where: str, follows_s: int | None, rank: int = -1) -> None:
+        """At equal times, what happens by itself stands in the fixed order, at the rank of its kind or at another.
 
         What follows at once from something of the same moment (``follows_s``) has no place of its own.
         """
         kind, now = event["event"], event["t"]
-        rank = RANKS[kind]
+        rank = RANKS[kind] if rank < 0 else rank
         if now < self.now_s:
             return
         if follows_s == now:

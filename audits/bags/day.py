@@ -7,6 +7,7 @@ it; whether that stands in the trace is for the audit.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,16 +20,20 @@ from ..vm_books import LAST_RANK, RANKS
 RECORD_OF = {"hibernate": "hibernate", "stop": "stop", "terminate": "reclaim"}
 """Event of the trace by kind of interruption."""
 
+RECALLED = LAST_RANK + 1
+"""Rank of VMs that are interrupted while there is room for them: they come back after all else of the second."""
+
 Presence: TypeAlias = Literal["launching", "running", "draining", "halted", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What should stand in the trace: of a VM, or of a type as a whole."""
+    """What should stand in the trace: of a VM, or of a type as a whole; its rank if not that of its kind."""
 
     time_s: int
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    rank: int = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -38,9 +43,10 @@ class SpotVm:
     name: str
     type: str
     presence: Presence = "launching"
-    kept: str = ""
+    number: int = 0
     until_s: int = 0
-    by: str = ""
+    kind: str = ""
+    of_type: bool = False
     expected: deque[Expected] = field(default_factory=deque)
 
     @property
@@ -75,7 +81,8 @@ class Day:
         self._capacity: dict[str, int | None] = {}
         self._taken_by: dict[str, str] = {}
         self._prices = {offer: [(0, usd_per_s)] for offer, usd_per_s in prices.items()}
-        self._due: list[tuple[int, int, int, Mapping[str, Any] | SpotVm]] = []
+        self._after_capacity: set[str] = set()
+        self._due: list[tuple[int, int, int, int, Mapping[str, Any] | SpotVm]] = []
         self._sequence = 0
         for moment in moments:
             self.times.add(moment["time_s"])
@@ -86,7 +93,7 @@ class Day:
 
     def requested(self, name: str, vm_type: str) -> bool:
         """Enter a spot VM; say whether its type has room for it."""
-        vm = self._vms[name] = SpotVm(name, vm_type)
+        vm = self._vms[name] = SpotVm(name, vm_type, number=len(self._vms))
         self._of_type[vm_type].append(vm)
         return self._has_room(vm)
 
@@ -97,7 +104,7 @@ class Day:
             return
         vm.presence = "running"
         if not self._has_room(vm):
-            self._interrupt(vm, now_s, self._taken_by.get(vm.type, "hibernate"))
+            self._strike(vm, now_s, 0, self._taken_by.get(vm.type, "hibernate"), False)
 
     def ended(self, name: str) -> None:
         """Let a VM be terminated by its user."""
@@ -120,10 +127,12 @@ class Day:
     def advance(self, time_s: int, rank: int = LAST_RANK) -> None:
         """Let all happen up to a moment, and of that moment what comes up to a rank."""
         while self._due and self._due[0][:2] <= (time_s, rank):
-            at_s, at_rank, _, what = heapq.heappop(self._due)
+            at_s, at_rank, _, _, what = heapq.heappop(self._due)
             if isinstance(what, SpotVm):
-                if what.presence == "draining" and what.until_s == at_s:
-                    self._interrupt(what, at_s, what.by)
+                if at_rank == RECALLED:
+                    self._return(what, at_s)
+                elif what.presence == "draining" and what.until_s == at_s:
+                    self._interrupt(what, at_s)
             elif what["event"] == "price":
                 self._change_price(at_s, what)
             elif at_rank == RANKS["capacity"]:
@@ -132,9 +141,10 @@ class Day:
                 self._take_away(at_s, what)
 
     def _await(self, time_s: int, rank: int, what: Mapping[str, Any] | SpotVm) -> None:
-        # VMs whose notice ends are gone before others are counted.
+        """Put off what happens; of a rank first what the timeline says, then VM by VM."""
         self._sequence += 1
-        heapq.heappush(self._due, (time_s, rank, self._sequence - 10**9 * isinstance(what, SpotVm), what))
+        order = (1, what.number) if isinstance(what, SpotVm) else (0, self._sequence)
+        heapq.heappush(self._due, (time_s, rank, *order, what))
 
     @staticmethod
     def _ranks(moment: Mapping[str, Any]) -> tuple[int, ...]:
@@ -159,51 +169,68 @@ class Day:
         name, number = moment["type"], moment.get("vm")
         vms = self._of_type[name]
         if moment["event"] == "capacity":
-            self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": moment["vms"]}))
-            if moment["vms"] < sum(vm.there for vm in vms):
+            now = self._capacity.get(name)
+            if now is None or moment["vms"] < now:
                 return
+            self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": moment["vms"]}))
+        elif number is None and name in self._after_capacity:
+            self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": None}))
         if number is None:
             self._capacity[name] = moment.get("vms")
+            self._after_capacity.discard(name)
         for vm in vms if number is None else vms[number - 1 : number]:
-            capacity = self._capacity.get(name)
-            if vm.presence != "halted" or (capacity is not None and sum(other.there for other in vms) >= capacity):
-                continue
-            vm.presence = "running" if vm.kept == "hibernate" else "launching"
-            vm.expected.append(Expected(now_s, "resume" if vm.kept == "hibernate" else "restart"))
+            self._return(vm, now_s)
+
+    def _return(self, vm: SpotVm, now_s: int) -> None:
+        """Let a VM come back if it waits and there is room for it."""
+        if vm.presence == "halted" and self._room(vm.type) > 0:
+            vm.presence = "running" if vm.kind == "hibernate" else "launching"
+            vm.expected.append(Expected(now_s, "resume" if vm.kind == "hibernate" else "restart"))
+
+    def _room(self, vm_type: str) -> float:
+        capacity = self._capacity.get(vm_type)
+        return math.inf if capacity is None else capacity - sum(vm.there for vm in self._of_type[vm_type])
 
     def _take_away(self, now_s: int, moment: Mapping[str, Any]) -> None:
         """VMs get notice, or are interrupted."""
         name, kind = moment["type"], moment["event"]
         vms, notice_s = self._of_type[name], moment.get("notice_s") or 0
-        if kind == "capacity":
-            kind = moment.get("by") or "hibernate"
-            there = [vm for vm in vms if vm.there]
-            struck = there[moment["vms"] :]
-            self._capacity[name], self._taken_by[name] = moment["vms"], kind
-        elif moment.get("vm") is not None:
+        of_type = False
+        if moment.get("vm") is not None:
             struck = vms[moment["vm"] - 1 : moment["vm"]]
         elif moment.get("share") is not None:
             running = [vm for vm in vms if vm.presence == "running"]
             struck = running[len(running) - round_up(exact(moment["share"]) * len(running)) :]
         else:
-            struck = vms
-            self._capacity[name], self._taken_by[name] = 0, kind
+            of_type, capacity = True, 0
+            self._after_capacity.discard(name)
+            if kind == "capacity":
+                kind, capacity = moment.get("by") or "hibernate", moment["vms"]
+                self._after_capacity.add(name)
+                if self._capacity.get(name) != capacity:
+                    rank = RANKS["notice" if notice_s else "hibernate"]
+                    self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": capacity}, rank))
+            self._capacity[name], self._taken_by[name] = capacity, kind
+            struck = [vm for vm in vms if vm.there][capacity:]
         for vm in struck:
-            if vm.presence not in ("running", "draining"):
-                continue
-            until_s = now_s + notice_s
-            if vm.presence == "draining" and vm.until_s <= until_s:
-                continue
-            if not notice_s:
-                self._interrupt(vm, now_s, kind)
-                continue
-            vm.presence, vm.until_s, vm.by = "draining", until_s, kind
-            vm.expected.append(Expected(now_s, "notice", {"until_s": until_s}))
-            self._await(until_s, RANKS["hibernate"], vm)
+            self._strike(vm, now_s, notice_s, kind, of_type)
 
-    def _interrupt(self, vm: SpotVm, now_s: int, kind: str) -> None:
-        vm.presence, vm.kept = "gone" if kind == "terminate" else "halted", kind
-        vm.expected.append(Expected(now_s, RECORD_OF[kind]))
+    def _strike(self, vm: SpotVm, now_s: int, notice_s: int, kind: str, of_type: bool) -> None:
+        """Let a VM that runs drain until it is interrupted, unless that comes earlier anyway."""
+        until_s = now_s + notice_s
+        if vm.presence != "running" and not (vm.presence == "draining" and until_s < vm.until_s):
+            return
+        vm.presence, vm.until_s, vm.kind, vm.of_type = "draining", until_s, kind, of_type
+        if notice_s:
+            vm.expected.append(Expected(now_s, "notice", {"until_s": until_s}))
+        self._await(until_s, RANKS["hibernate"], vm)
+
+    def _interrupt(self, vm: SpotVm, now_s: int) -> None:
+        """Take a VM away; if its type is back by now, which took it away, it comes back at once."""
+        vm.presence = "gone" if vm.kind == "terminate" else "halted"
+        vm.expected.append(Expected(now_s, RECORD_OF[vm.kind]))
+        if vm.of_type and vm.presence == "halted" and self._room(vm.type) > 0:
+            self._await(now_s, RECALLED, vm)
 
     # ------------------------------------------------------------------ prices
 

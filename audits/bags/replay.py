@@ -13,7 +13,7 @@ from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
 from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import LAST_RANK, RANKS, RunBook, VmBook
 from .bill import cost_usd
-from .day import RECORD_OF, Day
+from .day import RECALLED, RECORD_OF, Day, Expected
 from .timetable import Slot, Timetable
 
 _DONE = {"reclaim": "end"} | {kind: kind for kind in ("hibernate", "stop", "resume", "restart")} | {"notice": "drain"}
@@ -170,9 +170,8 @@ class PlanAudit(Audit):
         elif kind == "steal":
             self._steal(event)
         elif kind in ("price", "capacity", "wake"):
-            self._check_order(event, event.get("type", ""), None)
-            if kind != "wake":
-                self._announced(event)
+            due = None if kind == "wake" else self._announced(event)
+            self._check_order(event, event.get("type", ""), None, -1 if due is None else due.rank)
         else:
             vm = self._vm(event, event["vm"], gone=kind in ("trigger-set", "trigger", "stranded"))
             if vm is not None:
@@ -189,27 +188,33 @@ class PlanAudit(Audit):
         if rank is None:
             at_first = kind == "launch" and self._launched_at_first(event)
             all_done = self.figures.finished == self.figures.n_tasks
-            rank = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
-        self.day.advance(now, rank)
-        self._check_announced(now, rank if kind in RANKS else -1)
+            until = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
+        elif kind in ("resume", "restart") and event["vm"] in self.vms:
+            vm = self.vms[event["vm"]]
+            until = RECALLED if vm.halted and vm.halted_since_s == now else rank
+        else:
+            until = RANKS["hibernate"] if kind == "capacity" else rank
+        self.day.advance(now, until)
+        self._check_announced(now, -1 if rank is None else rank)
 
     def _check_announced(self, now: int, rank: int) -> None:
         """Find prices and capacities that should stand in the trace by now."""
         announced = self.day.announced
-        while announced and (announced[0].time_s, RANKS[announced[0].kind]) < (now, rank):
+        while announced and (announced[0].time_s, max(announced[0].rank, RANKS[announced[0].kind])) < (now, rank):
             due = announced.popleft()
             message = f"the {due.kind} of {due.fields['type']} changes at {due.time_s} s, which is not recorded"
             self._find("timeline", due.fields["type"], 1, "events", message)
 
-    def _announced(self, event: Event) -> None:
+    def _announced(self, event: Event) -> Expected | None:
         """A price or capacity changes as the day says."""
         for due in self.day.announced:
             said = {key: event.get(key) for key in due.fields}
             if (due.time_s, due.kind, due.fields) == (event["t"], event["event"], said):
                 self.day.announced.remove(due)
-                return
+                return due
         message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
         self._find("timeline", event["type"], 1, "events", message)
+        return None
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
         """When that happened which an event may follow at once."""
@@ -218,9 +223,12 @@ class PlanAudit(Audit):
             return vm.sessions[-1].start_s if vm.state == "up" else None
         if kind in ("resume", "restart"):
             return vm.halted_since_s if vm.halted else None
-        if kind == "preempted":
+        uptime = vm.uptime_s(event["t"])
+        if kind in ("finish", "preempted"):
             run = vm.runs.get(event["task"])
-            return event["t"] if run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"]) else None
+            return event["t"] if run is not None and uptime in (run.preempted_uptime_s, run.started_uptime_s) else None
+        if kind in ("cycle-end", "idle-limit"):
+            return event["t"] if vm.state == "up" and vm.became_idle_uptime_s == uptime else None
         return {"ready": vm.launched_s, "trigger": vm.trigger_set_s}.get(kind)
 
     def _check_cause(self, event: Event) -> None:
@@ -334,7 +342,7 @@ class PlanAudit(Audit):
 
     def _interrupted(self, event: Event, vm: VmBook) -> None:
         kind = event["event"]
-        self.figures.hibernations += kind == "hibernate"
+        self.figures.interruptions[kind] += 1
         self._check_day(event, vm)
         if not self._in_state(event, vm, "up"):
             return
@@ -354,21 +362,11 @@ class PlanAudit(Audit):
             self._no_longer_counts(vm)
         else:
             vm.halt("stopped" if kind == "stop" else "hibernated", now)
-        if kind == "stop":
-            self._lose_memory(vm, now)
 
     def _price_session(self, vm: VmBook) -> None:
         """Note the price at which a session ends."""
         if vm.state == "up":
             vm.sessions[-1].last_usd_per_s = self.day.price_usd_per_s(vm.type.name, vm.market)
-
-    def _lose_memory(self, vm: VmBook, now: int) -> None:
-        """Let tasks that ran on a VM that is stopped be the first again on their cores, with what is saved."""
-        table, uptime = self.timetables[vm.name], vm.uptime_s(now)
-        table.disturbed = True
-        for run in sorted(vm.runs.values(), key=lambda run: run.core):
-            slot = self._again(vm, run, self._saved_by_run(vm, run, now), uptime)
-            table.plan_first(slot)
 
     def _again(self, vm: VmBook, run: RunBook, saves: tuple[int, Fraction, Fraction], uptime: int) -> Slot:
         """Take down what a run saves that has ended before its task has, and let the task wait."""
@@ -400,13 +398,19 @@ class PlanAudit(Audit):
         self._may_be_idle(vm, event["t"])
 
     def _restart(self, event: Event, vm: VmBook) -> None:
-        """A stopped VM boots again."""
+        """A stopped VM boots again: what ran there waits again, the first on its core, with what is saved."""
+        self.figures.restarts += 1
         self._check_day(event, vm)
         if not self._in_state(event, vm, "stopped"):
             return
         self._check_missed_trigger(vm, event["t"])
         vm.trigger_at_s = None
-        vm.restart(event["t"])
+        now, table = event["t"], self.timetables[vm.name]
+        for run in sorted(vm.runs.values(), key=lambda run: run.core):
+            table.plan_first(self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now)))
+            table.disturbed = True
+        table.move_up((), self._starts_from_s(vm, now))
+        vm.restart(now)
 
     def _check_day(self, event: Event, vm: VmBook) -> None:
         """A notice, an interruption or a return is the next one of the VM's day."""
@@ -737,6 +741,7 @@ class PlanAudit(Audit):
         book = self._task(event)
         if book is None or not self._in_state(event, vm, "up"):
             return
+        self.figures.preemptions += 1
         run = vm.runs.get(name)
         if run is None or run.preempted_uptime_s is not None:
             does = "does not run there" if run is None else "has been preempted already"

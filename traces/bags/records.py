@@ -212,6 +212,10 @@ class BagEndRecord(VmEndRecord):
 
     hibernations: Count
     resumes: Count
+    stops: Count = 0
+    restarts: Count = 0
+    reclaims: Count = 0
+    preemptions: Count = 0
     on_demand_started: Count
     migrations: MigrationCounts
     steal_attempts: Count
