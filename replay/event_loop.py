@@ -67,8 +67,8 @@ class EventQueue:
             raise SpotbagError(f"{self.policy_name} at {self.now_s} s: {broken}")
 
 
-class EventLoop(EventQueue, ABC, Generic[Result]):
-    """Handles the events of a queue, one by one."""
+class EventLoop(ABC, Generic[Result]):
+    """Handles events to the end."""
 
     def run(self) -> Result:
         """Go on to the end.
@@ -87,7 +87,7 @@ class EventLoop(EventQueue, ABC, Generic[Result]):
 
     @abstractmethod
     def step(self) -> bool:
-        """Handle the next event; False if there is none, or all is done."""
+        """Handle what is next; False if there is nothing, or all is done."""
 
     @abstractmethod
     def outcome(self) -> Result:

@@ -181,8 +181,8 @@ class State(WholeDocument):
 
     @classmethod
     def from_replay(cls, replay: Any) -> State:
-        """Return the state of a replay at its present moment (`spotbag.replay.bags.state.ReplayState.to_state`)."""
-        found: State = replay.to_state()
+        """Return the state of a replay at its present moment (`spotbag.replay.bags.state.ReplayState.remaining`)."""
+        found: State = replay.remaining()
         return found
 
     @classmethod

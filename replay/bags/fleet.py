@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections import Counter
 
+from ...core.quantities import SECONDS_PER_HOUR
+from ...instances.clouds import Billing
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ..vms import HIBERNATED, TERMINATED, Billing, VmBill
+from ..vms import HIBERNATED, RUNNING, STOPPED, TERMINATED, VmBill
 from .vm import Vm
+
+_MB_PER_GB = 1024
 
 
 class Fleet:
@@ -24,10 +29,14 @@ class Fleet:
         Those that are not terminated, by the price of their offers, then as they were requested.
     burstable : list of Vm
         All burstable VMs.
-    down : set of str
-        Spot types that are hibernated.
     any_stranded : bool
         Whether any VM may be `Vm.stranded`.
+    capacity : dict of str to int
+        Of spot types that do not give as many VMs as one likes: how many there can be.
+    struck_by : dict of str to str
+        Of spot types: the kind of interruption of those VMs for which there is no capacity.
+    prices : dict of int to list of tuple of int and float
+        Of offers whose price has changed: from when on it is how much, in USD per hour, by time.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -37,7 +46,9 @@ class Fleet:
         self.by_price: list[Vm] = []
         self.burstable: list[Vm] = []
         self.any_stranded = False
-        self.down: set[str] = set()
+        self.capacity: dict[str, int] = {}
+        self.struck_by: dict[str, str] = {}
+        self.prices: dict[int, list[tuple[int, float]]] = {}
         self._names: set[str] = set()
         self._rented: Counter[int] = Counter()
         self._rented_by_market: Counter[str] = Counter()
@@ -50,7 +61,9 @@ class Fleet:
         twin.by_price = [twin.vms[vm.index] for vm in self.by_price]
         twin.burstable = [twin.vms[vm.index] for vm in self.burstable]
         twin.any_stranded = self.any_stranded
-        twin.down = self.down.copy()
+        twin.capacity = self.capacity.copy()
+        twin.struck_by = self.struck_by.copy()
+        twin.prices = {offer: changes.copy() for offer, changes in self.prices.items()}
         twin._names = self._names.copy()
         twin._rented = self._rented.copy()
         twin._rented_by_market = self._rented_by_market.copy()
@@ -78,15 +91,31 @@ class Fleet:
         self._rented_by_market[vm.offer.market] -= 1
 
     def is_down(self, offer: RentalOffer) -> bool:
-        """Whether an offer is spot and its type hibernated."""
-        return offer.market == "spot" and offer.vm_type.name in self.down
+        """Whether an offer is spot and its type gives no VMs at all."""
+        return offer.market == "spot" and self.capacity.get(offer.vm_type.name) == 0
 
     def may_grow(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
-        """Whether the limits allow one more VM of an offer, after some more of the market and of the offer."""
+        """Whether limits and capacity allow one more VM of an offer, after some more of the market and of the offer."""
         if self._rented[offer.index] + of_offer >= offer.vm_type.offers[offer.market].limit:
             return False
         cap = self._instance.limits.of(offer.market)
-        return cap is None or self._rented_by_market[offer.market] + in_market < cap
+        if cap is not None and self._rented_by_market[offer.market] + in_market >= cap:
+            return False
+        return offer.market != "spot" or not self.capacity or self.room(offer.vm_type.name) > of_offer
+
+    def present(self, vm_type: str) -> list[Vm]:
+        """Spot VMs of a type that use its capacity: launching, running and draining ones."""
+        return [vm for vm in self.spot_vms.get(vm_type, ()) if vm.state <= RUNNING]
+
+    def room(self, vm_type: str) -> float:
+        """How many more spot VMs of a type its capacity allows; infinite without a limit."""
+        capacity = self.capacity.get(vm_type)
+        return math.inf if capacity is None else capacity - len(self.present(vm_type))
+
+    def has_room_for(self, vm: Vm) -> bool:
+        """Whether a VM that is present is among those that its type has capacity for: the first requested."""
+        capacity = self.capacity.get(vm.offer.vm_type.name) if vm.spot else None
+        return capacity is None or vm in self.present(vm.offer.vm_type.name)[:capacity]
 
     def new_name(self, offer: RentalOffer) -> str:
         """Name of the next VM of an offer."""
@@ -95,21 +124,68 @@ class Fleet:
             number += 1
         return name
 
+    def price_usd_per_hour(self, offer: RentalOffer) -> float:
+        """Price of an offer now."""
+        changes = self.prices.get(offer.index)
+        return offer.price_usd_per_hour if changes is None else changes[-1][1]
+
     def bills(self, billing: Billing, now_s: int) -> tuple[VmBill, ...]:
         """Bill of each VM, as if all that are not terminated were now."""
-        return tuple(_bill(vm, billing, now_s) for vm in self.vms)
+        return tuple(_bill(vm, billing, now_s, self.prices.get(vm.offer_index, ())) for vm in self.vms)
 
 
 def _price_then_request(vm: Vm) -> tuple[float, int]:
     return vm.offer.price_usd_per_hour, vm.index
 
 
-def _bill(vm: Vm, billing: Billing, now_s: int) -> VmBill:
-    end_s = vm.terminated_s if vm.state == TERMINATED else max(now_s, vm.ready_s)
-    hibernated_s = vm.hibernated_s + (now_s - vm.hibernated_at_s if vm.state == HIBERNATED else 0)
-    running_s = end_s - vm.ready_s - hibernated_s
-    offer = vm.offer
-    cost = billing.cost_usd(
-        offer.price_usd_per_s, running_s, hibernated_s, vm.first_hibernation_s, offer.vm_type.memory_mb
+def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] | tuple[()]) -> VmBill:
+    """Bill of a VM: its sessions, and what it costs while it is hibernated or stopped."""
+    offer, state = vm.offer, vm.state
+    first_ready_s = vm.sessions[0][0] if vm.sessions else vm.ready_s if vm.session_s is None else vm.session_s
+    end_s = vm.terminated_s if state == TERMINATED else max(now_s, first_ready_s)
+    hibernated_s = vm.hibernated_s + (now_s - vm.halted_at_s if state == HIBERNATED else 0)
+    stopped_s = vm.stopped_s + (now_s - vm.halted_at_s if state == STOPPED else 0)
+    sessions = vm.sessions if vm.session_s is None else [*vm.sessions, (vm.session_s, now_s, False)]
+    free = billing.first_hour_free and vm.spot and _first_hour(sessions)
+    paid = sessions[1:] if free else sessions
+    if prices:
+        costs = [_session_usd(offer.price_usd_per_hour, prices, start, end, billing) for start, end, _ in paid]
+        cost = math.fsum(costs)
+    else:
+        cost = offer.price_usd_per_s * sum([billing.billed_s(end - start) for start, end, _ in paid])
+    for rate, seconds in (
+        (billing.hibernated_usd_per_gb_hour, hibernated_s),
+        (billing.stopped_usd_per_gb_hour, stopped_s),
+    ):
+        if rate:
+            cost += rate * (offer.vm_type.memory_mb / _MB_PER_GB * seconds / SECONDS_PER_HOUR)
+    running_s = sum([end - start for start, end, _ in sessions])
+    idle_s = end_s - first_ready_s - running_s - hibernated_s if sessions else 0
+    return VmBill(
+        vm.name, offer.vm_type.name, offer.market, first_ready_s, end_s, hibernated_s, cost, stopped_s=max(idle_s, 0)
     )
-    return VmBill(vm.name, offer.vm_type.name, offer.market, vm.ready_s, end_s, hibernated_s, cost)
+
+
+def _first_hour(sessions: list[tuple[int, int, bool]]) -> bool:
+    """Whether the first session was ended by the cloud within an hour."""
+    if not sessions:
+        return False
+    start_s, end_s, interrupted = sessions[0]
+    return interrupted and end_s - start_s < SECONDS_PER_HOUR
+
+
+def _session_usd(
+    first_usd_per_hour: float, prices: list[tuple[int, float]], start_s: int, end_s: int, billing: Billing
+) -> float:
+    """Price of a session, each second at that of its moment, and what is billed beyond its end at the last one."""
+    billed_end_s = start_s + billing.billed_s(end_s - start_s)
+    price, at_s, parts = first_usd_per_hour, start_s, []
+    for time_s, changed in prices:
+        if time_s > end_s:
+            break
+        if time_s > at_s:
+            parts.append(price * (time_s - at_s))
+            at_s = time_s
+        price = changed
+    parts.append(price * (billed_end_s - at_s))
+    return math.fsum(parts) / SECONDS_PER_HOUR

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ...instances.bags.timeline import Timeline, event_documents
+from ...instances.clouds import Billing, Cloud
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
@@ -31,8 +33,10 @@ class DayOutcome:
         Tasks that ended after the deadline; tasks that never ended.
     hibernations, resumes : int
         Hibernations and resumes of VMs, each VM counted.
+    stops, restarts, reclaims : int
+        VMs that were stopped, that were booted again, and that the cloud has terminated.
     resumes_in_time : int
-        Resumes before the migration trigger of a VM that has tasks.
+        Resumes and restarts before the migration trigger of a VM that has tasks.
     on_demand_started : int
         On-demand VMs started during the day, those of the plan not counted.
     migrations : dict of str to int
@@ -40,9 +44,11 @@ class DayOutcome:
     hibernations_by_migration : dict of str to int
         Hibernations after which some task migrated so; a hibernation may count for several kinds.
     busy_hibernations : int
-        Hibernations of VMs that had tasks.
+        Hibernations, and other interruptions, of VMs that had tasks.
     steal_attempts, steals, tasks_stolen : int
         Attempts of idle VMs, those that took at least one task, and the tasks taken.
+    preemptions : int
+        Tasks that a policy has preempted.
     checkpoints, recoveries : int
         Checkpoints written; tasks that went on from one elsewhere.
     cpu_time_saved_s : float
@@ -74,6 +80,10 @@ class DayOutcome:
     cpu_time_saved_s: float = 0.0
     events: int = 0
     bills: tuple[VmBill, ...] = ()
+    stops: int = 0
+    restarts: int = 0
+    reclaims: int = 0
+    preemptions: int = 0
 
     @property
     def meets_deadline(self) -> bool:
@@ -107,16 +117,24 @@ def outcome_of(state: ReplayState) -> DayOutcome:
         cpu_time_saved_s=state.cpu_time_saved_s,
         events=counts["events"],
         bills=bills,
+        stops=counts["stops"],
+        restarts=counts["restarts"],
+        reclaims=counts["reclaims"],
+        preemptions=counts["preemptions"],
     )
 
 
-def trace_of(state: ReplayState, outcome: DayOutcome, day: int = 0, hibernation: bool = True) -> Trace:
+def trace_of(
+    state: ReplayState, timeline: Timeline, cloud: Cloud, outcome: DayOutcome, day: int = 0, hibernation: bool = True
+) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``.
 
     Parameters
     ----------
     state : ReplayState
-        That of the state.
+        That of the replay.
+    timeline, cloud : Timeline, Cloud
+        The day, and the cloud on which it was.
     outcome : DayOutcome
         What it came to.
     day : int
@@ -125,22 +143,14 @@ def trace_of(state: ReplayState, outcome: DayOutcome, day: int = 0, hibernation:
         Whether VMs could hibernate at all: not in the on-demand baseline.
     """
     assert state.records is not None, "the replay keeps no record"
-    billing = state.billing
     run: dict[str, Any] = {
         "record": "run",
         "policy": state.policy_name,
         "day": day,
         "plan": plan_records(state.plan),
-        "timeline": {
-            "name": state.day.name,
-            "events": [
-                {"time_s": event.time_s, "type": event.vm_type, "event": event.kind} for event in state.day.events
-            ],
-        },
-        "billing": {
-            "first_hour_free": billing.first_hour_free,
-            "hibernated_usd_per_gb_hour": billing.hibernated_usd_per_gb_hour,
-        },
+        "timeline": {"name": timeline.name, "events": event_documents(timeline)},
+        "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
+        "billing": _billing_record(cloud.billing),
         "hibernation": hibernation,
     }
     end: dict[str, Any] = {
@@ -162,4 +172,14 @@ def trace_of(state: ReplayState, outcome: DayOutcome, day: int = 0, hibernation:
         "recoveries": outcome.recoveries,
         "cpu_time_saved_s": outcome.cpu_time_saved_s,
     }
+    for name in ("stops", "restarts", "reclaims", "preemptions"):
+        if getattr(outcome, name):
+            end[name] = getattr(outcome, name)
     return Trace(state.instance.to_document(), run, state.records, end)
+
+
+def _billing_record(billing: Billing) -> dict[str, Any]:
+    """Return the billing as it stands in traces: what both papers know, and what is not as usual."""
+    always = ("first_hour_free", "hibernated_usd_per_gb_hour")
+    values = {entry.name: (getattr(billing, entry.name), entry.default) for entry in fields(billing)}
+    return {name: value for name, (value, usual) in values.items() if name in always or value != usual}

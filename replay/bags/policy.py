@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar
 
+from ...instances.entries import RentalOffer
 from ..policy_names import Rule, Rules, named_with_rules
 from .state import ReplayState
 from .vm import Vm
@@ -17,7 +18,8 @@ class Policy:
     """Base of the policies; what is not overridden does nothing.
 
     Each replay has a policy of its own, which may keep what it knows in itself (see `spotbag.replay.policies`).
-    Decisions are methods of `ReplayState`: ``migrate``, ``steal``, ``start_vm``, ``terminate``, ``set_trigger``.
+    Decisions are methods of `ReplayState`: ``migrate``, ``steal``, ``preempt``, ``start_vm``, ``terminate``,
+    ``set_trigger``, ``wake_at``. What the day will bring is nowhere to be found.
 
     Attributes
     ----------
@@ -32,6 +34,8 @@ class Policy:
         which the class is made.
     idle_limit_s : int, optional
         Seconds after which an idle VM is asked about, if its allocation cycle does not end before.
+    asks_for_law : bool
+        Whether it wants to know what is known of days like the one that it meets: ``ReplayState.scenario_law``.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Policy:
     source: str = ""
     rules: ClassVar[Rules] = {}
     idle_limit_s: int | None = None
+    asks_for_law: ClassVar[bool] = False
 
     def name_with_options(self) -> str:
         """Return the name of the class and, of a dataclass, the options that are not its own."""
@@ -53,17 +58,35 @@ class Policy:
     def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
         """Answer an idle VM that has reached the end of its allocation cycle, or has been idle for `idle_limit_s`."""
 
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer a VM that has notice of its interruption: it drains until ``vm.drains_until_s``."""
+
     def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer a VM that has hibernated."""
+        """Answer a VM that is hibernated or stopped: it may come back."""
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer a VM that the cloud has terminated: what was on it must be migrated, or is never finished."""
 
     def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer a hibernated VM whose migration trigger time has come."""
+        """Answer an interrupted VM whose migration trigger time has come."""
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer a VM that has resumed."""
+        """Answer a VM that has resumed, or boots again after it was stopped."""
+
+    def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
+        """Answer a type of which there can be more, or fewer, spot VMs than before."""
+
+    def price_changed(self, replay: ReplayState, offer: RentalOffer) -> None:
+        """Answer a new price of an offer."""
+
+    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        """Answer a preempted task whose checkpoint is written."""
+
+    def woken(self, replay: ReplayState) -> None:
+        """Answer the start, and times at which the policy has asked to be woken."""
 
     def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
         """Answer a task that has finished."""
 
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer a VM that has been terminated."""
+        """Answer a VM that the policy has terminated."""

@@ -16,13 +16,13 @@ from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
 from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
+from ...instances.clouds import PAPERS, Billing, Cloud, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, check_runs, means_of, replay_batches
-from ..vms import PAPERS_BILLING, Billing
 from .engine import Replay
 from .outcome import DayOutcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
@@ -44,7 +44,8 @@ def replay_day(
     policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
-    billing: Billing = PAPERS_BILLING,
+    cloud: Cloud | str | None = None,
+    billing: Billing | None = None,
 ) -> DayOutcome:
     """Replay a plan on one day.
 
@@ -57,8 +58,11 @@ def replay_day(
         that makes one. See `spotbag.replay.policies`.
     timeline : Timeline
         The day; quiet if absent.
-    billing : Billing
-        How VMs are billed.
+    cloud : Cloud or str, optional
+        What interruptions are, and how VMs are billed: a cloud, or its name. The instance's if absent, or that of
+        both papers.
+    billing : Billing, optional
+        How VMs are billed, if not as on the cloud.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def replay_day(
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, 0))
-    return _run(ready, 0, timeline, billing)
+    return _run(ready, 0, timeline, _cloud(cloud, billing, schedule.instance))
 
 
 def trace_day(
@@ -82,7 +86,8 @@ def trace_day(
     policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
-    billing: Billing = PAPERS_BILLING,
+    cloud: Cloud | str | None = None,
+    billing: Billing | None = None,
     day: int = 0,
 ) -> tuple[DayOutcome, Trace]:
     """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
@@ -95,9 +100,9 @@ def trace_day(
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, day))
     with blaming(ready.make.called):
-        run = _replay(ready, day, timeline, billing, record=True)
+        run = _replay(ready, day, timeline, _cloud(cloud, billing, schedule.instance), record=True)
         outcome = run.run()
-    return outcome, trace_of(run, outcome, day, hibernation=not ready.on_demand)
+    return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +153,8 @@ def replay_days(
     *,
     seed: int = 0,
     workers: Workers = 1,
-    billing: Billing = PAPERS_BILLING,
+    cloud: Cloud | str | None = None,
+    billing: Billing | None = None,
     bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
     stop: Stop | None = None,
@@ -170,8 +176,11 @@ def replay_days(
         Of the scenario.
     workers : int or distributed.Client
         Processes, or a Dask cluster, whose workers have spotbag installed. The days are the same.
-    billing : Billing
-        How VMs are billed.
+    cloud : Cloud or str, optional
+        What interruptions are, and how VMs are billed: a cloud, or its name. The scenario's if absent, else the
+        instance's, or that of both papers.
+    billing : Billing, optional
+        How VMs are billed, if not as on the cloud.
     bounds : bool
         Whether to work out the lower bound of each day.
     on_day : callable, optional
@@ -194,10 +203,11 @@ def replay_days(
     """
     check_runs(runs, workers)
     ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
-    work = partial(_batch, schedule.instance, ready, scenario, seed, billing, bounds)
+    chosen = _cloud(cloud, billing, schedule.instance, scenario)
+    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds)
     with interruptible(stop):
-        on_demand_usd = on_demand_price_usd(schedule, billing)
-        on_demand_last_task_usd = on_demand_price_usd(schedule, billing, idle_limit_s=0)
+        on_demand_usd = on_demand_price_usd(schedule, chosen)
+        on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
         done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
@@ -214,9 +224,7 @@ def is_baseline(name: str) -> bool:
     return name.partition("+")[0] == OnDemand.name
 
 
-def on_demand_price_usd(
-    schedule: Schedule, billing: Billing = PAPERS_BILLING, *, idle_limit_s: int | None = None
-) -> float | None:
+def on_demand_price_usd(schedule: Schedule, cloud: Cloud = PAPERS, *, idle_limit_s: int | None = None) -> float | None:
     """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
 
     Idle VMs are paid for to the end of their allocation cycle, as by the published schedulers, or for
@@ -225,7 +233,7 @@ def on_demand_price_usd(
     Also None if it was asked to stop before that was known.
     """
     try:
-        return replay_day(schedule, OnDemand(idle_limit_s=idle_limit_s), billing=billing).cost_usd
+        return replay_day(schedule, OnDemand(idle_limit_s=idle_limit_s), cloud=cloud).cost_usd
     except (SpotbagError, LimitReached):
         return None
 
@@ -248,16 +256,26 @@ def _demand_possible(schedule: Schedule) -> None:
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 
-def _run(ready: _Ready, number: int, timeline: Timeline, billing: Billing) -> DayOutcome:
+def _cloud(
+    cloud: Cloud | str | None, billing: Billing | None, instance: Instance, scenario: Scenario | None = None
+) -> Cloud:
+    """The cloud that is asked for, else the scenario's, the instance's, or that of both papers; billed as asked."""
+    chosen = cloud or getattr(scenario, "cloud", None) or instance.cloud or PAPERS
+    if isinstance(chosen, str):
+        chosen = find_cloud(chosen)
+    return chosen if billing is None else replace(chosen, billing=billing)
+
+
+def _run(ready: _Ready, number: int, timeline: Timeline, cloud: Cloud, law: object = None) -> DayOutcome:
     """Replay a day."""
     with blaming(ready.make.called):
-        return _replay(ready, number, timeline, billing, record=False).run()
+        return _replay(ready, number, timeline, cloud, record=False, law=law).run()
 
 
-def _replay(ready: _Ready, number: int, timeline: Timeline, billing: Billing, record: bool) -> Replay:
+def _replay(ready: _Ready, number: int, timeline: Timeline, cloud: Cloud, record: bool, law: object = None) -> Replay:
     """Make the replay of a day; on-demand VMs meet a quiet one."""
     day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
-    return Replay(ready.plan, ready.make(number), day, billing, record)
+    return Replay(ready.plan, ready.make(number), day, cloud, record, law)
 
 
 def _batch(
@@ -265,7 +283,7 @@ def _batch(
     ready: Sequence[_Ready],
     scenario: Scenario,
     seed: int,
-    billing: Billing,
+    cloud: Cloud,
     bounds: bool,
     days: range,
 ) -> Iterator[_Row]:
@@ -274,10 +292,10 @@ def _batch(
     if bounds:
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
 
-        prepared = ClairvoyantBounds(instance, billing)
+        prepared = ClairvoyantBounds(instance, cloud.billing)
     for number in days:
-        timeline = scenario.day(instance, seed, number)
-        outcomes = [_run(entry, number, timeline, billing) for entry in ready]
+        timeline = scenario.day(instance, seed, number).resolved(cloud)
+        outcomes = [_run(entry, number, timeline, cloud, getattr(scenario, "law", None)) for entry in ready]
         bound = None if prepared is None else prepared.bound(timeline)
         yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
 

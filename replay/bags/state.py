@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from ...core.errors import SpotbagError
-from ...instances.bags.timeline import Timeline
+from ...core.quantities import SECONDS_PER_HOUR
+from ...instances.clouds import Billing
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
 from ..event_loop import EventQueue
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, TERMINATED, Billing
+from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .fleet import Fleet
-from .plan import ReplayPlan
+from .plan import ReplayPlan, Run
 from .vm import Vm, append_task, take_task
 from .work import sustained_mode
 
@@ -23,15 +24,23 @@ if TYPE_CHECKING:
 
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
-# Order of events at the same time.
-FINISH, START, RESUME, READY, HIBERNATE, TRIGGER, CYCLE_END, IDLE_LIMIT = range(8)
+# Events of the state, in the order in which they are taken at the same time; see `Replay`.
+FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
 
 _CREDIT_TOLERANCE = 1e-6
-_STATUS: dict[int, VmStatus] = {LAUNCHING: "launching", RUNNING: "running", HIBERNATED: "hibernated"}
+# Of a stopped VM, all that planning needs to know is that nothing can start on it.
+_STATUS: dict[int, VmStatus] = {
+    LAUNCHING: "launching",
+    RUNNING: "running",
+    HIBERNATED: "hibernated",
+    STOPPED: "hibernated",
+}
 
 
 class ReplayState(EventQueue):
     """The state of a replay: what a policy sees, and the decisions that it may take.
+
+    It holds what has happened and what was decided, and nothing of what the day will bring.
 
     Parameters
     ----------
@@ -39,16 +48,16 @@ class ReplayState(EventQueue):
         Who decides.
     plan : ReplayPlan
         The plan; never changed.
-    timeline : Timeline
-        The day.
     billing : Billing
         How VMs are billed.
     record : bool
         Whether to keep a record of every event and decision in `records`.
+    scenario_law : optional
+        What is known of days like this one; given to policies whose class has ``asks_for_law = True``.
 
     Attributes
     ----------
-    plan, day, billing : ReplayPlan, Timeline, Billing
+    plan, billing, scenario_law
         What it was made with.
     instance, work : Instance and WorkTable
         Those of the plan.
@@ -66,11 +75,13 @@ class ReplayState(EventQueue):
         Seconds of work that recoveries did not do again.
     """
 
-    def __init__(self, policy_name: str, plan: ReplayPlan, timeline: Timeline, billing: Billing, record: bool) -> None:
+    def __init__(
+        self, policy_name: str, plan: ReplayPlan, billing: Billing, record: bool, scenario_law: object = None
+    ) -> None:
         super().__init__(policy_name, record)
         self.plan = plan
-        self.day = timeline
         self.billing = billing
+        self.scenario_law = scenario_law
         self.instance = plan.instance
         self.work = plan.work
         self.start_overhead_s = max(plan.instance.boot_overhead_s, plan.instance.migration_overhead_s)
@@ -79,11 +90,26 @@ class ReplayState(EventQueue):
         self.last_finish_s = 0
         self.saved: dict[int, float] = {}
         self.cpu_time_saved_s = 0.0
+        # What decisions have caused: VMs from which tasks were taken, and VMs that were terminated.
         self._restless: list[Vm] = []
+        self._ended: list[Vm] = []
         for planned in plan.vms:
             vm = self._request(planned.name, planned.offer)
             vm.waiting = [deque(runs) for runs in planned.cores]
             vm.n_left = sum(map(len, planned.cores))
+
+    def copy(self) -> Self:
+        """Return a state that goes on from here on its own; what never changes is shared."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.fleet = self.fleet.copy()
+        twin.saved = self.saved.copy()
+        twin.records = None if self.records is None else self.records.copy()
+        twin.counts = self.counts.copy()
+        twin._events = self._events.copy()
+        twin._restless = [twin.vms[vm.index] for vm in self._restless]
+        twin._ended = [twin.vms[vm.index] for vm in self._ended]
+        return twin
 
     @property
     def vms(self) -> list[Vm]:
@@ -95,20 +121,21 @@ class ReplayState(EventQueue):
         left = {task for vm in self.vms for task in vm.tasks()}
         return [self.instance.task_ids[task] for task in sorted(left)]
 
-    def to_state(self) -> State:
-        """Return what has happened so far, for those who plan the rest: see `State.remaining`.
+    def remaining(self) -> State:
+        """Return what has happened so far, for those who plan the rest: see `replan`.
 
-        What waits on a VM waits in the state, too, wherever it is to run. What ran on a VM when it hibernated waits,
-        and has saved what its checkpoints have. Money is that of the billing, as if all VMs were terminated now.
+        What waits on a VM waits in the state, too, wherever it is to run. What ran on a VM when it was interrupted, or
+        will not end before it is, waits, and has saved what its checkpoints have. Money is that of the billing, as if
+        all VMs were terminated now.
         """
         from ...schedules.state import State, TaskOnVm, VmState
 
         names, there = self.instance.task_ids, [vm for vm in self.vms if vm.state != TERMINATED]
         left = {task for vm in self.vms for task in vm.tasks()}
         saved = dict(self.saved)
-        for vm in there:
-            for run in vm.running:
-                if run is not None and vm.state == HIBERNATED:
+        for vm in self.vms:
+            for core, run in enumerate(vm.running):
+                if run is not None and not _goes_on(vm, core, run):
                     saved[run.task] = self._last_checkpoint(vm, run.task)[0]
         vms = []
         for vm in there:
@@ -121,16 +148,16 @@ class ReplayState(EventQueue):
                     mode=None if vm.burstable is None else "burst" if run.mode == FULL_SPEED else "baseline",
                 )
                 for core, run in enumerate(vm.running)
-                if run is not None and vm.state == RUNNING
+                if run is not None and _goes_on(vm, core, run)
             ]
             vms.append(
                 VmState(
                     id=vm.name,
                     type=vm.offer.vm_type.name,
                     market=vm.offer.market,
-                    status=_STATUS[vm.state],
+                    status="draining" if vm.draining else _STATUS[vm.state],
                     ready_s=vm.ready_s,
-                    price_usd_per_hour=vm.offer.price_usd_per_hour,
+                    price_usd_per_hour=self.fleet.price_usd_per_hour(vm.offer),
                     credits=None if vm.burstable is None else vm.credits(self.now_s),
                     running=tuple(running),
                 )
@@ -155,8 +182,19 @@ class ReplayState(EventQueue):
         return vm.timeline(self.now_s, self.work)
 
     def saved_if_moved(self, vm: Vm, task: int) -> float:
-        """Fraction of a task that is saved if it leaves a hibernated VM now."""
+        """Fraction of a task that is saved if it leaves a VM now that is interrupted or drains."""
         return self._last_checkpoint(vm, task)[0]
+
+    def saved_if_kept(self, vm: Vm, task: int) -> float:
+        """Fraction of a task that is saved when a VM that drains is interrupted; 1 if the task ends before."""
+        placed, until_s = vm.run_of(task), vm.drains_until_s
+        if placed is None or until_s is None:
+            return self.saved_if_moved(vm, task)
+        return 1.0 if _goes_on(vm, *placed) else self._last_checkpoint(vm, task, until_s)[0]
+
+    def price_usd_per_s(self, offer: RentalOffer) -> float:
+        """Price of a VM of an offer now, for a second."""
+        return self.fleet.price_usd_per_hour(offer) / SECONDS_PER_HOUR
 
     def duration_s(self, task: int, offer: RentalOffer, mode: int | None = None, saved: float = 0.0) -> int:
         """How long a task takes on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
@@ -175,14 +213,14 @@ class ReplayState(EventQueue):
         """Whether one more VM of an offer may be requested now, or after some more of the market and of the offer.
 
         The limits count all VMs that are not terminated. ``instance.markets`` restricts the plan, not what may rescue
-        it. A spot type that is hibernated gives no new VMs.
+        it. A spot type gives no more VMs than there is capacity for, and none while it is down.
         """
-        return not self.fleet.is_down(offer) and self.fleet.may_grow(offer, in_market, of_offer)
+        return self.fleet.may_grow(offer, in_market, of_offer)
 
     # ---------------------------------------------------------------- decisions
 
     def migrate(self, task: int, source: Vm, target: Vm, mode: int | None = None, late: bool = False) -> None:
-        """Move an unfinished task of a hibernated VM; one that was running goes on from its last checkpoint.
+        """Move an unfinished task of a VM that is interrupted or drains; one that ran goes on from its last checkpoint.
 
         Parameters
         ----------
@@ -195,16 +233,9 @@ class ReplayState(EventQueue):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        self._demand(source.state == HIBERNATED, f"{source.name} is not hibernated: its tasks stay")
-        self._demand(target.alive, f"{target.name} is hibernated or terminated and takes no task")
-        saved, saved_s, checkpoints = self._last_checkpoint(source, task)
-        recovered = saved > 0.0 and source.run_of(task) is not None
-        if checkpoints:
-            self.saved[task] = saved
-            self.counts["checkpoints"] += checkpoints
-            self.cpu_time_saved_s += saved_s
-        if recovered:
-            self.counts["recoveries"] += 1
+        self._demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
+        self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
+        saved, recovered = self._stop_run(source, task)
         kind = _kind_of(target)
         self._take(source, task)
         self.counts["migrated_" + kind] += 1
@@ -224,10 +255,10 @@ class ReplayState(EventQueue):
         self._place(target, task, mode)
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
-        """Move a waiting task of a VM to another that runs; what it leaves moves up."""
-        self._demand(victim.state == RUNNING, f"{victim.name} does not run: nothing is stolen from it")
+        """Move a waiting task of a VM that launches or runs to another; what it leaves moves up."""
+        self._demand(victim.state <= RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
-        self._demand(thief.state == RUNNING, f"{thief.name} does not run and takes no task")
+        self._demand(thief.alive, f"{thief.name} drains or does not run, and takes no task")
         self._take(victim, task)
         self.counts["tasks_stolen"] += 1
         if self.records is not None:
@@ -236,6 +267,48 @@ class ReplayState(EventQueue):
         if victim not in self._restless:
             self._restless.append(victim)
         self._place(thief, task, mode)
+
+    def preempt(self, task: int, vm: Vm, checkpoint: bool = False) -> None:
+        """Stop a running task, which then waits behind what waits on its core, with what is saved of it.
+
+        Parameters
+        ----------
+        task : int
+            The task.
+        vm : Vm
+            Where it runs.
+        checkpoint : bool
+            Whether it writes a checkpoint first, for which its core stays busy. Its work up to now is saved then, and
+            the policy's ``preempted`` is asked, unless a checkpoint takes no time.
+        """
+        placed = vm.run_of(task)
+        self._demand(vm.state == RUNNING and placed is not None, f"{vm.name} does not run the task: nothing to preempt")
+        assert placed is not None
+        core, run = placed
+        self._demand(core not in vm.dumps, f"{vm.name} writes the checkpoint of the task already")
+        self._demand(not checkpoint or self.work.takes_checkpoints, "the bag takes no checkpoints")
+        self.counts["preemptions"] += 1
+        uptime_s = vm.uptime_s(self.now_s)
+        dump_s = self.work.dump_s(task, vm.offer_index, run.mode) if checkpoint else 0
+        if self.records is not None:
+            fields: dict[str, Any] = {"vm": vm.name, "core": core, "task": self.instance.task_ids[task]}
+            self._note("preempt", **fields, checkpoint=checkpoint, until_s=self.now_s + dump_s)
+        if checkpoint:
+            vm.dumps[core] = uptime_s
+        if dump_s:
+            vm.running[core] = run._replace(end_s=uptime_s + dump_s)
+            vm.timetable_changed()
+            vm.disordered = True
+            self._push(self.now_s + dump_s, PREEMPTED, vm.index, core, vm.epoch)
+        else:
+            self._put_behind(vm, core)
+        if vm not in self._restless:
+            self._restless.append(vm)
+
+    def wake_at(self, time_s: int) -> None:
+        """Have the policy's ``woken`` asked at a later time, as it is at the start."""
+        self._demand(time_s > self.now_s, f"{time_s} s is not later than now")
+        self._push(time_s, WAKE, 0)
 
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
@@ -248,13 +321,14 @@ class ReplayState(EventQueue):
         return vm
 
     def terminate(self, vm: Vm) -> None:
-        """Terminate a VM without tasks; its bill ends."""
+        """Terminate a VM without tasks; its bill ends, and the policy answers."""
         self._demand(vm.state != TERMINATED, f"{vm.name} is terminated already")
         self._demand(vm.n_left == 0, f"{vm.name} has tasks left and cannot be terminated")
         self._terminate(vm)
+        self._ended.append(vm)
 
     def set_trigger(self, vm: Vm, time_s: int, helpers: frozenset[int] = frozenset()) -> None:
-        """Set, or set anew, when the tasks of a hibernated VM are to be migrated.
+        """Set, or set anew, when the tasks of a VM that is interrupted or drains are to be migrated.
 
         Parameters
         ----------
@@ -265,7 +339,7 @@ class ReplayState(EventQueue):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        self._demand(vm.state == HIBERNATED, f"{vm.name} is not hibernated: it needs no migration trigger")
+        self._demand(vm.gives_tasks, f"{vm.name} is neither interrupted nor about to be: it needs no migration trigger")
         vm.helpers = helpers
         time_s = max(time_s, self.now_s)
         if vm.trigger_s == time_s:
@@ -285,7 +359,7 @@ class ReplayState(EventQueue):
             self._note("steal-attempt", vm=thief.name, stolen=stolen)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
-        """Record that tasks of a hibernated VM found no place anywhere: they stay where they are."""
+        """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
         if self.records is not None:
             self._note("stranded", vm=vm.name, tasks=tasks)
 
@@ -324,7 +398,7 @@ class ReplayState(EventQueue):
     def _start_or_await(self, vm: Vm, core: int) -> None:
         """Start the first task that waits for a free core of a VM that runs, now or when it is its time."""
         queue = vm.waiting[core]
-        if not queue or vm.running[core] is not None:
+        if not queue or vm.running[core] is not None or vm.drains_until_s is not None:
             return
         start_s = vm.zero_s + queue[0].start_s
         # Where memory binds, what else finishes at this moment must free its memory first.
@@ -349,19 +423,70 @@ class ReplayState(EventQueue):
                 fields["saved"] = self.saved[run.task]
             self._note("start", **fields, duration_s=run.end_s - run.start_s)
 
-    def _last_checkpoint(self, vm: Vm, task: int) -> tuple[float, float, int]:
-        """Fraction saved of a task, and what its present run adds to that: seconds of work, checkpoints."""
+    def _last_checkpoint(self, vm: Vm, task: int, until_s: int | None = None) -> tuple[float, float, int]:
+        """Fraction saved of a task, and what its present run adds to that: seconds of work, checkpoints.
+
+        ``until_s`` asks for what they will be when the VM is interrupted, which drains until then.
+        """
         saved = self.saved.get(task, 0.0)
         placed = vm.run_of(task)
         if placed is None or not vm.spot:
             return saved, 0.0, 0
-        run = placed[1]
-        elapsed_s = vm.uptime_s(self.now_s) - run.start_s
-        done = self.work.checkpoints_until(task, vm.offer_index, run.mode, saved, elapsed_s)
+        core, run = placed
+        offer, begun_s = vm.offer_index, vm.dumps.get(core)
+        elapsed_s = vm.uptime_s(self.now_s if until_s is None else until_s) - run.start_s
+        if begun_s is not None:
+            elapsed_s = begun_s - run.start_s
+        elif vm.notice_s and (vm.state > RUNNING or until_s is not None):
+            written = self.work.last_checkpoint(task, offer, run.mode, saved, elapsed_s, vm.notice_s)
+            if written is not None:
+                seconds, done = written
+                return saved + seconds / self.work.runtime_s(task, offer), seconds, done
+        done = self.work.checkpoints_until(task, offer, run.mode, saved, elapsed_s)
         if done == 0:
             return saved, 0.0, 0
-        fraction, seconds = self.work.saved_by(task, vm.offer_index, done)
+        fraction, seconds = self.work.saved_by(task, offer, done)
         return saved + fraction, seconds, done
+
+    def _stop_run(self, vm: Vm, task: int) -> tuple[float, bool]:
+        """Take down what a task has saved that goes on elsewhere or later; say how much, and whether it goes on."""
+        saved, saved_s, checkpoints = self._last_checkpoint(vm, task)
+        return self._take_down(vm, task, saved, saved_s, checkpoints)
+
+    def _take_down(self, vm: Vm, task: int, saved: float, saved_s: float, checkpoints: int) -> tuple[float, bool]:
+        """Take down what a task has saved in its run."""
+        recovered = saved > 0.0 and vm.run_of(task) is not None
+        if checkpoints:
+            self.saved[task] = saved
+            self.counts["checkpoints"] += checkpoints
+            self.cpu_time_saved_s += saved_s
+        if recovered:
+            self.counts["recoveries"] += 1
+        return saved, recovered
+
+    def _put_behind(self, vm: Vm, core: int) -> None:
+        """Let the task of a core wait behind what waits there, with what is saved."""
+        run = vm.running[core]
+        assert run is not None
+        begun_s = vm.dumps.get(core)
+        offer, before = vm.offer_index, self.saved.get(run.task, 0.0)
+        if begun_s is None:
+            saved, _ = self._stop_run(vm, run.task)
+        else:
+            worked_s = (begun_s - run.start_s) * self.work.speed(offer, run.mode)
+            seconds, done = self.work.saved_by_one_more(run.task, offer, before, worked_s)
+            saved = before + seconds / self.work.runtime_s(run.task, offer)
+            self._take_down(vm, run.task, saved, seconds, done)
+        self._take(vm, run.task)
+        vm.n_left += 1
+        last_s = vm.waiting[core][-1].end_s if vm.waiting[core] else 0
+        start_s = max(last_s, vm.uptime_s(self.now_s))
+        duration_s = self.work.duration_s(run.task, offer, run.mode, self.saved.get(run.task, 0.0))
+        vm.waiting[core].append(run._replace(start_s=start_s, end_s=start_s + duration_s))
+        vm.last_start_s = max(vm.last_start_s, start_s)
+        if self.records is not None:
+            fields: dict[str, Any] = {"vm": vm.name, "core": core, "task": self.instance.task_ids[run.task]}
+            self._note("preempted", **fields, saved=saved)
 
     def _check_credits(self, vm: Vm) -> None:
         """Refuse a policy, or a plan, that runs tasks at full speed without credits."""
@@ -371,15 +496,41 @@ class ReplayState(EventQueue):
                 "task may be put there at full speed only if the credits suffice to its end"
             )
 
-    def _terminate(self, vm: Vm) -> None:
+    def _end_session(self, vm: Vm, interrupted: bool) -> None:
+        """End what a VM is billed for, if it runs."""
+        if vm.session_s is not None:
+            vm.sessions.append((vm.session_s, self.now_s, interrupted))
+            vm.session_s = None
+        vm.drains_until_s = None
+        vm.drains_of_type = False
+
+    def _end_halt(self, vm: Vm) -> int:
+        """Settle how long a VM was hibernated or stopped; return it."""
+        pause_s = self.now_s - vm.halted_at_s
         if vm.state == HIBERNATED:
-            vm.hibernated_s += self.now_s - vm.hibernated_at_s
-        vm.terminated_s = max(self.now_s, vm.ready_s)  # one that never got ready is never billed
+            vm.hibernated_s += pause_s
+        else:
+            vm.stopped_s += pause_s
+        return pause_s
+
+    def _terminate(self, vm: Vm) -> None:
+        if vm.halted:
+            self._end_halt(vm)
+        else:
+            vm.halted_at_s = self.now_s
+        self._end_session(vm, interrupted=False)
+        vm.terminated_s = self.now_s if vm.sessions else max(self.now_s, vm.ready_s)  # one never ready is never billed
         vm.state = TERMINATED
         vm.epoch += 1
         self.fleet.give_back(vm)
         if self.records is not None:
             self._note("terminate", vm=vm.name)
+
+
+def _goes_on(vm: Vm, core: int, run: Run) -> bool:
+    """Whether what a core of a VM runs goes on to its end, for all that is known."""
+    until_s = vm.drains_until_s
+    return vm.state == RUNNING and core not in vm.dumps and (until_s is None or vm.zero_s + run.end_s <= until_s)
 
 
 def _kind_of(vm: Vm) -> MigrationKind:

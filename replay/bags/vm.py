@@ -9,7 +9,7 @@ from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
-from ..vms import HIBERNATED, LAUNCHING, RUNNING
+from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED
 from .plan import Run
 from .work import WorkTable
 
@@ -19,23 +19,41 @@ _SECONDS_PER_CREDIT = 60
 class Vm:
     """A VM of a replay.
 
-    Everything on it happens in its *uptime*, which stands still while it is hibernated: the timetable of its cores is
-    exact whatever the day brings.
+    Everything on it happens in its *uptime*, which stands still while it is hibernated, stopped or booting again: the
+    timetable of its cores is exact whatever the day brings.
 
     Attributes
     ----------
     index, name, offer : int, str, RentalOffer
         Which VM it is; index in `ReplayState.vms`.
     state : int
-        `LAUNCHING`, `RUNNING`, `HIBERNATED` or `TERMINATED`.
+        `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
+    ready_s : int
+        When it is ready, also after it was stopped.
     zero_s : int
-        Moment at which the uptime was 0, shifted by what it has been hibernated: ``uptime = now - zero_s``.
-    hibernated_at_s, hibernated_s : int
-        Start of the current hibernation; seconds in hibernation before it.
+        Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
+    drains_until_s : int or None
+        Of a VM that runs and has notice of its interruption: when that comes. It starts nothing more.
+    interruption : str or None
+        What the last interruption was, or the one that it drains for is: ``hibernate``, ``stop`` or ``terminate``.
+    notice_s : int
+        How long the notice of that interruption was.
+    reclaimed : bool
+        Whether the cloud has terminated it.
+    halted_at_s : int
+        When it was interrupted last.
+    hibernated_s, stopped_s : int
+        Seconds in hibernation, and stopped, before the present ones.
+    session_s : int or None
+        Since when it runs and is billed; None if it does not.
+    sessions : list of tuple of int, int and bool
+        Earlier sessions: from when to when it ran, and whether the cloud ended it.
     running, waiting : list
         Of each core: what runs on it, what waits for it in order.
     last_start_s : int
         Uptime after which none of those that wait is to start; it may be earlier that the last of them starts.
+    dumps : dict of int to int
+        Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted.
     n_left : int
         Tasks on it that are not finished.
     disordered : bool
@@ -58,14 +76,17 @@ class Vm:
         "_timeline",
         "burstable",
         "disordered",
+        "drains_of_type",
+        "drains_until_s",
+        "dumps",
         "epoch",
-        "first_hibernation_s",
         "first_start_s",
+        "halted_at_s",
         "helpers",
-        "hibernated_at_s",
         "hibernated_s",
         "idle_epoch",
         "index",
+        "interruption",
         "last_start_s",
         "memory_kb",
         "migration_kinds",
@@ -73,12 +94,17 @@ class Vm:
         "n_at_full_speed",
         "n_left",
         "name",
+        "notice_s",
         "offer",
         "offer_index",
         "ready_s",
+        "reclaimed",
         "running",
+        "session_s",
+        "sessions",
         "spot",
         "state",
+        "stopped_s",
         "stranded",
         "terminated_s",
         "trigger_epoch",
@@ -101,13 +127,21 @@ class Vm:
         self.ready_s = ready_s
         self.zero_s = ready_s
         self.first_start_s = first_start_s
-        self.hibernated_at_s = 0
+        self.drains_until_s: int | None = None
+        self.drains_of_type = False
+        self.interruption: str | None = None
+        self.notice_s = 0
+        self.reclaimed = False
+        self.halted_at_s = 0
         self.hibernated_s = 0
-        self.first_hibernation_s: int | None = None
+        self.stopped_s = 0
+        self.session_s: int | None = None
+        self.sessions: list[tuple[int, int, bool]] = []
         self.terminated_s = 0
         self.running: list[Run | None] = [None] * offer.vcpus
         self.waiting: list[deque[Run]] = []
         self.last_start_s = NEVER
+        self.dumps: dict[int, int] = {}
         self.n_left = 0
         self.disordered = False
         self.stranded = False
@@ -133,6 +167,8 @@ class Vm:
             setattr(twin, name, getattr(self, name))
         twin.running = self.running.copy()
         twin.waiting = [queue.copy() for queue in self.waiting]
+        twin.dumps = self.dumps.copy()
+        twin.sessions = self.sessions.copy()
         twin.migration_kinds = self.migration_kinds.copy()
         twin._timeline = None if self._timeline is None else self._timeline.copy()
         return twin
@@ -141,8 +177,13 @@ class Vm:
 
     @property
     def alive(self) -> bool:
-        """Whether it can run tasks: running, or launching."""
-        return self.state <= RUNNING
+        """Whether it takes tasks: launching, or running without notice of an interruption."""
+        return self.state <= RUNNING and self.drains_until_s is None
+
+    @property
+    def draining(self) -> bool:
+        """Whether it runs and has notice of its interruption: what runs goes on, and nothing more starts."""
+        return self.drains_until_s is not None
 
     @property
     def hibernated(self) -> bool:
@@ -150,9 +191,19 @@ class Vm:
         return self.state == HIBERNATED
 
     @property
+    def halted(self) -> bool:
+        """Whether it is hibernated or stopped: it may come back."""
+        return self.state == HIBERNATED or self.state == STOPPED
+
+    @property
+    def gives_tasks(self) -> bool:
+        """Whether its tasks may be migrated: it is hibernated or stopped, drains, or the cloud has terminated it."""
+        return self.halted or self.drains_until_s is not None or self.reclaimed
+
+    @property
     def busy(self) -> bool:
-        """Whether it can run tasks and has some."""
-        return self.state <= RUNNING and self.n_left > 0
+        """Whether it takes tasks and has some."""
+        return self.state <= RUNNING and self.n_left > 0 and self.drains_until_s is None
 
     @property
     def executing(self) -> bool:
@@ -161,12 +212,12 @@ class Vm:
 
     @property
     def idle(self) -> bool:
-        """Whether it runs and has no task."""
-        return self.state == RUNNING and self.n_left == 0
+        """Whether it runs, takes tasks and has none."""
+        return self.state == RUNNING and self.n_left == 0 and self.drains_until_s is None
 
     def uptime_s(self, now_s: int) -> int:
         """How long it has been running; negative while it is launching."""
-        return (self.hibernated_at_s if self.state == HIBERNATED else now_s) - self.zero_s
+        return (self.halted_at_s if self.state > RUNNING else now_s) - self.zero_s
 
     # ------------------------------------------------------------------- tasks
 
@@ -181,7 +232,7 @@ class Vm:
         return [run.task for run in self.running if run is not None] + [run.task for run, _ in self.waiting_runs()]
 
     def run_of(self, task: int) -> tuple[int, Run] | None:
-        """Core and run of a task that is running (or was, when the VM hibernated); None for one that waits."""
+        """Core and run of a task that is running (or was, when the VM was interrupted); None for one that waits."""
         for core, run in enumerate(self.running):
             if run is not None and run.task == task:
                 return core, run
@@ -218,7 +269,7 @@ class Vm:
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        uptime = (self.hibernated_at_s if self.state == HIBERNATED else now_s) - self.zero_s
+        uptime = self.uptime_s(now_s)
         if uptime < self.first_start_s:
             uptime = self.first_start_s
         timeline = self._timeline
@@ -264,7 +315,7 @@ class Vm:
 
     def _unbounded_credits(self, now_s: int) -> float:
         assert self.burstable is not None
-        elapsed = max(self.uptime_s(now_s), 0) - self._credit_at_s
+        elapsed = max(self.uptime_s(now_s) - self._credit_at_s, 0)
         spent = (self.n_at_full_speed + self.n_at_baseline * self.burstable.baseline_fraction) / _SECONDS_PER_CREDIT
         return self._credit_balance + (self.burstable.credits_per_hour / SECONDS_PER_HOUR - spent) * elapsed
 
@@ -275,6 +326,7 @@ def take_task(vm: Vm, task: int, now_s: int) -> bool:
     if placed is not None:
         core, run = placed
         vm.running[core] = None
+        vm.dumps.pop(core, None)
         if vm.burstable is not None:
             burst = run.mode == FULL_SPEED
             vm.count_running(now_s, -int(burst), -int(not burst))

@@ -170,6 +170,61 @@ class WorkTable:
         seconds = checkpoints * self._interval_s[self.group_of[task]]
         return seconds / self.runtime_s(task, offer), seconds
 
+    def last_checkpoint(
+        self, task: int, offer: int, mode: int, saved: float, elapsed_s: int, notice_s: int
+    ) -> tuple[float, int] | None:
+        """What a task saves that knows when it is interrupted, and writes a checkpoint just before.
+
+        Parameters
+        ----------
+        task, offer, mode, saved
+            As for `duration_s`.
+        elapsed_s : int
+            How long it has been running when it is interrupted.
+        notice_s : int
+            For how long it has known that.
+
+        Returns
+        -------
+        tuple of float and int, or None
+            Seconds of its work on the offer, in whole seconds since the last regular checkpoint, and the checkpoints
+            written, regular ones included. None if the notice does not suffice, or the bag takes no checkpoints.
+        """
+        dump_s = self._dump_s[self.group_of[task]]
+        speed = self.speed(offer, mode)
+        if not self._checkpoints or notice_s * speed + _NOISE_S < dump_s:
+            return None
+        return self.saved_by_one_more(task, offer, saved, elapsed_s * speed - dump_s)
+
+    def saved_by_one_more(self, task: int, offer: int, saved: float, worked_s: float) -> tuple[float, int]:
+        """Seconds of work saved, and checkpoints written, if a task writes one after so much work and checkpoints.
+
+        One that is being written then is the last: it saves what it would have saved.
+        """
+        group = self.group_of[task]
+        interval_s, dump_s = self._interval_s[group], self._dump_s[group]
+        regular = self.checkpoints(task, offer, saved)
+        count = min(regular, math.floor((worked_s + _NOISE_S) / (interval_s + dump_s))) if regular else 0
+        since_s = worked_s - count * (interval_s + dump_s)
+        if count < regular and since_s > interval_s + _NOISE_S:
+            return (count + 1) * interval_s, count + 1
+        whole_s = count * interval_s
+        seconds = max(float(math.floor(whole_s + since_s + _NOISE_S)), whole_s)
+        return seconds, count + (seconds > whole_s)
+
+    def dump_s(self, task: int, offer: int, mode: int) -> int:
+        """How long a task writes a checkpoint on an offer, in whole seconds, rounded up."""
+        return math.ceil(self._dump_s[self.group_of[task]] / self.speed(offer, mode) - _NOISE_S)
+
+    def speed(self, offer: int, mode: int) -> float:
+        """How fast a core of an offer is in a mode, against its full speed."""
+        return self._baseline[offer] if mode == BASELINE else 1.0
+
+    @property
+    def takes_checkpoints(self) -> bool:
+        """Whether the bag has a rule of checkpoints."""
+        return self._checkpoints
+
     def _count(self, group: int, offer: int, work_s: float) -> int:
         """Checkpoints of so much work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
         if not (self._checkpoints and self._is_spot[offer]):

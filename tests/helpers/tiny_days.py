@@ -82,8 +82,8 @@ def live(schedule: Schedule, policy: str, timeline: Timeline) -> tuple[DayOutcom
     """Replay a day; return what it came to, and the records of what happened."""
     run = Replay(replay_plan(schedule), find_policy(policy), timeline, record=True)
     outcome = run.run()
-    assert run.records is not None
-    return outcome, run.records
+    assert run.state.records is not None
+    return outcome, run.state.records
 
 
 def moments(records: Sequence[Mapping[str, Any]], event: str, **fields: Any) -> list[int]:

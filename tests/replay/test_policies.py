@@ -233,8 +233,8 @@ def test_a_copy_of_a_replay_has_a_policy_that_knows_its_vms() -> None:
         whole.step()
     twin = whole.copy()
     assert isinstance(twin.policy, Remembers)
-    assert twin.policy.vms[0] is twin.vms[0]
-    assert twin.vms[0] is not whole.vms[0]
+    assert twin.policy.vms[0] is twin.state.vms[0]
+    assert twin.state.vms[0] is not whole.state.vms[0]
     outcome = twin.run()
     assert len(twin.policy.seen) == 2
     assert isinstance(whole.policy, Remembers)

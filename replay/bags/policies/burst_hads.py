@@ -11,7 +11,7 @@ from ...policy_names import Rules
 from ..policy import IDLE_60, Policy
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import check_migration, migrate_tasks, need_on, retry_stranded
+from .migration import check_migration, migrate_tasks, need_on, retry_stranded, tasks_to_leave
 from .stealing import steal
 
 BURST_PERIOD_S = 60
@@ -34,7 +34,8 @@ class BurstHads(Policy):
     policies here. Section III-D lets an idle VM steal at the beginning of its next allocation cycle, III-F at once: at
     once. A burstable VM takes tasks only while it is idle, so
     that credits reserved by other tasks (line 8) never have to be taken off. Tasks that fit nowhere in time are
-    migrated all the same, to where they end first.
+    migrated all the same, to where they end first. The paper knows hibernation only: other interruptions are answered
+    in the same way, and a notice of any by migrating what gains nothing by staying.
     """
 
     name = "burst-hads"
@@ -60,11 +61,19 @@ class BurstHads(Policy):
         if vm.burstable is None:
             replay.terminate(vm)
 
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Migrate at once what gains nothing by staying."""
+        _migrate(replay, vm, tasks_to_leave(replay, vm))
+
     def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
-        migrate_tasks(
-            replay, vm, _sorted_tasks(replay, vm), to_burstable=False, spare_time="spot", first=_to_idle_burstable
-        )
+        _migrate(replay, vm, vm.tasks())
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Migrate the unfinished tasks at once, as after a hibernation; burstable VMs end with the last spot VM."""
+        retry_stranded(replay)
+        _migrate(replay, vm, vm.tasks())
+        _end_burstable_vms(replay)
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work: its own tasks are elsewhere (section III-D)."""
@@ -79,7 +88,13 @@ class BurstHads(Policy):
         _end_burstable_vms(replay)
 
 
-def _sorted_tasks(replay: ReplayState, vm: Vm) -> list[int]:
+def _migrate(replay: ReplayState, vm: Vm, tasks: list[int]) -> None:
+    """Migrate tasks of a VM (Algorithm 4)."""
+    by_rank = _sorted_tasks(replay, vm, tasks)
+    migrate_tasks(replay, vm, by_rank, to_burstable=False, spare_time="spot", first=_to_idle_burstable)
+
+
+def _sorted_tasks(replay: ReplayState, vm: Vm, tasks: list[int]) -> list[int]:
     """Tasks with checkpoints first (line 2), then others that were running, then those that wait.
 
     The paper leaves the rest of the order open: what has most work left comes first in each.
@@ -90,7 +105,7 @@ def _sorted_tasks(replay: ReplayState, vm: Vm) -> list[int]:
         rank = 2 if vm.run_of(task) is None else int(saved == 0.0)
         return rank, -(1.0 - saved) * replay.work.runtime_s(task, vm.offer_index), task
 
-    return sorted(vm.tasks(), key=key)
+    return sorted(tasks, key=key)
 
 
 def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float) -> bool:
@@ -109,12 +124,12 @@ def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float)
 
 
 def _end_burstable_vms(replay: ReplayState) -> None:
-    """Terminate idle burstable VMs when no spot VM is left that runs tasks or is hibernated.
+    """Terminate idle burstable VMs when no spot VM is left that has tasks or may come back.
 
     The paper never says when they end; nothing can be migrated to them any more then.
     """
     idle = [vm for vm in replay.fleet.burstable if vm.idle]
-    if not idle or any(vm.spot and (vm.busy or vm.hibernated) for vm in replay.fleet.by_price):
+    if not idle or any(vm.spot and (vm.n_left or vm.halted) for vm in replay.vms):
         return
     for vm in idle:
         if vm.idle:

@@ -61,7 +61,7 @@ class _Estimate:
     def __init__(self, replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> None:
         self._replay = replay
         self._spare_time: SpareTime = spare_time
-        able = [vm for vm in replay.fleet.by_price if vm.state <= RUNNING and vm is not hibernated]
+        able = [vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated]
         idle = [vm for vm in able if not vm.n_left and (vm.burstable is None or vm.state == RUNNING)]
         # VMs that no task has been assigned to: idle ones, then busy ones, each by price.
         self._others = idle + [vm for vm in able if vm.n_left and vm.burstable is None]

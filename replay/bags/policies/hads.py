@@ -11,7 +11,7 @@ from ..policy import IDLE_60, Policy
 from ..state import ReplayState
 from ..vm import Vm
 from .estimation import estimate_rt
-from .migration import SpareTime, migrate_tasks, retry_stranded
+from .migration import SpareTime, migrate_tasks, retry_stranded, tasks_to_leave
 from .stealing import steal
 
 Thieves: TypeAlias = Literal["spot", "all"]
@@ -42,7 +42,8 @@ class Hads(Policy):
     it is computed anew (see ``recompute``); a task on a new VM may end at the deadline itself (Algorithm 6, line 28,
     attempt 3, prints ``<``, not ``<=``); tasks that fit nowhere in time are migrated all the same, to where they end
     first; VMs are stolen from only while they execute a task. Burstable VMs, which the paper does not know, take a task
-    only while they are idle, at the baseline.
+    only while they are idle, at the baseline. The paper knows hibernation only: a VM that is stopped is waited for like
+    one that hibernates; from one that is terminated, or will be, tasks are migrated at once.
     """
 
     name = "hads"
@@ -82,6 +83,18 @@ class Hads(Policy):
         """Terminate the idle VM (Algorithm 5, lines 6-8)."""
         replay.terminate(vm)
 
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Migrate at once what gains nothing by staying on a VM that will not come back."""
+        self._count_anew(replay, vm)
+        if vm.interruption == "terminate":
+            self._migrate(replay, vm, tasks_to_leave(replay, vm))
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Migrate all unfinished tasks at once: there is nothing to wait for."""
+        retry_stranded(replay)
+        self._count_anew(replay, vm)
+        self._migrate(replay, vm, vm.tasks())
+
     def hibernated(self, replay: ReplayState, vm: Vm) -> None:
         """Compute when to migrate (Algorithm 5, lines 9-16)."""
         self._count_anew(replay, vm)
@@ -90,7 +103,7 @@ class Hads(Policy):
 
     def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
         """Migrate all unfinished tasks (Algorithm 5, lines 17-18, and Algorithm 6)."""
-        migrate_tasks(replay, vm, vm.tasks(), to_burstable=True, spare_time=self.spare_time)
+        self._migrate(replay, vm, vm.tasks())
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Go on, or steal work if the tasks have been migrated (Algorithm 5, lines 20-27)."""
@@ -102,6 +115,11 @@ class Hads(Policy):
         """A place is free for tasks that had none."""
         retry_stranded(replay)
         self._count_anew(replay, vm)
+
+    def _migrate(self, replay: ReplayState, vm: Vm, tasks: list[int]) -> None:
+        """Migrate tasks (Algorithm 6)."""
+        if tasks:
+            migrate_tasks(replay, vm, tasks, to_burstable=True, spare_time=self.spare_time)
 
     def _count_anew(self, replay: ReplayState, gone: Vm) -> None:
         """Compute the triggers anew that had counted on a VM."""

@@ -109,7 +109,7 @@ class Targets:
         least: dict[int, Need | None] = {}
         able: list[Vm] = []
         for vm in replay.fleet.by_price:
-            if vm.state > RUNNING or (vm.burstable is not None and (vm.n_left or not to_burstable)):
+            if not vm.alive or (vm.burstable is not None and (vm.n_left or not to_burstable)):
                 continue
             if vm.n_left == 0 and vm.state != RUNNING:
                 continue
@@ -208,6 +208,11 @@ def migrate_tasks(
     migrate_anyway(replay, source, left)
 
 
+def tasks_to_leave(replay: ReplayState, vm: Vm) -> list[int]:
+    """Tasks of a VM that drains which gain nothing by staying: what waits, and what neither ends nor saves more."""
+    return [task for task in vm.tasks() if replay.saved_if_kept(vm, task) <= replay.saved_if_moved(vm, task)]
+
+
 def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int], places: Places | None = None) -> None:
     """Migrate tasks for which no attempt has found a place to where they end first.
 
@@ -234,13 +239,13 @@ def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int], places
 
 
 def retry_stranded(replay: ReplayState) -> None:
-    """Try again to place the tasks that have stayed on hibernated VMs because nothing could take them."""
+    """Try again to place the tasks that have stayed on interrupted VMs because nothing could take them."""
     if not replay.fleet.any_stranded:
         return
     replay.fleet.any_stranded = False
     places = Places(replay)
     for vm in replay.vms:
-        if vm.stranded and vm.hibernated:
+        if vm.stranded and vm.gives_tasks:
             vm.stranded = False
             migrate_anyway(replay, vm, vm.tasks(), places)
 
@@ -257,7 +262,7 @@ class Places:
         self._free: dict[int, list[tuple[int, int]]] = {}
         self._with_memory: list[Vm] = []
         for vm in replay.fleet.by_price:
-            if vm.state <= RUNNING and (vm.burstable is None or vm.idle):
+            if vm.alive and (vm.burstable is None or vm.idle):
                 self._enter(vm)
 
     def best(self, task: int, saved: float) -> tuple[int, Vm | RentalOffer] | None:

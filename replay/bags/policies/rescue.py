@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...vms import LAUNCHING
 from ..policy import Policy
 from ..state import ReplayState
 from ..vm import Vm
@@ -21,7 +20,8 @@ class Rescue(Policy):
     The first time, what goes down at that moment goes the way of the survival certificate (`certify`): the deadline is
     kept at no more than the worst-case cost, if the plan survives it. That is a promise for types which go down at one
     moment, once, and for bills by the second. Whatever else happens, and what does not survive, the tasks of each VM
-    go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated.
+    go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated. VMs that
+    have notice, are stopped or terminated are rescued like those that hibernate.
     """
 
     name = "rescue"
@@ -37,13 +37,21 @@ class Rescue(Policy):
         if vm.idle:
             replay.terminate(vm)
 
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Rescue what will be lost, as if it were lost now: so the promise holds."""
+        self._answer(replay, vm)
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Rescue what is lost."""
+        self._answer(replay, vm)
+
     def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Rescue what is lost, as soon as all that goes down at this moment has."""
+        """Rescue what is lost."""
+        self._answer(replay, vm)
+
+    def _answer(self, replay: ReplayState, vm: Vm) -> None:
         if not vm.n_left:
-            if vm.hibernated:
-                replay.terminate(vm)
-        elif any(other.state == LAUNCHING and replay.fleet.is_down(other.offer) for other in replay.vms):
-            replay.set_trigger(vm, replay.now_s)  # they hibernate in this second, as they get ready
+            _end(replay, [vm])
         elif self._awaited is None or self._awaited.at_s < replay.now_s:
             self._rescue(replay)
 
@@ -65,15 +73,15 @@ class Rescue(Policy):
         retry_stranded(replay)
 
     def _rescue(self, replay: ReplayState) -> None:
-        from ....heuristics.bags.rescue import rescue_at  # here, since other policies do without
-
-        lost = [vm for vm in replay.vms if vm.hibernated and vm.n_left]
+        lost = [vm for vm in replay.vms if vm.gives_tasks and vm.n_left]
+        types = {vm.offer.vm_type.name for vm in lost}
+        left = any(vm.spot and not vm.gives_tasks and vm.n_left and vm.offer.vm_type.name in types for vm in replay.vms)
         rescue, self._awaited = None, None
         if self._as_planned:
             from ....heuristics.bags.rescue import rescue_at  # here, so that other policies do not load it
 
             self._as_planned = False
-            rescue = rescue_at(replay.plan.schedule, {vm.offer.vm_type.name for vm in lost}, replay.now_s)
+            rescue = None if left else rescue_at(replay.plan.schedule, types, replay.now_s)
         if rescue is None:
             _to_where_they_end_first(replay, lost)
         elif rescue.begin_s > replay.now_s:
@@ -87,7 +95,7 @@ class Rescue(Policy):
         self._awaited = None
         named = {vm.name: vm for vm in replay.vms}
         targets = [replay.start_vm(vm.offer) if vm.new else named[vm.id] for vm in rescue.vms]
-        sources = {task: vm for vm in replay.vms if vm.hibernated for task in vm.tasks()}
+        sources = {task: vm for vm in replay.vms if vm.gives_tasks for task in vm.tasks()}
         for task, number in zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True):
             replay.migrate(task, sources[task], targets[number])
         _end(replay, sources.values())
@@ -103,7 +111,7 @@ def _to_where_they_end_first(replay: ReplayState, lost: list[Vm]) -> None:
 
 
 def _end(replay: ReplayState, vms: Iterable[Vm]) -> None:
-    """Terminate hibernated VMs that have no task left."""
+    """Terminate VMs that have no task left and are waiting to come back."""
     for vm in dict.fromkeys(vms):
-        if vm.hibernated and not vm.n_left:
+        if vm.halted and not vm.n_left:
             replay.terminate(vm)

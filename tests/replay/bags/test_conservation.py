@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline
+from spotbag.instances.clouds import PAPERS, Billing
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
-from spotbag.replay.vms import Billing
 from spotbag.schedules.schedule import Schedule
 
 POLICIES = (
@@ -53,12 +54,12 @@ def policy_of(name: str) -> Policy:
 
 
 def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, billing: Billing) -> None:
-    run = Replay(plan, policy_of(policy), timeline, billing, record=True)
+    run = Replay(plan, policy_of(policy), timeline, replace(PAPERS, billing=billing), record=True)
     outcome = run.run()
-    report = audit(trace_of(run, outcome), given=plan.instance)
+    report = audit(trace_of(run.state, run.day, run.cloud, outcome), given=plan.instance)
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
-    silent = Replay(plan, policy_of(policy), timeline, billing).run()
+    silent = Replay(plan, policy_of(policy), timeline, replace(PAPERS, billing=billing)).run()
     assert silent == outcome
 
 
@@ -95,7 +96,7 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
     twin = first.copy()
     assert twin.run() == outcome
     assert first.run() == outcome
-    assert first.records == twin.records == whole.records
+    assert first.state.records == twin.state.records == whole.state.records
 
 
 @soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=300, whole=2000)

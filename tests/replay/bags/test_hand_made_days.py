@@ -14,11 +14,11 @@ from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
+from spotbag.instances.clouds import Billing
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
-from spotbag.replay.vms import Billing
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import describe_trace
 
@@ -639,7 +639,7 @@ class Careless(Policy):
     [
         ("unknown task", "does not have the task"),
         ("kill", "has tasks left"),
-        ("trigger", "is not hibernated"),
+        ("trigger", "needs no migration trigger"),
         ("steal", "does not have the task"),
     ],
 )

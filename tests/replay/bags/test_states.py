@@ -17,12 +17,12 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
+from spotbag.instances.clouds import PAPERS
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.vms import Billing
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
@@ -31,7 +31,7 @@ from spotbag.solvers.bags.solve import solve
 
 def at_rest(replay: Replay) -> bool:
     """Whether nothing else is to happen at the present moment."""
-    return not any(event[0] <= replay.now_s for event in replay._events)
+    return not any(event[0] <= replay.state.now_s for event in replay.state._events)
 
 
 @pytest.mark.parametrize("name", ["hads/J60", "burst-hads/J60", "memory/m10"])
@@ -40,9 +40,9 @@ def test_on_a_quiet_day_the_state_is_that_of_the_plan(name: str) -> None:
     assert plan is not None
     replay, moments = Replay(replay_plan(plan), find_policy("static"), QUIET), 0
     while replay.step():
-        if not at_rest(replay) or not replay.unfinished:
+        if not at_rest(replay) or not replay.state.unfinished:
             continue
-        found, planned = State.from_replay(replay), State.planned(plan, replay.now_s)
+        found, planned = State.from_replay(replay.state), State.planned(plan, replay.state.now_s)
         assert found.spent_usd == pytest.approx(planned.spent_usd, abs=1e-12)
         assert (found.done, found.saved, found.time_s) == (planned.done, planned.saved, planned.time_s)
         assert [_without_ends(vm) for vm in found.vms] == [_without_ends(vm) for vm in planned.vms]
@@ -74,10 +74,10 @@ def two_on_a_vm() -> Schedule:
 
 def state_at(plan: Schedule, time_s: int, day: Timeline, **given: Any) -> State:
     """State of a replay after all events up to a moment."""
-    replay = Replay(replay_plan(plan), find_policy("static"), day, **given)
-    while replay._events and replay._events[0][0] <= time_s and replay.step():
+    replay = Replay(replay_plan(plan), find_policy("static"), day, PAPERS.replace(**given))
+    while min(replay._next_s, *(event[0] for event in replay.state._events), 2**62) <= time_s and replay.step():
         pass
-    return State.from_replay(replay)
+    return State.from_replay(replay.state)
 
 
 def test_what_ran_on_a_hibernated_vm_waits_with_what_its_checkpoints_have_saved() -> None:
@@ -100,10 +100,10 @@ def test_what_ran_on_a_hibernated_vm_waits_with_what_its_checkpoints_have_saved(
 
 def test_money_is_that_of_the_billing() -> None:
     day = Timeline((TimelineEvent(80, "a", "hibernate"), TimelineEvent(440, "a", "resume")), "by hand")
-    billing = Billing(first_hour_free=True, hibernated_usd_per_gb_hour=10.0)
-    assert state_at(two_on_a_vm(), 300, day, billing=billing).spent_usd == 0
+    billing = {"first_hour_free": True, "hibernated_usd_per_gb_hour": 10.0}
+    assert state_at(two_on_a_vm(), 300, day, **billing).spent_usd == 0
     # The 70 s before are free, and a GB is kept for a tenth of an hour.
-    assert state_at(two_on_a_vm(), 440, day, billing=billing).spent_usd == pytest.approx(1)
+    assert state_at(two_on_a_vm(), 440, day, **billing).spent_usd == pytest.approx(1)
 
 
 def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> None:
@@ -120,13 +120,13 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> Non
     replay = Replay(replay_plan(plan), chosen, random_day(instance, rng))
     spent_usd, planned = 0.0, False
     while replay.step():
-        if not at_rest(replay) or not replay.unfinished:
+        if not at_rest(replay) or not replay.state.unfinished:
             continue
-        state = State.from_replay(replay)
+        state = State.from_replay(replay.state)
         assert State.from_document(state.to_document(), "state") == state
         waiting = state.waiting_ids(instance)
         assert sorted([*state.done, *state.running_ids, *waiting]) == sorted(instance.task_ids)
-        assert sorted([*state.running_ids, *waiting]) == sorted(replay.unfinished_ids())
+        assert sorted([*state.running_ids, *waiting]) == sorted(replay.state.unfinished_ids())
         assert state.spent_usd >= spent_usd - 1e-12
         spent_usd = state.spent_usd
         if state.time_s >= instance.deadline_s:

@@ -33,9 +33,9 @@ from .replay_report import CLAIRVOYANT, days_object, print_summary
 if TYPE_CHECKING:
     from ...core.workers import Workers
     from ...instances.bags.scenarios import Scenario
+    from ...instances.clouds import Billing
     from ...instances.instance import Instance
     from ...replay.bags.runs import Days
-    from ...replay.vms import Billing
     from ...schedules.schedule import Schedule
     from ...traces.trace import Trace
 
@@ -219,7 +219,7 @@ class _DayOptions:
 
     def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
         """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
-        from ...replay.vms import Billing
+        from ...instances.clouds import Billing
 
         scenario.day(schedule.instance, self.seed, 0)
         if scenario.fixed and (self.runs or 1) > 1:
@@ -229,7 +229,7 @@ class _DayOptions:
             n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
             seed=self.seed,
             workers=self.workers,
-            billing=Billing(self.first_hour_free, self.hibernated_rate),
+            billing=Billing(first_hour_free=self.first_hour_free, hibernated_usd_per_gb_hour=self.hibernated_rate),
         )
 
 
