@@ -8,14 +8,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
 from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
 from .timeline import QUIET, Timeline
-
-SCENARIO_FORMAT: Literal["spotbag.scenario/1"] = "spotbag.scenario/1"
 
 if TYPE_CHECKING:
     from ..instance import Instance
@@ -122,7 +120,7 @@ class NamedScenario(NamedTuple):
     summary: str
     k_h: float | None = None
     k_r: float | None = None
-    shocks: Mapping[str, float] | None = None
+    shocks: Mapping[str, Any] | None = None
 
 
 _HOURS_A_MONTH = 730.0
@@ -239,7 +237,7 @@ def find_scenario(
     source = source_name(text)
     document = parse_json(read_text(text), source)
     ours = str(document.get("format", "")).startswith("spotbag.")
-    if document.get("format") == SCENARIO_FORMAT:
+    if str(document.get("format", "")).startswith("spotbag.scenario/"):
         from .shock_days import shock_scenario_of_document
 
         _refuse(rates | {"one_means": one_means}, source, "a scenario of a file")

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from ...core.json_documents import check_format
 from ...core.quantities import Name, whole
 from ...core.records import Record, validate_record
 from ..entries import CloudName
 from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
 from .poisson_days import alternating, whole_moments
-from .scenarios import SCENARIO_FORMAT
 from .timeline import Timeline, TimelineEvent
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray
     from ..instance import Instance
+
+SCENARIO_FORMAT: Literal["spotbag.scenario/1"] = "spotbag.scenario/1"
 
 _VMS_A_PLACE = 3
 """Spot VMs of a type whose interruptions are drawn, for each place within its limit: those that are terminated make
@@ -214,4 +216,5 @@ def shock_scenario_of_document(document: Mapping[str, Any], source: str = "scena
     InputError
         With everything that is wrong in it.
     """
+    check_format(document, SCENARIO_FORMAT, source)
     return validate_record(ShockScenario, document, source)
