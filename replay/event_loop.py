@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from ..core.errors import SpotbagError
 from ..core.limits import stop_point
 
-_EVENTS_A_LOOK = 50
+_EVENTS_A_LOOK = 20
 """Events between two looks at whether it is asked to stop."""
 
 EventRecord: TypeAlias = dict[str, Any]
