@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..core.errors import InputError, Issue
 from ..core.wording import near_names
-from .entries import CLOUD_NAMES
+from .entries import CLOUD_NAMES, CloudName
 
 InterruptionKind: TypeAlias = Literal["hibernate", "stop", "terminate"]
 """What a cloud does to a spot VM that it takes away.
@@ -197,6 +197,10 @@ CLOUDS: Mapping[str, Cloud] = MappingProxyType(
     }
 )
 assert tuple(CLOUDS) == CLOUD_NAMES
+
+
+CLOUD_OF_PROVIDER: Mapping[str, CloudName] = MappingProxyType({"aws": "aws-terminate", "gcp": "gcp", "azure": "azure"})
+"""What a provider does unless it is asked for something else."""
 
 
 def find_cloud(name: str) -> Cloud:

@@ -75,7 +75,7 @@ def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, 
     type_names : sequence of str
         Names of the types.
     moments_s : array of shape (n_events,)
-        When, in whole seconds: for each type strictly increasing, hibernate and resume in turn. At equal times, what
+        When, in whole seconds: for each type strictly increasing, interruption and resume in turn. At equal times, what
         comes first here is first.
     meanings : array of shape (n_events,)
         Twice the number of the type, and 1 more for a resume.
@@ -93,7 +93,7 @@ def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, 
     return timeline
 
 
-_KINDS: tuple[EventKind, EventKind] = ("hibernate", "resume")
+_KINDS: tuple[EventKind, EventKind] = ("interrupt", "resume")
 
 
 MOST_EVENTS = 10_000_000

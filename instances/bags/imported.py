@@ -10,10 +10,11 @@ from typing import Any
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
+from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance
 from ..instance_checks import with_deadline_first
 from ..instance_files import instance_warnings
-from .vm_catalogue import VmChoice, choose_vm_types, price_notes
+from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
 
 _TASK = re.compile(r"tasks\[([0-9]+)\]")
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
@@ -82,6 +83,7 @@ def make_instance(
     """
     vm_types = choose_vm_types(asked.vms)
     notes = price_notes(asked.vms)
+    provider = read_catalogue(asked.vms.prices).provider
     more = _at_speed_1(tasks, asked.vms, [vm_type["name"] for vm_type in vm_types])
     caps = {"max_spot": asked.vms.max_spot, "max_on_demand": asked.vms.max_on_demand}
     limits = {key: value for key, value in caps.items() if value is not None}
@@ -92,6 +94,7 @@ def make_instance(
         "name": name,
         "provenance": {"source": made_from, "notes": "; ".join(notes)},
         "deadline_s": asked.deadline_s,
+        **({"cloud": CLOUD_OF_PROVIDER[provider]} if provider in CLOUD_OF_PROVIDER else {}),
         **({"limits": limits} if limits else {}),
         "vm_types": vm_types,
         "tasks": tasks,

@@ -16,7 +16,7 @@ from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
 from ...instances.bags.scenarios import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
-from ...instances.clouds import PAPERS, Billing, Cloud, find_cloud
+from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...traces.bags.records import MIGRATION_KINDS
@@ -45,7 +45,6 @@ def replay_day(
     timeline: Timeline = QUIET,
     *,
     cloud: Cloud | str | None = None,
-    billing: Billing | None = None,
 ) -> DayOutcome:
     """Replay a plan on one day.
 
@@ -61,8 +60,6 @@ def replay_day(
     cloud : Cloud or str, optional
         What interruptions are, and how VMs are billed: a cloud, or its name. The instance's if absent, or that of
         both papers.
-    billing : Billing, optional
-        How VMs are billed, if not as on the cloud.
 
     Returns
     -------
@@ -78,7 +75,7 @@ def replay_day(
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, 0))
-    return _run(ready, 0, timeline, _cloud(cloud, billing, schedule.instance))
+    return _run(ready, 0, timeline, _cloud(cloud, schedule.instance))
 
 
 def trace_day(
@@ -87,7 +84,6 @@ def trace_day(
     timeline: Timeline = QUIET,
     *,
     cloud: Cloud | str | None = None,
-    billing: Billing | None = None,
     day: int = 0,
 ) -> tuple[DayOutcome, Trace]:
     """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
@@ -100,7 +96,7 @@ def trace_day(
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, day))
     with blaming(ready.make.called):
-        run = _replay(ready, day, timeline, _cloud(cloud, billing, schedule.instance), record=True)
+        run = _replay(ready, day, timeline, _cloud(cloud, schedule.instance), record=True)
         outcome = run.run()
     return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
 
@@ -154,7 +150,6 @@ def replay_days(
     seed: int = 0,
     workers: Workers = 1,
     cloud: Cloud | str | None = None,
-    billing: Billing | None = None,
     bounds: bool = True,
     on_day: Callable[[int], None] | None = None,
     stop: Stop | None = None,
@@ -179,8 +174,6 @@ def replay_days(
     cloud : Cloud or str, optional
         What interruptions are, and how VMs are billed: a cloud, or its name. The scenario's if absent, else the
         instance's, or that of both papers.
-    billing : Billing, optional
-        How VMs are billed, if not as on the cloud.
     bounds : bool
         Whether to work out the lower bound of each day.
     on_day : callable, optional
@@ -203,7 +196,7 @@ def replay_days(
     """
     check_runs(runs, workers)
     ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
-    chosen = _cloud(cloud, billing, schedule.instance, scenario)
+    chosen = _cloud(cloud, schedule.instance, scenario)
     work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds)
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, chosen)
@@ -256,14 +249,10 @@ def _demand_possible(schedule: Schedule) -> None:
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 
-def _cloud(
-    cloud: Cloud | str | None, billing: Billing | None, instance: Instance, scenario: Scenario | None = None
-) -> Cloud:
-    """The cloud that is asked for, else the scenario's, the instance's, or that of both papers; billed as asked."""
+def _cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:
+    """The cloud that is asked for, else the scenario's, the instance's, or that of both papers."""
     chosen = cloud or getattr(scenario, "cloud", None) or instance.cloud or PAPERS
-    if isinstance(chosen, str):
-        chosen = find_cloud(chosen)
-    return chosen if billing is None else replace(chosen, billing=billing)
+    return find_cloud(chosen) if isinstance(chosen, str) else chosen
 
 
 def _run(ready: _Ready, number: int, timeline: Timeline, cloud: Cloud, law: object = None) -> DayOutcome:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spotbag.core.errors import InputError
+from spotbag.instances.bags.csv_tasks import read_tasks
 from spotbag.instances.clouds import CLOUDS, Billing, find_cloud
 
 
@@ -45,3 +48,10 @@ def test_what_is_wrong_is_refused() -> None:
         CLOUDS["gcp"].replace(interruption="melt")
     with pytest.raises(InputError, match="2 errors"):
         Billing(minimum_s=-1, block_s=0)
+
+
+def test_bags_with_vms_of_the_catalogue_know_their_cloud(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.csv"
+    tasks.write_text("id,runtime_s,memory_mb\na,60,512\n")
+    instance = read_tasks(tasks, 3600, ["c6i.large"])
+    assert instance.cloud == "aws-terminate"

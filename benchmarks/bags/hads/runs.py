@@ -235,7 +235,7 @@ def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
     for number in range(options.runs):
         first: dict[str, int] = {}
         for event in days_from.day(plan.instance, options.seed, number).events:
-            if event.kind == "hibernate":
+            if event.kind == "interrupt":
                 first.setdefault(event.vm_type, event.time_s)
         if first:
             found.append(sum(first.values()) / len(first))

@@ -137,11 +137,11 @@ def test_a_day_is_the_same_for_the_same_seed_and_another_for_another() -> None:
 def test_a_day_is_this_one_on_every_machine() -> None:
     day = find_scenario("hads/sc7").day(library_instance("burst-hads/J60"), 1, 2)
     assert [(event.time_s, event.vm_type, event.kind) for event in day.events[:6]] == [
-        (359, "c3.large", "hibernate"),
+        (359, "c3.large", "interrupt"),
         (424, "c3.large", "resume"),
-        (1162, "c3.large", "hibernate"),
-        (2332, "c3.xlarge", "hibernate"),
-        (2449, "c4.large", "hibernate"),
+        (1162, "c3.large", "interrupt"),
+        (2332, "c3.xlarge", "interrupt"),
+        (2449, "c4.large", "interrupt"),
         (2841, "c3.large", "resume"),
     ]
 
@@ -191,7 +191,7 @@ def test_events_alternate_at_different_seconds(k_h: float, k_r: float, deadline_
     for name in "ab":
         events = of_type(timeline, name)
         assert all(boot_s <= time_s <= 10 * deadline_s for time_s, _ in events)
-        assert all(time_s < 10 * deadline_s for time_s, kind in events if kind == "hibernate")
+        assert all(time_s < 10 * deadline_s for time_s, kind in events if kind == "interrupt")
         if k_r > 0:
             assert not events or events[-1][1] == "resume"
         else:
@@ -268,15 +268,15 @@ def test_the_example_of_the_documentation() -> None:
     check_order(day)
     # c3.large: 1 1 0 1, again and again; c4.large: 1 0 0 1. 27,000 s are 45 entries of 600 s.
     assert of_type(day, "c3.large")[:4] == [
-        (1200, "hibernate"),
+        (1200, "interrupt"),
         (1800, "resume"),
-        (3600, "hibernate"),
+        (3600, "interrupt"),
         (4200, "resume"),
     ]
-    assert of_type(day, "c4.large")[:3] == [(600, "hibernate"), (1800, "resume"), (3000, "hibernate")]
+    assert of_type(day, "c4.large")[:3] == [(600, "interrupt"), (1800, "resume"), (3000, "interrupt")]
     assert of_type(day, "c3.large")[-1] == (25_800, "resume")
     upside_down = availability_of_document(example_of_trace(), "trace.json", "preempted").day(C3_C4, 0, 0)
-    assert of_type(upside_down, "c3.large")[:3] == [(0, "hibernate"), (1200, "resume"), (1800, "hibernate")]
+    assert of_type(upside_down, "c3.large")[:3] == [(0, "interrupt"), (1200, "resume"), (1800, "interrupt")]
     # Down at the end, and there are entries that say available.
     assert of_type(upside_down, "c3.large")[-1] == (27_000, "resume")
 
@@ -284,9 +284,9 @@ def test_the_example_of_the_documentation() -> None:
 def test_a_type_that_is_down_at_first_hibernates_when_the_vms_are_ready() -> None:
     instance = instance_of(("a", BOTH), boot_s=90)
     for data, expected in [
-        ([0, 0, 1, 1], [(90, "hibernate"), (120, "resume")]),
+        ([0, 0, 1, 1], [(90, "interrupt"), (120, "resume")]),
         ([1, 0, 1, 1], []),  # over before the boot
-        ([1, 0, 0, 1], [(90, "hibernate"), (180, "resume")]),
+        ([1, 0, 0, 1], [(90, "interrupt"), (180, "resume")]),
     ]:
         gap_s = 30 if data == [1, 0, 1, 1] else 60
         trace = {"gap_seconds": gap_s, "data": data + [1] * 1000}
@@ -295,14 +295,14 @@ def test_a_type_that_is_down_at_first_hibernates_when_the_vms_are_ready() -> Non
 
 def test_what_is_never_available_never_resumes() -> None:
     scenario = availability_of_document({"gap_seconds": 60, "data": [1, 1]}, "t", "preempted")
-    assert of_type(scenario.day(C3_C4, 0, 3), "c4.large") == [(0, "hibernate")]
+    assert of_type(scenario.day(C3_C4, 0, 3), "c4.large") == [(0, "interrupt")]
 
 
 def down_seconds(timeline: Timeline, name: str, end_s: int) -> list[bool]:
     kinds = dict(of_type(timeline, name))
     down, seconds = False, []
     for second in range(end_s):
-        down = {"hibernate": True, "resume": False}.get(kinds.get(second, ""), down)
+        down = {"interrupt": True, "resume": False}.get(kinds.get(second, ""), down)
         seconds.append(down)
     return seconds
 
@@ -330,7 +330,7 @@ def test_every_second_is_as_the_trace_says(
         for first in starts
     ]
     assert down_seconds(timeline, "a", end_s) in expected
-    assert all(time_s < end_s for time_s, kind in of_type(timeline, "a") if kind == "hibernate")
+    assert all(time_s < end_s for time_s, kind in of_type(timeline, "a") if kind == "interrupt")
     if any(data) and timeline.events:
         assert timeline.events[-1].kind == "resume"
 

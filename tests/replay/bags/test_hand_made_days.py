@@ -14,7 +14,7 @@ from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.instances.clouds import Billing
+from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.replay.bags.state import ReplayState
@@ -603,7 +603,7 @@ def test_what_runs_before_a_hibernation_is_free_if_that_comes_before_the_end_of_
     """The task of 4,000 s hibernates until 3,700 s, after 3,599 s, which are free, or after 3,600 s, which are not."""
     instance = bag({"t": {"a": 4000}}, [vm_type("a")], deadline_s=10_000, d_spot_s=10_000)
     schedule = plan(instance, ["a spot"], {"t": (0, 0, 0)})
-    outcome, trace = trace_day(schedule, "static", day(a=[moment, 3700]), billing=Billing(first_hour_free=True))
+    outcome, trace = trace_day(schedule, "static", day(a=[moment, 3700]), cloud=PAPERS.replace(first_hour_free=True))
     assert outcome.cost_usd == pytest.approx(bill(spot_s=billed_s))
     assert audit(trace).findings == ()
 

@@ -22,6 +22,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..cloud_options import CloudOptions
 from ..completion import names_of
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
@@ -33,7 +34,7 @@ from .replay_report import CLAIRVOYANT, days_object, print_summary
 if TYPE_CHECKING:
     from ...core.workers import Workers
     from ...instances.bags.scenarios import Scenario
-    from ...instances.clouds import Billing
+    from ...instances.clouds import Cloud
     from ...instances.instance import Instance
     from ...replay.bags.runs import Days
     from ...schedules.schedule import Schedule
@@ -51,6 +52,7 @@ def replay_command(
     context: typer.Context,
     instance: InstanceArgument,
     changes: InstanceOptions,
+    clouds: CloudOptions,
     planning: Annotated[MethodOptions, Only("method", "option", "time_limit", "target_gap", "threads", "initial")],
     plan: Annotated[
         str | None,
@@ -67,7 +69,8 @@ def replay_command(
             "-s",
             metavar="NAME",
             autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
-            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, poisson, quiet, or a JSON file.",
+            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, vms/stormy, "
+            "vms/shocks, poisson, quiet, or a JSON file.",
         ),
     ] = "hads/sc4",
     runs: Annotated[
@@ -94,12 +97,6 @@ def replay_command(
             "--one-means", metavar="STATE", help="What 1 means in an availability trace: available or preempted."
         ),
     ] = None,
-    first_hour_free: Annotated[
-        bool, typer.Option("--first-hour-free", help="A spot VM that hibernates in its first hour is free until then.")
-    ] = False,
-    hibernated_rate: Annotated[
-        float, typer.Option("--hibernated-rate", metavar="USD", min=0, help="Price of a GB-hour of a hibernated VM.")
-    ] = 0.0,
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
     ] = None,
@@ -144,8 +141,7 @@ def replay_command(
         seed=seed,
         day=day,
         workers=workers_of(context, workers, dask),
-        first_hour_free=first_hour_free,
-        hibernated_rate=hibernated_rate,
+        clouds=clouds,
     )
     files = _Files(trace, gantt)
     one_day = day is not None or files.wanted
@@ -199,8 +195,7 @@ class _DayOptions:
     seed: int
     day: int | None
     workers: Workers
-    first_hour_free: bool
-    hibernated_rate: float
+    clouds: CloudOptions
 
     def check(self) -> None:
         """Refuse a number of days beside a single one."""
@@ -219,8 +214,6 @@ class _DayOptions:
 
     def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
         """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
-        from ...instances.clouds import Billing
-
         scenario.day(schedule.instance, self.seed, 0)
         if scenario.fixed and (self.runs or 1) > 1:
             warn([f"every day of {scenario.name} is the same: it is replayed once"])
@@ -229,7 +222,7 @@ class _DayOptions:
             n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
             seed=self.seed,
             workers=self.workers,
-            billing=Billing(first_hour_free=self.first_hour_free, hibernated_usd_per_gb_hour=self.hibernated_rate),
+            cloud=self.clouds.find(getattr(scenario, "cloud", None), schedule.instance.cloud),
         )
 
 
@@ -241,7 +234,7 @@ class _Days:
     n_days: int
     seed: int
     workers: Workers
-    billing: Billing
+    cloud: Cloud
 
 
 @dataclass(frozen=True)
@@ -315,7 +308,7 @@ def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: 
             wanted.n_days,
             seed=wanted.seed,
             workers=wanted.workers,
-            billing=wanted.billing,
+            cloud=wanted.cloud,
             bounds=bounds,
             on_day=lambda done: count("", done),
         )
@@ -383,7 +376,7 @@ def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int
     from ...replay.bags.runs import trace_day
 
     timeline = wanted.scenario.day(schedule.instance, wanted.seed, day)
-    return [trace_day(schedule, name, timeline, billing=wanted.billing, day=day)[1] for name in policies]
+    return [trace_day(schedule, name, timeline, cloud=wanted.cloud, day=day)[1] for name in policies]
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
