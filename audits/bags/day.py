@@ -208,8 +208,8 @@ class Day:
                 kind, capacity = moment.get("by") or "hibernate", moment["vms"]
                 self._after_capacity.add(name)
                 if self._capacity.get(name) != capacity:
-                    rank = RANKS["notice" if notice_s else "hibernate"]
-                    self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": capacity}, rank))
+                    fields = {"type": name, "vms": capacity}
+                    self.announced.append(Expected(now_s, "capacity", fields, RANKS["notice"]))
             self._capacity[name], self._taken_by[name] = capacity, kind
             struck = [vm for vm in vms if vm.there][capacity:]
         for vm in struck:

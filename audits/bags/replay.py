@@ -47,6 +47,7 @@ class PlanAudit(Audit):
         self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
+        self.woken_s = -1
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
         self.timetables: dict[str, Timetable] = {}  # of the VMs that have been launched
@@ -170,6 +171,8 @@ class PlanAudit(Audit):
         elif kind == "steal":
             self._steal(event)
         elif kind in ("price", "capacity", "wake"):
+            if kind == "wake":
+                self._woken(event)
             due = None if kind == "wake" else self._announced(event)
             self._check_order(event, event.get("type", ""), None, -1 if due is None else due.rank)
         else:
@@ -204,6 +207,12 @@ class PlanAudit(Audit):
             due = announced.popleft()
             message = f"the {due.kind} of {due.fields['type']} changes at {due.time_s} s, which is not recorded"
             self._find("timeline", due.fields["type"], 1, "events", message)
+
+    def _woken(self, event: Event) -> None:
+        """A policy is woken once in a second."""
+        if self.woken_s == event["t"]:
+            self._find("order", "", 1, "events", f"{described(event)} is recorded twice")
+        self.woken_s = event["t"]
 
     def _announced(self, event: Event) -> Expected | None:
         """A price or capacity changes as the day says."""
@@ -374,7 +383,8 @@ class PlanAudit(Audit):
         self._take_down(book, saves)
         self._drop_run(name, book)
         work = self.facts.work(name, vm.type, vm.market, book.mode, book.saved)
-        return Slot(name, run.core, uptime, uptime + (work.duration_s if work is not None else 0), run.memory_kb)
+        core = min(run.core, vm.type.vcpus - 1)  # another core is found where the run starts
+        return Slot(name, core, uptime, uptime + (work.duration_s if work is not None else 0), run.memory_kb)
 
     def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
         """Count what a run has saved; say whether its task goes on from a checkpoint."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import hand_made_traces
 import pytest
-from audited_traces import at, event, found, happens, not_found
+from audited_traces import at, changes, event, found, happens, not_found
 from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
 from spotbag.audits.auditor import audit, audit_traces
@@ -85,97 +84,6 @@ def test_a_vm_that_is_ready_while_its_type_is_down_hibernates_at_once() -> None:
 
 
 # --------------------------------------------------------- every change is found
-
-_UNSEEN_IF_DROPPED = {"stranded"}
-"""Nothing else in a trace follows from these."""
-
-
-def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
-    """Small changes of a trace: an event dropped, recorded twice, moved by a second, a field changed."""
-    for index, entry in enumerate(trace.events):
-        name = f"{index} {entry['event']} at {entry['t']}"
-        first_set = entry["event"] == "trigger-set" and trace.events[index + 1]["event"] == "trigger-set"
-        ends_vm = entry["event"] == "cycle-end" and trace.events[index + 1]["event"] == "terminate"
-        if entry["event"] not in _UNSEEN_IF_DROPPED and not first_set and not ends_vm:
-            changed = copy.deepcopy(trace)
-            del changed.events[index]
-            yield f"{name} dropped", changed
-        if entry["event"] not in _UNSEEN_IF_DROPPED | {"trigger-set"}:
-            changed = copy.deepcopy(trace)
-            changed.events.insert(index, entry)
-            yield f"{name} twice", changed
-        for shift in (-1, 1):
-            if entry["t"] + shift >= 0:
-                changed = copy.deepcopy(trace)
-                changed.events[index]["t"] += shift
-                yield f"{name} moved by {shift}", changed
-        for key, value in entry.items():
-            if key in ("record", "t", "event", "late"):
-                continue
-            if key == "at_s" and first_set:
-                continue
-            if key == "core" and not any(
-                (other["event"], other.get("vm")) == ("finish", entry["vm"]) for other in trace.events
-            ):
-                continue  # never recorded again
-            for other in other_values(trace, key, value):
-                changed = copy.deepcopy(trace)
-                changed.events[index][key] = other
-                yield f"{name} {key}={other}", changed
-    for key, value in trace.end.items():
-        if key in ("record", "migrations", "unfinished"):
-            continue
-        for other in (1, None) if value is None else (value + 1, value - 1, value * 1.001 + 1e-6):
-            if key == "makespan_s" and other is None:
-                continue
-            if other is None or other < 0 or (isinstance(value, int) and isinstance(other, float)):
-                continue
-            changed = copy.deepcopy(trace)
-            changed.end[key] = other
-            yield f"end {key}={other}", changed
-    for kind in ("idle", "busy", "new"):
-        changed = copy.deepcopy(trace)
-        changed.end["migrations"][kind] += 1
-        yield f"end migrations {kind}", changed
-    for listed in ([], [*trace.end["unfinished"], "long"], [*trace.end["unfinished"], "unknown"]):
-        changed = copy.deepcopy(trace)
-        changed.end["unfinished"] = listed
-        if listed != trace.end["unfinished"] and (listed != ["long"] or trace.events[1]["vm"] != "c"):
-            yield f"end unfinished {listed}", changed
-    for index in range(len(trace.run["timeline"]["events"])):
-        changed = copy.deepcopy(trace)
-        changed.run["timeline"]["events"][index]["time_s"] += 1
-        yield f"day {index} moved", changed
-        changed = copy.deepcopy(trace)
-        del changed.run["timeline"]["events"][index]
-        yield f"day {index} dropped", changed
-        changed = copy.deepcopy(trace)
-        changed.run["timeline"]["events"][index]["type"] = "one"
-        yield f"day {index} of another type", changed
-    if trace.run["timeline"]["events"]:
-        changed = copy.deepcopy(trace)
-        changed.run["hibernation"] = False
-        yield "no hibernation", changed
-
-
-def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
-    """Other values of a field of an event."""
-    if isinstance(value, bool):
-        return [False]
-    if isinstance(value, int):
-        return [value + 1, value - 1] if value else [value + 1]
-    if isinstance(value, float):
-        return [value + 1e-6, value - 1e-6]
-    others = {
-        "vm": {entry["vm"] for entry in trace.events if "vm" in entry} | {"unknown"},
-        "task": {task["id"] for task in trace.instance["tasks"]} | {"unknown"},
-        "type": {vm_type["name"] for vm_type in trace.instance["vm_types"]} | {"unknown"},
-        "market": {"spot", "on-demand"},
-        "mode": {"burst", "baseline"},
-        "kind": {"idle", "busy", "new"},
-    }
-    others["from"] = others["to"] = others["vm"]
-    return sorted(others[key] - {value})
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)
