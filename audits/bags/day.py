@@ -81,7 +81,6 @@ class Day:
         self._capacity: dict[str, int | None] = {}
         self._taken_by: dict[str, str] = {}
         self._prices = {offer: [(0, usd_per_s)] for offer, usd_per_s in prices.items()}
-        self._after_capacity: set[str] = set()
         self._due: list[tuple[int, int, int, int, Mapping[str, Any] | SpotVm]] = []
         self._sequence = 0
         for moment in moments:
@@ -173,11 +172,8 @@ class Day:
             if now is None or moment["vms"] < now:
                 return
             self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": moment["vms"]}))
-        elif number is None and name in self._after_capacity:
-            self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": None}))
         if number is None:
             self._capacity[name] = moment.get("vms")
-            self._after_capacity.discard(name)
         for vm in vms if number is None else vms[number - 1 : number]:
             self._return(vm, now_s)
 
@@ -203,10 +199,8 @@ class Day:
             struck = running[len(running) - round_up(exact(moment["share"]) * len(running)) :]
         else:
             of_type, capacity = True, 0
-            self._after_capacity.discard(name)
             if kind == "capacity":
                 kind, capacity = moment.get("by") or "hibernate", moment["vms"]
-                self._after_capacity.add(name)
                 if self._capacity.get(name) != capacity:
                     fields = {"type": name, "vms": capacity}
                     self.announced.append(Expected(now_s, "capacity", fields, RANKS["notice"]))

@@ -166,8 +166,6 @@ def changes(trace: Trace) -> Iterator[tuple[str, Trace]]:
 
 def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
     """Other values of a field of an event."""
-    if value is None:
-        return [1]
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):

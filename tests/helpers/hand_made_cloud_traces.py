@@ -204,7 +204,6 @@ def crowded_out() -> Trace:
             (100, "capacity", {"type": "two", "vms": 1}),
             (100, "hibernate", {"vm": "b"}),
             (150, "price", {"type": "two", "market": "spot", "usd_per_hour": 0.72}),
-            (200, "capacity", {"type": "two", "vms": None}),
             (200, "resume", {"vm": "b"}),
             (280, "finish", {"vm": "a", "core": 0, "task": "long"}),
             (280, "terminate", {"vm": "a"}),

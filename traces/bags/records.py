@@ -126,10 +126,10 @@ class PriceEvent(EventRecord):
 
 
 class CapacityEvent(EventRecord):
-    """How many spot VMs of a type there can be changes; null is as many as one likes."""
+    """How many spot VMs of a type there can be changes."""
 
     type: Name
-    vms: Count | None
+    vms: Count
 
 
 class PreemptEvent(VmEvent):
