@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,11 +58,14 @@ class RentableTime:
         Seconds that a VM of each column can work.
     span_s, up : array of float, shape (n_spans,) and of bool, shape (n_spans, n_columns)
         Lengths of the times in which the same columns are up, and which.
+    limits : array of float, shape (n_columns,)
+        VMs of each column at the same time.
     """
 
     up_s: FloatArray
     span_s: FloatArray
     up: BoolArray
+    limits: FloatArray
 
 
 def rentable_columns(instance: Instance, first_hour_free: bool) -> list[RentableColumn]:
@@ -96,13 +100,14 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
     """Work out when VMs can work between the first readiness and the deadline.
 
     A second of a spot VM may be free if VMs of its type are interrupted after it and by the deadline, no later than an
-    hour: only such an interruption can be the first of a VM that is up in that second, within its first hour. The day
-    is one on a cloud: `Timeline.resolved`.
+    hour: only such an interruption can be the first of a VM that is up in that second, within its first hour; of no
+    more VMs at a time than are interrupted. The day is one on a cloud: `Timeline.resolved`.
     """
     ready, end = instance.boot_overhead_s, instance.deadline_s
+    limits = np.array([float(column.limit) for column in columns])
     if ready >= end:
         nothing = np.zeros(len(columns))
-        return RentableTime(nothing, np.zeros(0), np.zeros((0, len(columns)), dtype=bool))
+        return RentableTime(nothing, np.zeros(0), np.zeros((0, len(columns)), dtype=bool), limits)
     by_type: dict[str, _TypeDay] = {}
     for event in timeline.events:
         if event.time_s <= end and event.kind != "price":
@@ -123,9 +128,15 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
             continue
         day = by_type.get(offer.vm_type.name, _NOTHING)
         up[:, position] = day.is_up(starts)
-        if some_free:
-            up[:, position] &= day.may_be_free(starts, end) == column.free
-    return RentableTime(lengths @ up, lengths, up)
+        if not some_free:
+            continue
+        most_free = day.most_interrupted(column.limit, end)
+        if column.free:
+            limits[position] = min(limits[position], most_free)
+            up[:, position] &= day.may_be_free(starts, end)
+        elif most_free >= column.limit:
+            up[:, position] &= ~day.may_be_free(starts, end)
+    return RentableTime(lengths @ up, lengths, up, limits)
 
 
 class _TypeDay:
@@ -140,13 +151,19 @@ class _TypeDay:
         When the type goes down, and when it is back, in turn.
     interruptions_s : list of int
         When VMs of the type may be interrupted.
+    singles : list of tuple
+        Those of single VMs, and of shares: when, which VM, which share.
+    first_of_type_s : int
+        When the first comes that may be of any number of VMs.
     """
 
-    __slots__ = ("changes_s", "interruptions_s")
+    __slots__ = ("changes_s", "first_of_type_s", "interruptions_s", "singles")
 
     def __init__(self) -> None:
         self.changes_s: list[int] = []
         self.interruptions_s: list[int] = []
+        self.singles: list[tuple[int, int | None, float]] = []
+        self.first_of_type_s = _NEVER_S
 
     def add(self, event: TimelineEvent) -> None:
         """Take in the next event."""
@@ -157,6 +174,10 @@ class _TypeDay:
         gone_s = event.time_s + (event.notice_s or 0)
         if event.interrupts or event.kind == "capacity":
             self.interruptions_s.append(gone_s)
+            if event.of_type:
+                self.first_of_type_s = min(self.first_of_type_s, gone_s)
+            else:
+                self.singles.append((gone_s, event.vm, event.share or 0.0))
         if not event.of_type or down == bool(len(self.changes_s) % 2):
             return
         if not down and self.changes_s[-1] >= event.time_s:
@@ -169,6 +190,14 @@ class _TypeDay:
         result: BoolArray = np.searchsorted(self.changes_s, moments, side="right") % 2 == 0
         return result
 
+    def most_interrupted(self, limit: int, end_s: int) -> int:
+        """Most of so many VMs at a time that can be interrupted by the end."""
+        if self.first_of_type_s <= end_s:
+            return limit
+        found = [(vm, share) for gone_s, vm, share in self.singles if gone_s <= end_s]
+        vms = len({vm for vm, _ in found if vm is not None})
+        return min(vms + sum(math.ceil(share * limit) for vm, share in found if vm is None), limit)
+
     def may_be_free(self, moments: IntArray, end_s: int) -> BoolArray:
         """Whether VMs may be interrupted after each moment, at most `MAX_FREE_S` later, and by the end."""
         ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)
@@ -177,6 +206,7 @@ class _TypeDay:
         return result
 
 
+_NEVER_S = 2**63 - 1
 _NOTHING = _TypeDay()
 
 

@@ -107,6 +107,8 @@ class Days(Runs[DayOutcome]):
 
     Attributes
     ----------
+    cloud : Cloud
+        What interruptions were, and how VMs were billed.
     bounds_usd : tuple of float or None
         Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
         bounds were asked for.
@@ -117,6 +119,7 @@ class Days(Runs[DayOutcome]):
         The same if each of them ends with its last task.
     """
 
+    cloud: Cloud
     bounds_usd: tuple[float | None, ...]
     on_demand_usd: float | None
     on_demand_last_task_usd: float | None
@@ -206,6 +209,7 @@ def replay_days(
         policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
         interrupted=interrupted,
+        cloud=chosen,
         bounds_usd=tuple(bound for _, bound in done),
         on_demand_usd=on_demand_usd,
         on_demand_last_task_usd=on_demand_last_task_usd,
@@ -294,9 +298,13 @@ METRICS: dict[str, Callable[[DayOutcome], float]] = {
     "unfinished_tasks": lambda day: day.unfinished_tasks,
     "hibernations": lambda day: day.hibernations,
     "resumes": lambda day: day.resumes,
+    "stops": lambda day: day.stops,
+    "restarts": lambda day: day.restarts,
+    "reclaims": lambda day: day.reclaims,
     "resumes_in_time": lambda day: day.resumes_in_time,
     "on_demand_started": lambda day: day.on_demand_started,
     **{f"migrations_{kind}": lambda day, kind=kind: day.migrations[kind] for kind in MIGRATION_KINDS},  # type: ignore[misc]
+    "preemptions": lambda day: day.preemptions,
     "steal_attempts": lambda day: day.steal_attempts,
     "steals": lambda day: day.steals,
     "tasks_stolen": lambda day: day.tasks_stolen,

@@ -157,6 +157,8 @@ class ClairvoyantBounds:
         """Bound the cost of any policy on a day."""
         time = rentable_time(self.instance, self.columns, timeline)
         work, highest = self._work, self._work.prices
+        if (time.limits != work.limits).any():
+            work = replace(work, limits=time.limits)
         changed = prices_of_day(self.instance, self.columns, timeline)
         if changed is not None:
             # Each VM costs the least of its prices: a bound still.

@@ -14,7 +14,7 @@ from ..audits.findings import Violation
 from ..benchmarks.claims import Verdict
 from ..executors.orders import Target
 from ..instances.bags.best_known import BestKnown
-from ..instances.entries import Architecture, Burstable, CloudName, Goal, Market
+from ..instances.entries import Architecture, Burstable, Goal, Market
 from ..schedules.documents import ScheduleDocument, Survival, SurvivalVerdict
 from ..solvers.bags.result import Status
 
@@ -432,6 +432,28 @@ class ReplayedDay(_Output):
     policies: dict[str, dict[str, Any]]
 
 
+class CloudBilling(_Output):
+    """How a cloud bills."""
+
+    minimum_s: int
+    block_s: int
+    first_hour_free: bool
+    hibernated_usd_per_gb_hour: float
+    stopped_usd_per_gb_hour: float
+
+
+class OneCloud(_Output):
+    """What a cloud does."""
+
+    name: str
+    summary: str
+    interruption: Literal["hibernate", "stop", "terminate"]
+    notice_s: int
+    billing: CloudBilling
+    source: str
+    date: str
+
+
 class Replay(_Output):
     """``spotbag replay``."""
 
@@ -441,6 +463,7 @@ class Replay(_Output):
     deadline_s: int
     d_spot_s: int | None
     scenario: str
+    cloud: OneCloud
     seed: int
     runs: int
     interrupted: bool
@@ -824,33 +847,11 @@ class Types(_Output):
     vm_types: tuple[ListedType, ...]
 
 
-class CloudBilling(_Output):
-    """How a cloud bills."""
-
-    minimum_s: int
-    block_s: int
-    first_hour_free: bool
-    hibernated_usd_per_gb_hour: float
-    stopped_usd_per_gb_hour: float
-
-
-class ListedCloud(_Output):
-    """A cloud."""
-
-    name: CloudName
-    summary: str
-    interruption: Literal["hibernate", "stop", "terminate"]
-    notice_s: int
-    billing: CloudBilling
-    source: str
-    date: str
-
-
 class Clouds(_Output):
     """``spotbag instance clouds``."""
 
     format: Literal["spotbag.clouds/1"]
-    clouds: tuple[ListedCloud, ...]
+    clouds: tuple[OneCloud, ...]
 
 
 class ErrorIssue(_Output):

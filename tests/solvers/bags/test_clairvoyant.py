@@ -225,9 +225,13 @@ def test_the_lowest_price_of_the_day_counts() -> None:
 
 def test_a_termination_makes_a_first_hour_free_as_a_hibernation_does() -> None:
     problem = bag([{"a": 30}], [vm_type("a", spot=(2, 0.001))])
+    two = bag([{"a": 30}, {"a": 30}], [vm_type("a", spot=(2, 0.001))])
     for fields in ({"vm": 1}, {"share": 0.5}, {}):
         event = TimelineEvent(40, "a", "terminate", notice_s=5, **fields)
         assert usd(problem, Timeline((event,)), Billing(first_hour_free=True)) == pytest.approx(0.0, abs=1e-12)
+        # One VM that is interrupted is free, not the other: it has 45 of 60 seconds.
+        expected = 0.015 if fields else 0.0
+        assert usd(two, Timeline((event,)), Billing(first_hour_free=True)) == pytest.approx(expected, abs=1e-12)
 
 
 # --------------------------------------------------------------------- infeasible days

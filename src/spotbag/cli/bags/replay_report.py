@@ -22,10 +22,14 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
     ("hibernations", "hibernations", 2),
     ("resumes", "resumes", 2),
     ("  before the migration trigger", "resumes_in_time", 2),
+    ("VMs stopped", "stops", 2),
+    ("  started again", "restarts", 2),
+    ("VMs terminated by the cloud", "reclaims", 2),
     ("on-demand VMs started", "on_demand_started", 2),
     ("tasks migrated to idle VMs", "migrations_idle", 2),
     ("  to busy VMs", "migrations_busy", 2),
     ("  to new VMs", "migrations_new", 2),
+    ("tasks preempted", "preemptions", 2),
     ("attempts to steal", "steal_attempts", 2),
     ("  that stole a task", "steals", 2),
     ("checkpoints", "checkpoints", 1),
@@ -33,6 +37,8 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
     ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
 )
 """Rows of the table: heading, metric, decimals."""
+_IF_ANY = frozenset({"stops", "restarts", "reclaims", "preemptions"})
+"""Rows that stand there only if something of the kind has happened."""
 
 
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
@@ -44,7 +50,10 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         f"{title}, {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}, "
         f"$ {schedule.cost_usd:.4f}, makespan {seconds(schedule.makespan_s)} s of {seconds(instance.deadline_s)} s"
     )
-    print(f"scenario {scenario}, {counted(days.n_runs, 'day')} of seed {seed}; mean ± half of the 95 % interval")
+    print(
+        f"scenario {scenario} on {days.cloud.name}, {counted(days.n_runs, 'day')} of seed {seed}; "
+        "mean ± half of the 95 % interval"
+    )
     print()
     summaries = days.summaries()
     columns = [Column(""), *(Column(summary.policy, True) for summary in summaries)]
@@ -52,6 +61,8 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         columns.append(Column(CLAIRVOYANT, True))
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
+        if metric in _IF_ANY and not any(summary.means[metric].mean for summary in summaries):
+            continue
         rows.append([heading, *(mean_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
     for part in _side_by_side(Table(columns, rows)):
         print_table(part)
@@ -183,6 +194,7 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
         "deadline_s": schedule.instance.deadline_s,
         "d_spot_s": schedule.instance.d_spot_s,
         "scenario": scenario,
+        "cloud": asdict(days.cloud),
     }
     settings = {"on_demand_usd": days.on_demand_usd, "on_demand_last_task_usd": days.on_demand_last_task_usd}
     summaries = [_summary_object(summary) for summary in days.summaries()]
