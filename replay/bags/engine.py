@@ -237,7 +237,7 @@ class Replay(EventLoop[DayOutcome]):
                 continue
             waiting = [vm for vm in fleet.spot_vms.get(name, ()) if vm.halted and vm not in back]
             if event.vm is not None:
-                waiting = [vm for vm in waiting if vm is fleet.spot_vms[name][event.vm - 1 : event.vm][0]]
+                waiting = [vm for vm in waiting if vm in fleet.spot_vms[name][event.vm - 1 : event.vm]]
             else:
                 moment.capacity.append(name)
             back += waiting[: max(0, int(min(self._room(name, back), len(waiting))))]

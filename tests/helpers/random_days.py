@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.bags.timeline import INTERRUPTIONS, Timeline, TimelineEvent
+from spotbag.instances.clouds import INTERRUPTION_KINDS, Billing, Cloud
 from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import RentalOffer, VmType
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
-from spotbag.replay.vms import HIBERNATED
+from spotbag.replay.vms import LAUNCHING, RUNNING
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 
@@ -54,18 +56,81 @@ def random_day(instance: Instance, rng: np.random.Generator) -> Timeline:
     return Timeline(tuple(sorted(events, key=lambda event: (event.time_s, event.kind == "hibernate"))), "random")
 
 
+def random_cloud(rng: np.random.Generator) -> Cloud:
+    """Any kind of interruption, with or without notice, billed in any way."""
+    billing = Billing(
+        minimum_s=int(rng.choice([0, 0, 20, 60])),
+        block_s=int(rng.choice([1, 1, 7, 100])),
+        first_hour_free=bool(rng.random() < 0.5),
+        hibernated_usd_per_gb_hour=float(rng.choice([0, 0.01])),
+        stopped_usd_per_gb_hour=float(rng.choice([0, 0.02])),
+    )
+    kind = INTERRUPTION_KINDS[int(rng.integers(3))]
+    return Cloud(name="random", interruption=kind, notice_s=int(rng.choice([0, 0, 3, 10, 40])), billing=billing)
+
+
+def random_cloud_day(instance: Instance, rng: np.random.Generator) -> Timeline:
+    """Everything that may happen, at random moments, some of it at the same ones."""
+    horizon = int(1.5 * instance.deadline_s)
+    common = rng.integers(0, horizon, size=3)
+    events = []
+    for vm_type in instance.vm_types:
+        if "spot" not in vm_type.offers:
+            continue
+        own = rng.integers(0, horizon, size=int(rng.integers(0, 6)))
+        times = np.unique(np.concatenate([own, common[rng.random(3) < 0.4]])).tolist()
+        down, disturbed = False, False
+        for time_s in times:
+            event = _anything_of(vm_type, int(time_s), down, disturbed, rng)
+            events.append(event)
+            if event.of_type:
+                down = event.interrupts or event.vms == 0
+                disturbed = event.kind != "resume"
+            else:
+                disturbed |= event.interrupts
+            if rng.random() < 0.2:
+                events.append(_price(vm_type, int(time_s), rng))
+    return Timeline(tuple(sorted(events, key=lambda event: event.time_s)), "random")
+
+
+def _anything_of(
+    vm_type: VmType, time_s: int, down: bool, disturbed: bool, rng: np.random.Generator
+) -> TimelineEvent:
+    notice_s = None if rng.random() < 0.5 else int(rng.choice([0, 2, 15, 50]))
+    kind = INTERRUPTIONS[int(rng.integers(4))]
+    what = rng.random()
+    if what < 0.15:
+        return TimelineEvent(time_s, vm_type.name, kind, vm=int(rng.integers(1, 4)), notice_s=notice_s)
+    if what < 0.3:
+        share = float(rng.choice([0.3, 0.5, 0.7, 1.0]))
+        return TimelineEvent(time_s, vm_type.name, kind, share=share, notice_s=notice_s)
+    if what < 0.4:
+        return TimelineEvent(time_s, vm_type.name, "resume", vm=int(rng.integers(1, 4)))
+    if what < 0.6:
+        return TimelineEvent(time_s, vm_type.name, "capacity", vms=int(rng.integers(0, 3)), by=kind, notice_s=notice_s)
+    if down or (disturbed and rng.random() < 0.6):
+        return TimelineEvent(time_s, vm_type.name, "resume")
+    return TimelineEvent(time_s, vm_type.name, kind, notice_s=notice_s)
+
+
+def _price(vm_type: VmType, time_s: int, rng: np.random.Generator) -> TimelineEvent:
+    market = list(vm_type.offers)[int(rng.integers(len(vm_type.offers)))]
+    return TimelineEvent(time_s, vm_type.name, "price", market=market, usd_per_hour=float(rng.choice([0, 0.5, 2.25])))
+
+
 class Anything(Policy):
-    """Decides at random whatever is allowed: migrates, steals, starts and terminates VMs, sets triggers."""
+    """Decides at random whatever is allowed: migrates, steals, preempts, starts and ends VMs, sets triggers, wakes."""
 
     name = "anything"
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
+        self._wakes = 30
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         stolen = 0
         for victim in replay.vms:
-            if victim is not vm and victim.executing:
+            if victim is not vm and victim.state <= RUNNING:
                 for run, _ in list(victim.waiting_runs()):
                     if self._rng.random() < 0.3 and replay.end_if_placed_s(vm, run.task) is not None:
                         replay.steal(run.task, victim, vm)
@@ -86,9 +151,53 @@ class Anything(Policy):
         self._migrate(replay, vm)
 
     def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
-        hibernated = [other for other in replay.vms if other.state == HIBERNATED]
-        if hibernated and self._rng.random() < 0.3:
-            self._migrate(replay, hibernated[int(self._rng.integers(len(hibernated)))])
+        self._do_anything(replay)
+
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        if self._rng.random() < 0.5:
+            self._migrate(replay, vm)
+        elif self._rng.random() < 0.5:
+            replay.set_trigger(vm, replay.now_s + int(self._rng.integers(0, 20)))
+        elif not vm.n_left:
+            replay.terminate(vm)
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        self.hibernated(replay, vm)
+
+    def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
+        self._do_anything(replay)
+
+    def price_changed(self, replay: ReplayState, offer: RentalOffer) -> None:
+        self._do_anything(replay)
+
+    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        if vm.run_of(task) is None and self._rng.random() < 0.5:
+            others = [other for other in replay.vms if other.idle or (other.state == LAUNCHING and other is not vm)]
+            able = [other for other in others if replay.end_if_placed_s(other, task) is not None]
+            if able and vm.state <= RUNNING and task in vm.tasks():
+                replay.steal(task, vm, able[int(self._rng.integers(len(able)))])
+
+    def woken(self, replay: ReplayState) -> None:
+        if self._wakes:
+            self._wakes -= 1
+            replay.wake_at(replay.now_s + int(self._rng.integers(1, 40)))
+            self._do_anything(replay)
+
+    def _do_anything(self, replay: ReplayState) -> None:
+        rng = self._rng
+        left = [other for other in replay.vms if other.gives_tasks and other.n_left]
+        if left and rng.random() < 0.3:
+            self._migrate(replay, left[int(rng.integers(len(left)))])
+        running = [
+            (vm, run.task)
+            for vm in replay.vms
+            if vm.state == RUNNING
+            for core, run in enumerate(vm.running)
+            if run is not None and core not in vm.dumps
+        ]
+        if running and rng.random() < 0.4:
+            vm, task = running[int(rng.integers(len(running)))]
+            replay.preempt(task, vm, checkpoint=replay.work.takes_checkpoints and bool(rng.random() < 0.5))
 
     def _migrate(self, replay: ReplayState, source: Vm) -> None:
         for task in source.tasks():
