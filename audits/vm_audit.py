@@ -70,7 +70,7 @@ class Audit(ABC):
             self._event(event)
         self._moment_ends()
         cost, vm_costs = self._end()
-        figures, last = self.figures, self.now_s
+        figures, last = self.figures, self._last_s()
         self.findings += figure_findings(figures, self.trace.end, float(cost), last, self.trace.of_stream)
         self._note_lateness()
         unfinished = figures.n_tasks - figures.finished
@@ -111,6 +111,10 @@ class Audit(ABC):
 
     def _moment_ends(self) -> None:  # noqa: B027
         """Look at the events of a moment, before the next one or the end."""
+
+    def _last_s(self) -> int:
+        """When the replay ends."""
+        return self.now_s
 
     def _close(self, vm: VmBook) -> None:  # noqa: B027
         """Look at a VM at the end."""

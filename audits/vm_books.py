@@ -103,6 +103,7 @@ class VmBook:
     first_start_uptime_s: int = 0
     reported_cycle_uptime_s: int = -1
     stolen: int = 0
+    stole_s: int = -1
     trigger_at_s: int | None = None
     trigger_set_s: int | None = None
     idle_since_uptime_s: int | None = None
@@ -183,7 +184,8 @@ class VmBook:
         self.up_before_s = self.uptime_s(now_s)
         session = self.sessions[-1]
         session.end_s, session.cut = now_s, cut
-        self.notice_s = now_s - self.noticed_s if self.noticed_s is not None else 0
+        knew = cut and self.noticed_s is not None and self.drains_until_s == now_s
+        self.notice_s = now_s - (self.noticed_s or 0) if knew else 0
         self.noticed_s = self.drains_until_s = None
 
     def _count_halt(self, now_s: int) -> None:

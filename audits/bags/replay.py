@@ -255,6 +255,13 @@ class PlanAudit(Audit):
         booting = [vm for vm in self.vms.values() if "launching" in (vm.state, vm.ended_from)]
         return now in happens | {vm.launched_s + self.facts.boot_s for vm in booting}
 
+    def _last_s(self) -> int:
+        """Nothing is on record of what happens on a day when all VMs are gone."""
+        end_s = int(self.trace.end["t"])
+        waits = self.figures.finished < self.figures.n_tasks
+        waits = waits and all(vm.state == "terminated" for vm in self.vms.values())
+        return end_s if waits and end_s in self.day.times else self.now_s
+
     def _moment_ends(self) -> None:
         self._move_up()
 
@@ -345,7 +352,7 @@ class PlanAudit(Audit):
         now = event["t"]
         self._check_missed_starts(vm, vm.uptime_s(now) + 1)  # a start comes before a notice
         self._no_longer_idle(vm, now)
-        vm.noticed_s = now if vm.noticed_s is None else vm.noticed_s
+        vm.noticed_s = now
         vm.drains_until_s = event["until_s"]
         self.timetables[vm.name].disturbed = True
 
@@ -666,7 +673,7 @@ class PlanAudit(Audit):
         interval, dump = rules
         until = vm.uptime_s(now) if run.preempted_uptime_s is None else run.preempted_uptime_s
         worked = (until - run.started_uptime_s) * run.work.speed
-        knew = (vm.halted or vm.reclaimed) and vm.notice_s and run.preempted_uptime_s is None
+        knew = vm.state != "up" and vm.notice_s and run.preempted_uptime_s is None
         if knew and vm.notice_s * run.work.speed + NOISE >= dump:
             return self._saved_by_one_more(vm, run, worked - dump)
         done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
@@ -716,7 +723,8 @@ class PlanAudit(Audit):
             self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
         elif target.busy_at(now):
             self._find("steal", name, len(target.runs), "cores", f"{described(event)}: {target.name} is not idle")
-        target.stolen += 1
+        target.stolen = target.stolen + 1 if target.stole_s == now else 1
+        target.stole_s = now
         self._move_up(target)
         self._append(event, book, source, target)
         if source not in self.disturbed:
@@ -728,10 +736,11 @@ class PlanAudit(Audit):
         self.figures.steal_attempts += 1
         self.figures.steals += stolen > 0
         self._in_state(event, vm, "up", "launching")
-        if stolen != vm.stolen:
-            message = f"{described(event)} of {stolen} tasks; there were {vm.stolen}"
-            self._find("steal", vm.name, abs(stolen - vm.stolen), "tasks", message)
-        own = len(vm.tasks) - vm.stolen
+        known = vm.stolen if vm.stole_s == event["t"] else 0
+        if stolen != known:
+            message = f"{described(event)} of {stolen} tasks; there were {known}"
+            self._find("steal", vm.name, abs(stolen - known), "tasks", message)
+        own = len(vm.tasks) - known
         if own > 0:
             self._find("steal", vm.name, own, "tasks", f"{described(event)}: it is not idle, it has tasks of its own")
         vm.stolen = 0
@@ -740,7 +749,7 @@ class PlanAudit(Audit):
         stays, known = event["tasks"], len(vm.tasks)
         if not self._gives_tasks(event, vm):
             return
-        off = abs(known - stays)
+        off = max(stays - known, 0) if vm.draining else abs(known - stays)  # what drains may end in time
         if off:
             message = f"{described(event)}: {stays} tasks; {known} are there"
             self._find("migration", vm.name, off, "tasks", message)
@@ -770,7 +779,8 @@ class PlanAudit(Audit):
             message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
             self._find("preemption", name, off, "s", message)
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
-        self._disturb(vm)
+        if dump_s:
+            self._disturb(vm)
 
     def _preempted(self, event: Event, vm: VmBook) -> None:
         """A task that was preempted waits behind all that waits on its core."""
@@ -811,9 +821,6 @@ class PlanAudit(Audit):
             self.day.advance(end, -1)
             self._catch_up(vm, end, -1)
             self._price_session(vm)
-        if vm.stolen:
-            message = f"{vm.name} has stolen {vm.stolen} tasks in an attempt that is not recorded"
-            self._find("steal", vm.name, vm.stolen, "tasks", message)
         for run in vm.runs.values():  # on VMs that never resumed
             self.figures.checkpoints += self._saved_by_run(vm, run, end)[0]
 
