@@ -298,10 +298,9 @@ class ReplayState(EventQueue):
         if dump_s:
             vm.running[core] = run._replace(end_s=uptime_s + dump_s)
             vm.timetable_changed()
-            vm.disordered = True
             self._push(self.now_s + dump_s, PREEMPTED, vm.index, core, vm.epoch)
-        else:
-            self._put_behind(vm, core)
+            return
+        self._put_behind(vm, core)
         if vm not in self._restless:
             self._restless.append(vm)
 

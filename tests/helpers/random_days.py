@@ -175,7 +175,9 @@ class Anything(Policy):
             others = [other for other in replay.vms if other.idle or (other.state == LAUNCHING and other is not vm)]
             able = [other for other in others if replay.end_if_placed_s(other, task) is not None]
             if able and vm.state <= RUNNING and task in vm.tasks():
-                replay.steal(task, vm, able[int(self._rng.integers(len(able)))])
+                thief = able[int(self._rng.integers(len(able)))]
+                replay.steal(task, vm, thief)
+                replay.report_attempt(thief, 1)
 
     def woken(self, replay: ReplayState) -> None:
         if self._wakes:
