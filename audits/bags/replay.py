@@ -47,6 +47,7 @@ class PlanAudit(Audit):
         self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
+        self.preempted: list[VmBook] = []  # where a checkpoint of a preempted task has been written in this moment
         self.woken_s = -1
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
@@ -162,6 +163,8 @@ class PlanAudit(Audit):
         kind, now = event["event"], event["t"]
         rank = RANKS.get(kind)
         if rank is not None:
+            if rank >= RANKS["trigger"]:
+                self._questions_asked()
             self._move_up()
         self._follow_day(event, rank)
         if kind == "launch":
@@ -196,8 +199,10 @@ class PlanAudit(Audit):
             vm = self.vms[event["vm"]]
             until = RECALLED if vm.halted and vm.halted_since_s == now else rank
         else:
-            until = RANKS["hibernate"] if kind == "capacity" else rank
+            until = rank
         self.day.advance(now, until)
+        if kind == "capacity" and not self._matching(event):  # one that falls, and is recorded later in the second
+            self.day.advance(now, RANKS["hibernate"])
         self._check_announced(now, -1 if rank is None else rank)
 
     def _check_announced(self, now: int, rank: int) -> None:
@@ -216,13 +221,20 @@ class PlanAudit(Audit):
 
     def _announced(self, event: Event) -> Expected | None:
         """A price or capacity changes as the day says."""
+        due = self._matching(event)
+        if due is None:
+            message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
+            self._find("timeline", event["type"], 1, "events", message)
+        else:
+            self.day.announced.remove(due)
+        return due
+
+    def _matching(self, event: Event) -> Expected | None:
+        """Find what was announced of a price or capacity."""
         for due in self.day.announced:
             said = {key: event.get(key) for key in due.fields}
             if (due.time_s, due.kind, due.fields) == (event["t"], event["event"], said):
-                self.day.announced.remove(due)
                 return due
-        message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
-        self._find("timeline", event["type"], 1, "events", message)
         return None
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
@@ -263,7 +275,13 @@ class PlanAudit(Audit):
         return end_s if waits and end_s in self.day.times else self.now_s
 
     def _moment_ends(self) -> None:
+        self._questions_asked()
         self._move_up()
+
+    def _questions_asked(self) -> None:
+        """Let what waits move up where a checkpoint of a preempted task was written: after the policy has been asked."""
+        self.disturbed += [vm for vm in self.preempted if vm not in self.disturbed]
+        self.preempted.clear()
 
     def _move_up(self, until: VmBook | None = None) -> None:
         """Let what waits move up where tasks have been stolen: everywhere, or until it is a VM's turn."""
@@ -569,6 +587,8 @@ class PlanAudit(Audit):
 
     def _check_timetable(self, event: Event, vm: VmBook) -> None:
         """A task starts when and where it is its turn."""
+        if vm in self.preempted and not self.timetables[vm.name].is_due(event["task"], vm.uptime_s(event["t"])):
+            self._questions_asked()
         self._move_up(vm)
         slot, uptime = self.timetables[vm.name].take(event["task"]), vm.uptime_s(event["t"])
         if slot is None or vm.state != "up":
@@ -802,7 +822,11 @@ class PlanAudit(Audit):
             saves = self._saved_by_one_more(vm, run, worked)
         self.timetables[vm.name].plan_last(self._again(vm, run, saves, uptime))
         self._check_saved(event, book)
-        self._disturb(vm)
+        if uptime == run.preempted_uptime_s:
+            self._disturb(vm)
+        else:
+            self.timetables[vm.name].disturbed = True
+            self.preempted.append(vm)
 
     def _disturb(self, vm: VmBook) -> None:
         """Let what waits on a VM move up as soon as it is its turn."""

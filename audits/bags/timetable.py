@@ -61,6 +61,11 @@ class Timetable:
             slot.start_s, slot.end_s = queue[-1].end_s, queue[-1].end_s + slot.end_s - slot.start_s
         self.plan(slot)
 
+    def is_due(self, task: str, now_s: int) -> bool:
+        """Whether it is the turn of a task."""
+        slot = self._slots.get(task)
+        return slot is not None and slot.start_s == now_s and self._cores[slot.core][0] is slot
+
     def take(self, task: str) -> Slot | None:
         """Take a task out; None if it does not wait here."""
         slot = self._slots.pop(task, None)
