@@ -482,7 +482,7 @@ class ReplayState(EventQueue):
         start_s = max(last_s, vm.uptime_s(self.now_s))
         duration_s = self.work.duration_s(run.task, offer, run.mode, self.saved.get(run.task, 0.0))
         vm.waiting[core].append(run._replace(start_s=start_s, end_s=start_s + duration_s))
-        vm.last_start_s = max(vm.last_start_s, start_s)
+        vm.start_added(start_s)
         if self.records is not None:
             fields: dict[str, Any] = {"vm": vm.name, "core": core, "task": self.instance.task_ids[run.task]}
             self._note("preempted", **fields, saved=saved)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import FULL_SPEED, NEVER
@@ -11,7 +11,7 @@ from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED
 from .plan import Run
-from .work import WorkTable
+from .work import Need, WorkTable, least_of
 
 _SECONDS_PER_CREDIT = 60
 
@@ -50,8 +50,6 @@ class Vm:
         Earlier sessions: from when to when it ran, and whether the cloud ended it.
     running, waiting : list
         Of each core: what runs on it, what waits for it in order.
-    last_start_s : int
-        Uptime after which none of those that wait is to start; it may be earlier that the last of them starts.
     dumps : dict of int to int
         Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted.
     n_left : int
@@ -71,6 +69,8 @@ class Vm:
     __slots__ = (
         "_credit_at_s",
         "_credit_balance",
+        "_last_start_s",
+        "_least_waiting",
         "_longest_s",
         "_longest_valid",
         "_timeline",
@@ -87,7 +87,6 @@ class Vm:
         "idle_epoch",
         "index",
         "interruption",
-        "last_start_s",
         "memory_kb",
         "migration_kinds",
         "n_at_baseline",
@@ -140,7 +139,6 @@ class Vm:
         self.terminated_s = 0
         self.running: list[Run | None] = [None] * offer.vcpus
         self.waiting: list[deque[Run]] = []
-        self.last_start_s = NEVER
         self.dumps: dict[int, int] = {}
         self.n_left = 0
         self.disordered = False
@@ -156,6 +154,8 @@ class Vm:
         self.n_at_baseline = 0
         self._credit_balance = self.burstable.initial_credits if self.burstable is not None else 0.0
         self._credit_at_s = 0
+        self._last_start_s: int | None = None
+        self._least_waiting: dict[int, Need | None] = {}
         self._longest_s = 0
         self._longest_valid = False
         self._timeline: VmTimeline | None = None
@@ -170,6 +170,7 @@ class Vm:
         twin.dumps = self.dumps.copy()
         twin.sessions = self.sessions.copy()
         twin.migration_kinds = self.migration_kinds.copy()
+        twin._least_waiting = {}
         twin._timeline = None if self._timeline is None else self._timeline.copy()
         return twin
 
@@ -246,10 +247,19 @@ class Vm:
         """Take a task into account that has been appended."""
         self._longest_s = max(self._longest_s, runtime_s)
 
+    def start_added(self, start_s: int) -> None:
+        """Take a task into account that has been appended and waits for its start."""
+        if self._last_start_s is not None and start_s > self._last_start_s:
+            self._last_start_s = start_s
+        if self._least_waiting:
+            self._least_waiting.clear()
+
     def timetable_changed(self) -> None:
         """Forget what was derived from the order of the tasks."""
         self._longest_valid = False
         self._timeline = None
+        self._last_start_s = None
+        self._least_waiting.clear()
 
     def longest_s(self, work: WorkTable) -> int:
         """Return the longest run time on this VM of its unfinished tasks."""
@@ -266,6 +276,24 @@ class Vm:
             self._longest_s = longest_s
             self._longest_valid = True
         return self._longest_s
+
+    def last_start_s(self) -> int:
+        """Return the uptime at which the last of those that wait is to start; a time that has passed if none waits."""
+        if self._last_start_s is None:
+            self._last_start_s = max([queue[-1].start_s for queue in self.waiting if queue], default=-1)
+        return self._last_start_s
+
+    def least_waiting(self, work: WorkTable, offer: int, mode: int, saved: Mapping[int, float]) -> Need | None:
+        """Return the least that those which wait ask of a VM of another offer, in each respect, or less than that.
+
+        None if none of them can run there. It may count with tasks that have started since, but leaves none out.
+        """
+        if offer not in self._least_waiting:
+            tasks = [run.task for queue in self.waiting for run in queue]
+            self._least_waiting[offer] = least_of(
+                [work.need(task, offer, mode, saved.get(task, 0.0)) for task in tasks]
+            )
+        return self._least_waiting[offer]
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
@@ -354,8 +382,7 @@ def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: 
     if start_s is None or duration_s >= NEVER:
         return None
     core = timeline.append(start_s, need_kb, duration_s)
-    if start_s > vm.last_start_s:
-        vm.last_start_s = start_s
+    vm.start_added(start_s)
     vm.waiting[core].append(Run(start_s, start_s + duration_s, task, mode))
     return core
 
@@ -368,7 +395,6 @@ def move_up(vm: Vm, now_s: int, work: WorkTable) -> None:
         if running is not None:
             timeline.place(core, running.start_s, running.end_s, work.memory_kb[work.group_of[running.task]])
     waiting = [run for run, _ in vm.waiting_runs()]
-    vm.last_start_s = -1
     for queue in vm.waiting:
         queue.clear()
     for run in waiting:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....instances.durations import NEVER
 from ..state import ReplayState
 from ..vm import Vm
 from ..work import Need
-from .migration import SpareTime, check_migration, need_on
+from .migration import SpareTime, check_migration
 
 
 def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
@@ -17,8 +18,6 @@ def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
     """
     cycle_s = replay.instance.allocation_cycle_s
     cycle_end_s = (max(victim.uptime_s(replay.now_s), 0) // cycle_s + 1) * cycle_s
-    if victim.last_start_s < cycle_end_s:
-        return []
     runs = [
         (run.start_s, core, run.task)
         for core, queue in enumerate(victim.waiting)
@@ -54,61 +53,50 @@ def steal(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
 
 def _stolen(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
     stolen = 0
-    work, saved_of, group_of = replay.work, replay.saved, replay.work.group_of
+    work, saved_of = replay.work, replay.saved
     offer, mode = thief.offer_index, work.sustained[thief.offer_index]
-    # The thief only fills up: what it has turned down once, it turns down again, and what asks for as much as well.
-    turned_down: Need | None = None
-    groups: set[int] = set()
-    some_left: set[int] | None = None  # what it may still take, once it can take no task that is not saved in part
+    most = _most(replay, thief, spare_time)
     for victim in _victims(replay, thief):
+        least = victim.least_waiting(work, offer, mode, saved_of)
+        if least is None or _exceeds(least, most) or not victim.executing:
+            continue
         for task in stealable_tasks(replay, victim):
-            saved = saved_of.get(task, 0.0) if saved_of else 0.0
-            if some_left is not None:
-                if task not in some_left:
-                    continue
-                some_left.remove(task)
-            elif saved == 0.0 and group_of[task] in groups:
+            need = work.need(task, offer, mode, saved_of.get(task, 0.0))
+            if need is None or _exceeds(need, most) or not check_migration(replay, thief, need, spare_time):
                 continue
-            need = work.need(task, offer, mode, saved)
-            if need is not None and not (turned_down is not None and need.at_least(turned_down)):
-                if check_migration(replay, thief, need, spare_time):
-                    replay.steal(task, victim, thief)
-                    stolen += 1
-                    if thief.burstable is not None:
-                        return stolen
-                    continue
-                turned_down = need
-            if some_left is None:
-                if saved == 0.0:
-                    groups.add(group_of[task])
-                least = work.least(offer, mode)
-                if least is None or not check_migration(replay, thief, least, spare_time):
-                    some_left = _that_fit(replay, thief, spare_time)
-            if some_left is not None and not some_left:
+            replay.steal(task, victim, thief)
+            stolen += 1
+            if thief.burstable is not None:
                 return stolen
+            most = _most(replay, thief, spare_time)
     return stolen
 
 
 def _victims(replay: ReplayState, thief: Vm) -> Iterator[Vm]:
-    """Regular VMs that execute tasks and have others that wait: on-demand ones, then spot ones, each by price.
+    """Regular VMs that have tasks which wait for a later cycle: on-demand ones, then spot ones, each by price.
 
-    Busy is "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
+    Those may be stolen from that are busy, "active and executing tasks" (section 4.3.1): what has just been moved to a
+    new VM is left there.
     """
+    now_s, cycle_s = replay.now_s, replay.instance.allocation_cycle_s
     for spot in (False, True):
         for vm in replay.fleet.by_price:
-            if vm.n_left > 1 and vm.spot is spot and vm is not thief and vm.burstable is None and vm.executing:
-                yield vm
+            if vm.spot is spot and vm.n_left > 1 and vm is not thief and vm.burstable is None:
+                uptime_s = now_s - vm.zero_s
+                if vm.last_start_s() - uptime_s >= cycle_s - uptime_s % cycle_s:
+                    yield vm
 
 
-def _that_fit(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> set[int]:
-    """Tasks saved in part that a thief could take."""
-    fit: set[int] = set()
-    known: dict[Need, bool] = {}
-    for task, saved in replay.saved.items():
-        need = need_on(replay, thief.offer, task, saved)
-        if need is not None:
-            if need not in known:
-                known[need] = check_migration(replay, thief, need, spare_time)
-            if known[need]:
-                fit.add(task)
-    return fit
+def _most(replay: ReplayState, vm: Vm, spare_time: SpareTime) -> tuple[int, int, int]:
+    """Duration, run time, and sum of both, of which no task that exceeds one may go to a VM; see `check_migration`."""
+    timeline = vm.timeline(replay.now_s, replay.work)
+    left_s = replay.instance.deadline_s - vm.zero_s
+    if not vm.spot and spare_time == "spot":
+        return left_s - timeline.earliest_core_s, NEVER, NEVER
+    left_s -= replay.start_overhead_s + 1
+    until_start_s = left_s - timeline.earliest_core_s
+    return until_start_s - vm.longest_s(replay.work), left_s - timeline.end_s, until_start_s
+
+
+def _exceeds(need: Need, most: tuple[int, int, int]) -> bool:
+    return need[0] > most[0] or need[1] > most[1] or need[0] + need[1] > most[2]
