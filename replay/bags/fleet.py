@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
+from bisect import insort
 from collections import Counter
 
 from ...core.quantities import SECONDS_PER_HOUR
@@ -86,7 +86,7 @@ class Fleet:
 
     def give_back(self, vm: Vm) -> None:
         """Count a terminated VM against no limit any more."""
-        del self.by_price[bisect_left(self.by_price, _price_then_request(vm), key=_price_then_request)]
+        self.by_price.remove(vm)
         self._rented[vm.offer_index] -= 1
         self._rented_by_market[vm.offer.market] -= 1
 

@@ -297,9 +297,7 @@ class Vm:
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        uptime = self.uptime_s(now_s)
-        if uptime < self.first_start_s:
-            uptime = self.first_start_s
+        uptime = max(self.uptime_s(now_s), self.first_start_s)
         timeline = self._timeline
         if timeline is None:
             timeline = self._timeline = self._timetable(uptime, work)

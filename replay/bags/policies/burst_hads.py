@@ -132,5 +132,4 @@ def _end_burstable_vms(replay: ReplayState) -> None:
     if not idle or any(vm.spot and (vm.n_left or vm.halted) for vm in replay.vms):
         return
     for vm in idle:
-        if vm.idle:
-            replay.terminate(vm)
+        replay.terminate(vm)

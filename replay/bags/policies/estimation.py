@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
-from ...vms import RUNNING
 from ..state import ReplayState
 from ..vm import Vm
 from ..work import Need
@@ -62,7 +61,7 @@ class _Estimate:
         self._replay = replay
         self._spare_time: SpareTime = spare_time
         able = [vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated]
-        idle = [vm for vm in able if not vm.n_left and (vm.burstable is None or vm.state == RUNNING)]
+        idle = [vm for vm in able if not vm.n_left and (vm.burstable is None or vm.idle)]
         # VMs that no task has been assigned to: idle ones, then busy ones, each by price.
         self._others = idle + [vm for vm in able if vm.n_left and vm.burstable is None]
         self._asked: dict[tuple[int, float], int] = {}

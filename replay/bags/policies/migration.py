@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from ....instances.durations import NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
-from ...vms import RUNNING
 from ..state import ReplayState
 from ..vm import Vm
 from ..work import Need, least_of
@@ -109,9 +108,7 @@ class Targets:
         least: dict[int, Need | None] = {}
         able: list[Vm] = []
         for vm in replay.fleet.by_price:
-            if not vm.alive or (vm.burstable is not None and (vm.n_left or not to_burstable)):
-                continue
-            if vm.n_left == 0 and vm.state != RUNNING:
+            if not (vm.idle or vm.busy if vm.burstable is None else to_burstable and vm.idle):
                 continue
             index = vm.offer_index
             if index not in least:
