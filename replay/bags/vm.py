@@ -297,8 +297,10 @@ class Vm:
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        uptime = max(self.uptime_s(now_s), self.first_start_s)
         timeline = self._timeline
+        if timeline is not None and timeline.earliest_core_s >= now_s - self.zero_s:
+            return timeline  # busy on all cores: time need not pass
+        uptime = max(self.uptime_s(now_s), self.first_start_s)
         if timeline is None:
             timeline = self._timeline = self._timetable(uptime, work)
         if timeline.earliest_core_s < uptime:

@@ -132,4 +132,5 @@ def _end_burstable_vms(replay: ReplayState) -> None:
     if not idle or any(vm.spot and (vm.n_left or vm.halted) for vm in replay.vms):
         return
     for vm in idle:
-        replay.terminate(vm)
+        if vm.idle:
+            replay.terminate(vm)

@@ -11,7 +11,7 @@ from ....schedules.timing import VmTimeline
 from ..state import ReplayState
 from ..vm import Vm
 from ..work import Need
-from .migration import SpareTime, need_on, on_demand_offers, start_in_time_s
+from .migration import SpareTime, need_on, on_demand_offers, start_in_time_s, with_saved
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +47,8 @@ def estimate_rt(replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> t
     """
     estimate = _Estimate(replay, hibernated, spare_time)
     last_end_s = replay.now_s
-    for task in hibernated.tasks():
-        last_end_s = max(last_end_s, estimate.end_s(task, replay.saved_if_moved(hibernated, task)))
+    for task, saved in with_saved(replay, hibernated, hibernated.tasks()):
+        last_end_s = max(last_end_s, estimate.end_s(task, saved))
     return last_end_s - replay.now_s, frozenset(
         [sketch.vm.index for sketch in estimate.chosen if sketch.vm is not None]
     )
@@ -73,7 +73,7 @@ class _Estimate:
         for sketch in self.chosen:
             if sketch.offer.burstable:
                 continue  # they take tasks only while they are idle, so one at the most
-            need = need_on(replay, sketch.offer, task, saved)
+            need = work.need(task, sketch.offer.index, work.sustained[sketch.offer.index], saved)
             start_s = None if need is None else self._start_s(sketch, need)
             if need is not None and start_s is not None:
                 return _assign(sketch, start_s, need)
@@ -81,7 +81,7 @@ class _Estimate:
         like = work.group_of[task], saved
         for place in range(self._asked.get(like, 0), len(self._others)):
             vm = self._others[place]
-            need = need_on(replay, vm.offer, task, saved)
+            need = work.need(task, vm.offer_index, work.sustained[vm.offer_index], saved)
             if need is None:
                 continue
             spare = vm.spot or self._spare_time == "all"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Literal, TypeAlias
@@ -33,6 +33,13 @@ def _spot_first(by_price: list[Vm]) -> list[Vm]:
 
 def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
     return not vm.spot, vm.offer.price_usd_per_hour, vm.index
+
+
+def with_saved(replay: ReplayState, vm: Vm, tasks: Iterable[int]) -> list[tuple[int, float]]:
+    """Tasks of a hibernated VM, each with the fraction of it that is saved if it leaves the VM now."""
+    ran = {run.task for run in vm.running if run is not None}
+    before = replay.saved
+    return [(task, replay.saved_if_moved(vm, task) if task in ran else before.get(task, 0.0)) for task in tasks]
 
 
 SpareTime: TypeAlias = Literal["all", "spot"]
@@ -77,8 +84,8 @@ class Targets:
 
     Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37). Burstable VMs
     take tasks only while they are idle, and only if the policy wants it. While a migration goes on, VMs only fill up:
-    one that turns down the least of all is not asked at all, and what has turned down a task turns it down again, and
-    every task like it.
+    one that turns down the least of all is not asked at all, and what has turned down a task turns down every task that
+    is like it.
 
     Parameters
     ----------
@@ -112,47 +119,52 @@ class Targets:
                 continue
             index = vm.offer_index
             if index not in least:
-                least[index] = least_of(need_on(replay, vm.offer, task, saved) for task, saved in tasks)
+                least[index] = least_of([need_on(replay, vm.offer, task, saved) for task, saved in tasks])
             need = least[index]
             if need is not None and check_migration(replay, vm, need, spare_time):
                 able.append(vm)
-        self._idle = _spot_first([vm for vm in able if not vm.n_left])
-        self._busy = _spot_first([vm for vm in able if vm.n_left])
-        self._turned_down: dict[int, Need] = {}
+        self._lists = (
+            _spot_first([vm for vm in able if not vm.n_left]),
+            _spot_first([vm for vm in able if vm.n_left]),
+        )
+        # Of tasks that are alike: how many of the idle VMs, and of the busy ones, have turned one down.
+        self._asked: dict[tuple[int, float], list[int]] = {}
 
     def place(self, task: int, saved: float) -> bool:
         """Migrate a task to the first VM that may take it; False if there is none."""
-        replay, turned_down, spare_time = self._replay, self._turned_down, self._spare_time
-        needs: dict[int, Need | None] = {}
-        for vms in (self._idle, self._busy):
-            for vm in vms:
-                index = vm.offer_index
-                if index in needs:
-                    need = needs[index]
-                else:
-                    need = needs[index] = need_on(replay, vm.offer, task, saved)
-                if need is None:
-                    continue
-                before = turned_down.get(vm.index)
-                if before is not None and need.at_least(before):
-                    continue
-                if check_migration(replay, vm, need, spare_time):
+        replay, spare_time, work = self._replay, self._spare_time, self._replay.work
+        asked = self._asked.setdefault((work.group_of[task], saved), [0, 0])
+        for which, vms in enumerate(self._lists):
+            for place in range(asked[which], len(vms)):
+                vm = vms[place]
+                need = work.need(task, vm.offer_index, work.sustained[vm.offer_index], saved)
+                if need is not None and check_migration(replay, vm, need, spare_time):
+                    asked[which] = place
                     self._migrate(task, vm)
                     return True
-                turned_down[vm.index] = need
+            asked[which] = len(vms)
         return False
 
     def add(self, vm: Vm) -> None:
         """Add a VM that has got a task."""
-        insort(self._busy, vm, key=_spot_then_price)
+        busy = self._lists[1]
+        place = bisect_left(busy, _spot_then_price(vm), key=_spot_then_price)
+        busy.insert(place, vm)
+        for asked in self._asked.values():
+            asked[1] = min(asked[1], place)
 
     def _migrate(self, task: int, vm: Vm) -> None:
         was_busy = vm.busy
         self._replay.migrate(task, self._source, vm)
-        if not was_busy:
-            self._idle.remove(vm)
-            if vm.burstable is None:
-                self.add(vm)
+        if was_busy:
+            return
+        idle = self._lists[0]
+        place = idle.index(vm)
+        del idle[place]
+        for asked in self._asked.values():
+            asked[0] -= asked[0] > place
+        if vm.burstable is None:
+            self.add(vm)
 
 
 def to_new_vm(replay: ReplayState, source: Vm, task: int, saved: float) -> Vm | None:
@@ -191,10 +203,10 @@ def migrate_tasks(
     first : callable, optional
         An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
     """
-    with_saved = [(task, replay.saved_if_moved(source, task)) for task in tasks]
-    targets = Targets(replay, source, with_saved, to_burstable, spare_time)
+    saved_of = with_saved(replay, source, tasks)
+    targets = Targets(replay, source, saved_of, to_burstable, spare_time)
     left = []
-    for task, saved in with_saved:
+    for task, saved in saved_of:
         if (first is not None and first(replay, source, task, saved)) or targets.place(task, saved):
             continue
         new = to_new_vm(replay, source, task, saved)
