@@ -146,7 +146,8 @@ class InstanceFacts:
         if id(entry) not in self._intervals:
             rules = self._checkpoint
             dump = exact(rules["dump_base_s"]) + exact(rules.get("dump_s_per_mb", 0)) * exact(entry["memory_mb"])
-            self._intervals[id(entry)] = dump / exact(rules["overhead_fraction"]), dump
+            interval = dump / exact(rules["overhead_fraction"]) if dump >= exact(1e-6) else Fraction(1)
+            self._intervals[id(entry)] = interval, dump
         return self._intervals[id(entry)]
 
     def work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:

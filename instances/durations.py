@@ -63,11 +63,13 @@ def checkpoint_interval_s(checkpoint: Checkpoints | None, memory_mb: FloatArray)
     """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints.
 
     HADS eq. 1 and 2 together: ``n_ckp = e * ovh / dump`` and ``interval = e / n_ckp`` give ``dump / ovh`` for every
-    run time. The paper leaves the rounding of ``n_ckp`` open; see `checkpoint_count`.
+    run time. The paper leaves the rounding of ``n_ckp`` open; see `checkpoint_count`. If a checkpoint
+    takes no time, less than a microsecond, there is one after every second.
     """
     if checkpoint is None:
         return np.full(len(memory_mb), np.inf)
-    interval: FloatArray = dump_s(checkpoint, memory_mb) / checkpoint.overhead_fraction
+    dump = dump_s(checkpoint, memory_mb)
+    interval: FloatArray = np.where(dump < 1e-6, 1.0, dump / checkpoint.overhead_fraction)
     return interval
 
 

@@ -156,11 +156,12 @@ class Checkpoints(Record):
     overhead_fraction : float
         Most that checkpoints may add to the run time of a task; the paper's *ovh*.
     dump_base_s, dump_s_per_mb : float
-        Time to write one checkpoint: ``dump_base_s + dump_s_per_mb * memory_mb``.
+        Time to write one checkpoint: ``dump_base_s + dump_s_per_mb * memory_mb``. If that is less than a microsecond,
+        there is a checkpoint after every second of work.
     """
 
     overhead_fraction: Annotated[float, Field(ge=1e-6, le=10)]
-    dump_base_s: Annotated[float, Field(ge=1e-6, le=10**9)]
+    dump_base_s: Annotated[float, Field(ge=0, le=10**9)]
     dump_s_per_mb: Annotated[float, Field(ge=0, le=10**6)] = 0.0
 
 

@@ -30,7 +30,7 @@ from ...schedules.documents import (
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ..findings import SURVIVAL_RULES, Violation
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, round_up, size_kb
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up, size_kb
 
 _CREDIT_TOLERANCE = 1e-6
 _CLAIM_TOLERANCE = 1e-6
@@ -279,7 +279,7 @@ class _Checker:
         rules = self.instance.checkpoint
         if rules is None:
             return np.zeros(len(stated), dtype=bool)
-        interval = dump_s(rules, self.bag.memory_mb[self.entry]) / rules.overhead_fraction
+        interval = interval_s(rules, dump_s(rules, self.bag.memory_mb[self.entry]))
         agree: BoolArray = np.abs(stated - interval) <= _CLAIM_TOLERANCE * interval
         return agree
 
@@ -422,7 +422,8 @@ class _Checker:
             message = f"the plan gives task {placed.id!r} checkpoints, where none are taken"
             yield Violation("claim", placed.id, stated, "s", message)
             return
-        interval = (rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb) / rules.overhead_fraction
+        dump = rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb
+        interval = dump / rules.overhead_fraction if dump >= 1e-6 else 1.0
         if not _agree(stated, interval):
             message = (
                 f"the plan gives task {placed.id!r} a checkpoint interval of {stated:.9g} s, it is {interval:.9g} s"
@@ -445,8 +446,9 @@ class _Checker:
         rules = self.instance.checkpoint
         if market == "spot" and rules is not None:
             dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(task.memory_mb)
-            # One checkpoint after every dump / ovh seconds of work, none at the end.
-            total += (round_up(seconds * exact(rules.overhead_fraction) / dump) - 1) * dump
+            # One checkpoint after every dump / ovh seconds of work (every second if it takes no time), none at the end.
+            interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
+            total += (round_up(seconds / interval) - 1) * dump
         if mode == "baseline" and vm_type.burstable is not None:
             total /= exact(vm_type.burstable.baseline_fraction)
         return round_up(total)

@@ -97,7 +97,7 @@ class Bag:
         seconds, clear = _rounded_up(given / speed)
         if rules is not None:
             dump = dump_s(rules, self.memory_mb[entry])
-            intervals, counted = _rounded_up(seconds * rules.overhead_fraction / dump)
+            intervals, counted = _rounded_up(seconds / interval_s(rules, dump))
             spot = vms.spot[plan.task_vm]
             seconds = np.where(spot, seconds + (intervals - 1) * dump, seconds)
             clear &= counted | ~spot
@@ -235,6 +235,12 @@ def _copies(entry: str, count: int) -> list[str]:
 def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
     """Time to write a checkpoint of tasks of some memory."""
     return rules.dump_base_s + rules.dump_s_per_mb * memory_mb
+
+
+def interval_s(rules: Checkpoints, dump_s: FloatArray) -> FloatArray:
+    """Work between two checkpoints that take so long to write; a second if that is no time."""
+    interval: FloatArray = np.where(dump_s < 1e-6, 1.0, dump_s / rules.overhead_fraction)
+    return interval
 
 
 def size_kb(vm_type: VmType) -> int:

@@ -234,7 +234,8 @@ class Losses:
         assert rules is not None
         memory_mb = float(self.bag.memory_mb[self.entry[row]])
         dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(memory_mb)
-        return dump / exact(rules.overhead_fraction), dump
+        interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
+        return interval, dump
 
     def _run_s(self, row: int) -> int:
         """Run time of a task where it is, at full speed and without checkpoints."""

@@ -26,7 +26,7 @@ def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, bas
     rules = instance.checkpoint
     if market == "spot" and rules is not None:
         dump = rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb
-        interval = dump / rules.overhead_fraction
+        interval = dump / rules.overhead_fraction if dump >= 1e-6 else 1
         done = interval
         while done < work - 1e-9:  # none at or after the end
             total += dump

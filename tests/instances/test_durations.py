@@ -51,6 +51,12 @@ def test_the_interval_of_hads_does_not_depend_on_the_run_time() -> None:
     assert one_type(211, memory_mb=168.68, checkpoint=rules).checkpoint_interval_s[0] == pytest.approx(167.01, abs=0.01)
 
 
+def test_checkpoints_that_take_no_time_save_every_second_at_no_cost() -> None:
+    instance = one_type(172_800, checkpoint={"overhead_fraction": 0.1, "dump_base_s": 0})
+    assert instance.checkpoint_interval_s[0] == 1
+    assert instance.duration_s[0, :, FULL_SPEED].tolist() == [172_800, 172_800]
+
+
 def test_baseline_mode_divides_by_the_baseline_and_rounds_up_once() -> None:
     rules = {"overhead_fraction": 0.1, "dump_base_s": 10}
     instance = one_type(101, checkpoint=rules)
