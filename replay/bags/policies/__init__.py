@@ -12,19 +12,24 @@ from .burst_hads import BurstHads
 from .hads import Hads
 from .rescue import Rescue
 from .static import OnDemand, Static
+from .uniform_progress import GreedySpot, UniformProgress
 
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, OnDemand)}
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, UniformProgress, GreedySpot, OnDemand)
+}
 """Policies that are built in, by name."""
 
 __all__ = [
     "KIND",
     "POLICIES",
     "BurstHads",
+    "GreedySpot",
     "Hads",
     "OnDemand",
     "Policy",
     "Rescue",
     "Static",
+    "UniformProgress",
     "find_policy",
     "named_policy",
 ]
