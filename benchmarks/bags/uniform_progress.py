@@ -98,9 +98,11 @@ class Job:
 def day_of(available: BoolArray, tick_s: int) -> Timeline:
     """Make a day of a trace: spot VMs are lost and are back at ticks; behind its end, nothing changes any more."""
     before = np.concatenate([[True], available[:-1]])
-    changes = np.flatnonzero(available != before).tolist()
-    kinds = ("interrupt", "resume")
-    return Timeline(tuple(TimelineEvent(tick * tick_s, _TYPE, kinds[available[tick]]) for tick in changes), "a trace")
+    events = [
+        TimelineEvent(tick * tick_s, _TYPE, "resume" if available[tick] else "interrupt")
+        for tick in np.flatnonzero(available != before).tolist()
+    ]
+    return Timeline(tuple(events), "a trace")
 
 
 def drawn_trace(availability: float, ticks: int, seed: int) -> BoolArray:

@@ -29,11 +29,11 @@ class Ran:
 
 
 def simulate(job: Job, available: Sequence[bool], greedy: bool = False) -> Ran:
-    """Run a job under Uniform Progress, or the greedy rules; after the trace there are no spot VMs."""
+    """Run a job under Uniform Progress, or the greedy rules; behind the trace, nothing changes any more."""
     on, pending_s, done_s, tick, changeovers = IDLE, 0, 0, 0, 0
     billed = [0, 0, 0]
     while True:
-        spot = tick < len(available) and available[tick]
+        spot = available[min(tick, len(available) - 1)]
         before = IDLE if on == SPOT and not spot else on
         on = _chosen(job, tick * job.tick_s, done_s, spot, before, pending_s, greedy)
         if on != before:

@@ -86,9 +86,9 @@ class GreedySpot(Policy):
         held: _Choice = "idle"
         if vm.alive or vm.draining:
             held = "spot" if vm.spot else "on-demand"
-        # An on-demand VM on which the plan has put the job binds nobody.
-        on: _Choice = "idle" if replay.now_s == 0 and held == "on-demand" else held
-        choice = self._choice(replay, vm, on, on == "spot" or replay.can_start(spot))
+        # At the start, the VM on which the plan has put the job binds nobody.
+        on: _Choice = "idle" if replay.now_s == 0 else held
+        choice = self._choice(replay, vm, on, held == "spot" or replay.can_start(spot))
         if choice in ("idle", held):
             return
         offer = spot if choice == "spot" else on_demand

@@ -1,0 +1,179 @@
+"""Uniform Progress and its greedy baseline, against a simulator by ticks, and against what can be had at all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import tick_simulator
+from soaks import soak
+from tick_simulator import ON_DEMAND, SPOT, Ran, simulate
+
+from spotbag.benchmarks.bags.uniform_progress import (
+    ON_DEMAND_USD,
+    SPOT_USD,
+    Job,
+    day_of,
+    drawn_trace,
+    optimum_usd,
+    replayed,
+)
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
+from spotbag.replay.bags.runs import replay_day
+from spotbag.solvers.bags.solve import solve
+
+HOUR_S = 3600
+
+
+def simulated(job: Job, available: Sequence[bool], greedy: bool = False) -> Ran:
+    rules = tick_simulator.Job(job.work_s, job.deadline_s, job.changeover_s, job.tick_s)
+    return simulate(rules, list(available), greedy)
+
+
+def usd(job: Job, ran: Ran) -> float:
+    return (ran.spot_ticks * SPOT_USD + ran.on_demand_ticks * ON_DEMAND_USD) * job.tick_s / HOUR_S
+
+
+def random_case(rng: random.Random) -> tuple[Job, np.ndarray]:
+    """A job that can be done in time on demand, with times of all kinds, and a trace."""
+    tick_s = rng.choice([60, 300, 600, 601, 7])
+    work_s = tick_s * rng.randint(5, 200) + rng.choice([0, 0, 1, -1, 30])
+    delay_s = rng.choice([0, 1, tick_s // 2, tick_s, tick_s + 1, 2 * tick_s + 5, rng.randint(0, 3 * tick_s)])
+    slack_s = tick_s * rng.randint(1, 100) + rng.choice([0, 1, tick_s - 1])
+    # In whole ticks: the last one may be cut short by the deadline.
+    deadline_s = -(-(work_s + delay_s) // tick_s) * tick_s + slack_s
+    job = Job(work_s, deadline_s, delay_s, tick_s)
+    availability = rng.choice([0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
+    return job, drawn_trace(availability, job.ticks + 1, rng.randrange(10**6))
+
+
+def look_at(seed: int) -> None:
+    """The replay of a random case is that of the simulator, to the cent; nobody is late, or cheaper than possible."""
+    job, available = random_case(random.Random(f"uniform progress {seed}"))
+    for policy, greedy in ((UniformProgress, False), (GreedySpot, True)):
+        ran = simulated(job, available.tolist(), greedy)
+        outcome = replayed(job, available, policy(tick_s=job.tick_s))
+        assert (outcome.makespan_s, round(outcome.cost_usd, 6)) == (ran.end_s, round(usd(job, ran), 6)), (job, seed)
+        assert ran.end_s <= job.deadline_s, (job, seed)
+        delays = ran.changeovers * -(-job.changeover_s // job.tick_s)
+        assert ran.spot_ticks + ran.on_demand_ticks <= -(-job.work_s // job.tick_s) + delays + ran.changeovers
+
+
+def test_the_replay_is_the_simulator_to_the_cent() -> None:
+    for seed in range(40):
+        look_at(seed)
+
+
+@soak(400, 20_000)
+def test_the_replay_is_the_simulator_to_the_cent_in_thousands(how_many: int) -> None:
+    for seed in range(how_many):
+        look_at(seed)
+
+
+@pytest.mark.parametrize(("deadline_h", "delay_h"), [(52, 0.05), (52, 0.2), (70, 0.05), (70, 0.2)])
+def test_the_jobs_of_the_table_cost_what_the_simulator_says(deadline_h: int, delay_h: float) -> None:
+    job = Job(48 * HOUR_S, deadline_h * HOUR_S, round(delay_h * HOUR_S))
+    available = drawn_trace(0.5, job.ticks, 3)
+    best = optimum_usd(job, available)
+    for policy, greedy in ((UniformProgress(), False), (GreedySpot(), True)):
+        ran = simulated(job, available.tolist(), greedy)
+        outcome = replayed(job, available, policy)
+        assert round(outcome.cost_usd, 6) == round(usd(job, ran), 6)
+        assert best <= outcome.cost_usd + 1e-9
+        assert outcome.meets_deadline
+
+
+def test_a_job_by_hand() -> None:
+    """Ten ticks of work in 20, so that half a tick is due for each; a changeover takes half a tick, too.
+
+    0: spot. 2: none; 1.5 are done, 1 is due, so nothing is bought; nor at 3, where 1.5 are due. 4: 2 are due.
+    6: spot VMs are back; 3 are done, and 3.5 must be to change. 7: 4 are done, and more than 4 must be. 8: 5 are
+    done, more than 4.5 must be: spot, where the 5 that are left take half a tick more, until 13.5.
+    """
+    job = Job(6_000, 12_000, 300)
+    available = np.array([True] * 2 + [False] * 4 + [True] * 14)
+    assert simulated(job, available.tolist()) == Ran(spot_ticks=8, on_demand_ticks=4, end_s=8_100, changeovers=3)
+    outcome = replayed(job, available, UniformProgress())
+    assert outcome.makespan_s == 8_100
+    assert outcome.cost_usd == pytest.approx((8 * SPOT_USD + 4 * ON_DEMAND_USD) / 6)
+
+
+def brute_force_usd(job: Job, available: Sequence[bool]) -> float:
+    """The least cost over all choices at all ticks."""
+    least = math.inf
+    price = {SPOT: SPOT_USD, ON_DEMAND: ON_DEMAND_USD}
+    for choices in itertools.product(range(3), repeat=len(available)):
+        done_s = pending_s = paid = 0.0
+        before = 0
+        for tick, (on, spot) in enumerate(zip(choices, available, strict=True)):
+            if on == SPOT and not spot:
+                break
+            pending_s = job.changeover_s if on != before else pending_s
+            before = on
+            if on:
+                paid += price[on] * job.tick_s / HOUR_S
+                done_s += max(job.tick_s - pending_s, 0)
+                pending_s = max(pending_s - job.tick_s, 0)
+                if done_s >= job.work_s:
+                    least = min(least, paid) if tick < job.ticks else least
+                    break
+    return least
+
+
+def test_the_optimum_is_the_best_of_all_choices() -> None:
+    rng = random.Random("optimum")
+    for _ in range(12):
+        ticks = rng.randint(4, 7)
+        job = Job(rng.randint(1, 20) * 60, ticks * 300, rng.choice([0, 60, 300, 360, 420]), 300)
+        available = np.array([rng.random() < 0.6 for _ in range(ticks)])
+        assert optimum_usd(job, available) == pytest.approx(brute_force_usd(job, available.tolist()))
+
+
+def test_no_policy_is_cheaper_than_the_optimum_or_dearer_than_it_must() -> None:
+    for seed, availability in enumerate((0.1, 0.3, 0.5, 0.7, 0.9)):
+        job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
+        available = drawn_trace(availability, job.ticks, seed)
+        best = optimum_usd(job, available)
+        costs = [replayed(job, available, policy).cost_usd for policy in (UniformProgress(), GreedySpot())]
+        assert best <= min(costs) + 1e-9
+
+
+@pytest.mark.parametrize("cloud", ["papers", "aws-terminate", "aws-stop", "gcp"])
+def test_clouds_that_stop_or_hibernate_are_met_as_well(cloud: str) -> None:
+    job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
+    for seed in range(5):
+        day = day_of(drawn_trace(0.5, job.ticks, seed), job.tick_s)
+        for policy in ("uniform-progress", "greedy-spot"):
+            assert replay_day(job.plan, policy, day, cloud=cloud).meets_deadline
+
+
+def test_a_plan_on_demand_binds_nobody() -> None:
+    """A job that a method plans on an on-demand VM is on a spot VM from the start."""
+    job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
+    plan = solve(job.plan.instance.replace(d_spot_s=None), "greedy").schedule
+    assert plan is not None
+    assert not plan.instance.offer_is_spot[plan.vm_offer].any()
+    outcome = replay_day(plan, "uniform-progress", day_of(np.ones(job.ticks, dtype=bool), job.tick_s), cloud=job.cloud)
+    # 24 ticks of work, and three minutes.
+    assert outcome.cost_usd == pytest.approx(25 * SPOT_USD / 6)
+
+
+def test_bags_that_are_no_job_are_refused() -> None:
+    job = Job(HOUR_S, 2 * HOUR_S, 60)
+    instance = job.plan.instance.replace(checkpoint=None)
+    plan = solve(instance, "greedy").schedule
+    assert plan is not None
+    with pytest.raises(SpotbagError, match="is for one task with checkpoints"):
+        replay_day(plan, "uniform-progress")
+
+
+def test_ticks_are_whole_seconds() -> None:
+    with pytest.raises(InputError, match="whole number of seconds"):
+        GreedySpot(tick_s=0)
+    assert find_policy("uniform-progress+tick-60").name == "uniform-progress+tick-60"
