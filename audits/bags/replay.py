@@ -279,7 +279,7 @@ class PlanAudit(Audit):
         self._move_up()
 
     def _questions_asked(self) -> None:
-        """Let what waits move up where a checkpoint of a preempted task was written: after the policy has been asked."""
+        """Let what waits move up where a preempted task has its checkpoint: after the policy has been asked."""
         self.disturbed += [vm for vm in self.preempted if vm not in self.disturbed]
         self.preempted.clear()
 

@@ -93,9 +93,7 @@ def random_cloud_day(instance: Instance, rng: np.random.Generator) -> Timeline:
     return Timeline(tuple(sorted(events, key=lambda event: event.time_s)), "random")
 
 
-def _anything_of(
-    vm_type: VmType, time_s: int, down: bool, disturbed: bool, rng: np.random.Generator
-) -> TimelineEvent:
+def _anything_of(vm_type: VmType, time_s: int, down: bool, disturbed: bool, rng: np.random.Generator) -> TimelineEvent:
     notice_s = None if rng.random() < 0.5 else int(rng.choice([0, 2, 15, 50]))
     kind = INTERRUPTIONS[int(rng.integers(4))]
     what = rng.random()
