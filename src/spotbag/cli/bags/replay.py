@@ -63,16 +63,16 @@ def replay_command(
         policies_option("See above.", "all", names_of("replay.bags.policies", "KIND.names")),
     ] = None,
     scenario: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--scenario",
             "-s",
             metavar="NAME",
             autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
-            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, vms/stormy, "
-            "vms/shocks, poisson, quiet, or a JSON file.",
+            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, "
+            "vms/stormy, vms/shocks, poisson, quiet, or a JSON file; if absent, hads/sc4 on the papers' cloud, and else vms/shocks.",
         ),
-    ] = "hads/sc4",
+    ] = None,
     runs: Annotated[
         int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
     ] = None,
@@ -153,6 +153,7 @@ def replay_command(
     options.check()
     days_from = options.find_scenario()
     problem = changes.load(instance)
+    days_from = days_from or options.usual_scenario(problem)
     schedule, maker, interrupted = _plan(problem, plan, planning)
     if interrupted:
         _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
@@ -189,7 +190,7 @@ def _check_planning(plan: str | None, planning: MethodOptions) -> None:
 class _DayOptions:
     """Where the days come from, which are replayed, and how."""
 
-    scenario: str
+    scenario: str | None
     rates: dict[str, Any]
     runs: int | None
     seed: int
@@ -206,11 +207,18 @@ class _DayOptions:
                 "--day and --runs: use one or the other; a single day is described, several are averaged"
             )
 
-    def find_scenario(self) -> Scenario:
-        """Find the scenario by its name, or read it."""
+    def find_scenario(self) -> Scenario | None:
+        """Find the scenario by its name, or read it; None if none is named."""
         from ...instances.bags.scenarios import find_scenario
 
-        return find_scenario(self.scenario, **self.rates)
+        return None if self.scenario is None else find_scenario(self.scenario, **self.rates)
+
+    def usual_scenario(self, problem: Instance) -> Scenario:
+        """Return the scenario where none is named: whole types as in the papers, or VM by VM on today's clouds."""
+        from ...instances.bags.scenarios import find_scenario
+
+        cloud = self.clouds.cloud or problem.cloud or "papers"
+        return find_scenario("hads/sc4" if cloud == "papers" else "vms/shocks", **self.rates)
 
     def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
         """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
