@@ -98,6 +98,7 @@ class LiveState(ReplayState):
         vm.idle_epoch += 1
         vm.drains_until_s = until_s
         if notice_s:
+            vm.disordered = True  # what is to start meanwhile does not
             self._push(until_s, INTERRUPT, vm.index)
             if self.records is not None:
                 self._note("notice", vm=vm.name, until_s=until_s)
@@ -117,9 +118,6 @@ class LiveState(ReplayState):
         self.counts["events"] += 1
         if vm.n_left:
             self.counts["busy_hibernations"] += 1
-        if vm.notice_s:  # what was to start meanwhile did not
-            vm.disordered = True
-            vm.timetable_changed()
         if self.records is not None:
             self._note(_RECORD_OF[kind], vm=vm.name)
         if vm.state == TERMINATED:
