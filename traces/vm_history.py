@@ -27,9 +27,11 @@ class VmLife:
     ready_s, end_s : int, optional
         When it was ready; when it was terminated.
     hibernated : list of (int, int)
-        From when to when it hibernated.
+        From when to when it hibernated, or was stopped until it had booted again.
     hibernated_since_s : int, optional
-        Since when it hibernates, while the trace is read.
+        Since when it does, while the trace is read.
+    reclaimed_s : int, optional
+        When the cloud has terminated it.
     """
 
     name: str
@@ -40,6 +42,7 @@ class VmLife:
     end_s: int | None = None
     hibernated: list[Span] = field(default_factory=list)
     hibernated_since_s: int | None = None
+    reclaimed_s: int | None = None
 
 
 @dataclass(slots=True)
@@ -190,6 +193,8 @@ class _Reader:
         self.running: dict[str, int] = {}
         self.move_of: dict[str, int] = {}
         self.next_run: dict[int, int] = {}
+        self.stopped: dict[str, Run] = {}
+        self.draining: set[str] = set()
 
     def history(self) -> History:
         self.trace.follow(self._take)
@@ -200,7 +205,8 @@ class _Reader:
         for index in self.running.values():
             run = self.runs[index]
             since = self.vms[run.vm].hibernated_since_s
-            run.end_s = end_s if since is None else max(since, run.start_s)
+            gone = since if since is not None else self.vms[run.vm].reclaimed_s
+            run.end_s = end_s if gone is None else max(gone, run.start_s)
         moves = [
             Move(
                 time_s=move["t"],
@@ -234,23 +240,42 @@ class _Reader:
         elif kind == "suspend":
             run = self.runs[self.running.pop(event["task"])]
             run.end_s, run.ending = time_s, "suspended"
+        elif kind == "preempted":
+            self._stop(event["task"], time_s, event.get("saved", 0.0))
         elif kind in ("migrate", "steal"):
             self._move(event)
-        elif kind not in ("submit", "wake"):
+        elif kind not in ("submit", "wake", "price", "capacity"):
             self._change(self.vms[event["vm"]], kind, time_s)
 
     def _change(self, life: VmLife, kind: str, time_s: int) -> None:
-        if kind == "ready":
+        if kind == "notice":
+            self.draining.add(life.name)
+        elif kind == "ready" and life.ready_s is None:
             life.ready_s = time_s
-        elif kind == "hibernate":
+        elif kind in ("hibernate", "stop"):
             life.hibernated_since_s = time_s
-        elif kind == "resume":
+        elif kind == "reclaim":
+            life.end_s = life.reclaimed_s = time_s
+        elif kind == "restart":
+            if life.hibernated_since_s is None:
+                raise KeyError(life.name)
+            for task in [task for task, index in self.running.items() if self.runs[index].vm == life.name]:
+                self._stop(task, life.hibernated_since_s)
+        elif kind in ("resume", "ready"):
             if life.hibernated_since_s is None:
                 raise KeyError(life.name)
             life.hibernated.append((life.hibernated_since_s, time_s))
             life.hibernated_since_s = None
         elif kind == "terminate":
             life.end_s = time_s
+
+    def _stop(self, task: str, time_s: int, saved: float | None = None) -> None:
+        """End the run of a task that goes on where it was; what it has saved may be known only then."""
+        run = self.runs[self.running.pop(task)]
+        run.end_s, run.ending = max(time_s, run.start_s), "suspended"
+        self.stopped[task] = run
+        if saved is not None:
+            run.saved_after = saved
 
     def _start(self, event: Mapping[str, Any]) -> None:
         task, vm = event["task"], self.vms[event["vm"]].name
@@ -261,6 +286,8 @@ class _Reader:
         if task in self.move_of:
             self.next_run[self.move_of.pop(task)] = len(self.runs)
         saved = event.get("saved", 0.0)
+        if task in self.stopped:
+            self.stopped.pop(task).saved_after = saved
         self.runs.append(Run(task, vm, event["core"], event["t"], event.get("mode") == "baseline", saved))
 
     def _vcpus(self, vm: str) -> int:
@@ -280,8 +307,10 @@ class _Reader:
         index = self.running.pop(task, None)
         if index is not None:
             run = self.runs[index]
-            if source.hibernated_since_s is None:
+            since = source.hibernated_since_s if source.reclaimed_s is None else source.reclaimed_s
+            if since is None and source.name not in self.draining:
                 raise KeyError(source.name)
-            run.end_s, run.ending, run.saved_after = max(source.hibernated_since_s, run.start_s), "migrated", saved
+            run.end_s, run.ending = max(event["t"] if since is None else since, run.start_s), "migrated"
+            run.saved_after = saved
         self.move_of[task] = len(self.moves)
         self.moves.append({**event, "fraction": saved})

@@ -20,6 +20,14 @@ from ..narrator import Event, TaskNarrator, by_kind, end_of_text, idle_text, mis
 from ..trace import Trace
 from ..vm_history import History, Move, Run, awake
 
+_INTERRUPTIONS = {"hibernate": "hibernates", "stop": "is stopped", "reclaim": "is terminated"}
+"""What interruptions do to the VMs of a type, by the kind of the event."""
+
+_RETURNS = {"resume": "resumes", "restart": "boots again"}
+"""What else happens to them."""
+
+_WITH_LOADS = frozenset({*_INTERRUPTIONS, "resume", "restart", "notice"})
+
 
 class BagNarrator(TaskNarrator):
     """Describes the replay of a plan of a bag, and follows which task is where."""
@@ -79,11 +87,19 @@ class BagNarrator(TaskNarrator):
         launches = [event for event in kinds.get("launch", []) if event["vm"] not in targets]
         if launches:
             self.say(time_s, self.launches_text(launches, [f"{event['type']} {event['market']}" for event in launches]))
-        if kinds.get("resume"):
-            self._describe_resumes(time_s, _names(kinds["resume"]))
-        if kinds.get("hibernate"):
-            self._describe_hibernations(time_s, _names(kinds["hibernate"]), kinds.get("trigger-set", []))
-        self._describe_new_triggers(time_s, kinds.get("trigger-set", []), kinds.get("hibernate", []))
+        self._describe_market(time_s, kinds)
+        back = {verb: _names(kinds.get(kind, [])) for kind, verb in _RETURNS.items()}
+        for verb, vms in back.items():
+            self._describe_resumes(time_s, [vm for vm in vms if vm in self.down_since], verb)
+        self._describe_notices(time_s, kinds.get("notice", []))
+        for kind, verb in _INTERRUPTIONS.items():
+            if kinds.get(kind):
+                self._describe_interruptions(time_s, verb, _names(kinds[kind]), kinds.get("trigger-set", []))
+        for verb, vms in back.items():  # those that come back in the second in which they were interrupted
+            self._describe_resumes(time_s, [vm for vm in vms if self.down_since.get(vm) == time_s], verb)
+        interrupted = [event for kind in _INTERRUPTIONS for event in kinds.get(kind, [])]
+        self._describe_new_triggers(time_s, kinds.get("trigger-set", []), interrupted)
+        self._describe_preemptions(time_s, kinds.get("preempt", []))
         self._describe_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
         self._describe_steals(time_s, stolen, kinds)
         self._describe_ends(time_s, kinds)
@@ -99,8 +115,17 @@ class BagNarrator(TaskNarrator):
             self.running[event["vm"]] += 1
             self.waiting[event["vm"]] -= 1
             self.started.add(event["task"])
-        elif kind in ("hibernate", "resume"):
-            self.loads[event["vm"]] = (self.running[event["vm"]], self.waiting[event["vm"]])
+        elif kind == "preempted":
+            self.running[event["vm"]] -= 1
+            self.waiting[event["vm"]] += 1
+            self.started.discard(event["task"])
+        elif kind in _WITH_LOADS:
+            vm = event["vm"]
+            self.loads[vm] = (self.running[vm], self.waiting[vm])
+            if kind == "restart":  # what ran there waits
+                self.started -= {task for task in self.started if self.vm_of.get(task) == vm}
+                self.waiting[vm] += self.running[vm]
+                self.running[vm] = 0
         elif kind in ("migrate", "steal"):
             move = next(self.moves)
             moves.append(move)
@@ -113,17 +138,38 @@ class BagNarrator(TaskNarrator):
             self.waiting[move.target] += 1
             self.vm_of[move.task] = move.target
 
-    def _describe_resumes(self, time_s: int, vms: list[str]) -> None:
+    def _describe_market(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+        for event in kinds.get("price", []):
+            self.say(time_s, f"{event['type']} {event['market']} costs ${event['usd_per_hour']:g} an hour")
+        for event in kinds.get("capacity", []):
+            n = event["vms"]
+            self.say(
+                time_s, f"{event['type']}: at most {counted(n, 'spot VM')}" if n else f"{event['type']}: no spot VMs"
+            )
+
+    def _describe_notices(self, time_s: int, notices: Sequence[Event]) -> None:
+        until: dict[int, list[str]] = {}
+        for event in notices:
+            until.setdefault(event["until_s"], []).append(event["vm"])
+        for until_s, vms in until.items():
+            for vm_type, group in self._by_type(vms).items():
+                self.say(time_s, f"{vm_type} will be interrupted at {until_s:,} s: {self._vms_text(group)}")
+
+    def _describe_preemptions(self, time_s: int, preemptions: Sequence[Event]) -> None:
+        for vm, number in Counter(_names(preemptions)).items():
+            self.say(time_s, f"{vm}: {counted(number, 'task')} preempted")
+
+    def _describe_resumes(self, time_s: int, vms: list[str], verb: str) -> None:
         for vm_type, group in self._by_type(vms).items():
             downs = {time_s - self.down_since[vm] for vm in group}
             for vm in group:
                 self.trigger_s.pop(vm, None)
             after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
-            self.say(time_s, f"{vm_type} resumes{after}: {self._vms_text(group)}")
+            self.say(time_s, f"{vm_type} {verb}{after}: {self._vms_text(group)}")
             for vm in group:
                 del self.down_since[vm]
 
-    def _describe_hibernations(self, time_s: int, vms: list[str], triggers: Sequence[Event]) -> None:
+    def _describe_interruptions(self, time_s: int, verb: str, vms: list[str], triggers: Sequence[Event]) -> None:
         set_now = {event["vm"]: event["at_s"] for event in triggers}
         for vm_type, group in self._by_type(vms).items():
             self.down_since |= dict.fromkeys(group, time_s)
@@ -131,10 +177,10 @@ class BagNarrator(TaskNarrator):
             self.trigger_s |= moments
             progress = f"{self.done:,} of {counted(self.n_tasks, 'task')} done"
             trigger = f"; {_trigger_text(moments, len(group))}" if moments else ""
-            self.say(time_s, f"{vm_type} hibernates: {self._vms_text(group)}{trigger} ({progress})")
+            self.say(time_s, f"{vm_type} {verb}: {self._vms_text(group)}{trigger} ({progress})")
 
     def _describe_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
-        """Describe the trigger times that are set again, for VMs that hibernate already."""
+        """Describe the trigger times that are set again, for VMs that are interrupted already."""
         now = set(_names(hibernations))
         changes: dict[tuple[int | None, int], list[str]] = {}
         for event in triggers:
@@ -362,6 +408,8 @@ class BagNarrator(TaskNarrator):
                 reason = f"{vm} hibernates from {self.history.vms[vm].hibernated[-1][0]:,} s to the end"
                 if vm in stranded:
                     reason += f", and at {stranded[vm]:,} s there was no place elsewhere"
+            elif self.history.vms[vm].reclaimed_s is not None:
+                reason = f"{vm} was terminated by the cloud at {self.history.vms[vm].reclaimed_s:,} s"
             else:
                 reason = f"left on {vm}"
             by_reason.setdefault(reason, []).append(task)
@@ -391,6 +439,9 @@ def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
     return f"migration triggers from {distinct[0]:,} to {distinct[-1]:,} s"
 
 
+_COUNTED = {"stops": "stop", "restarts": "restart", "reclaims": "cloud termination", "preemptions": "preemption"}
+
+
 def counts_text(trace: Trace) -> str:
     """Say how often what happened."""
     end = trace.end
@@ -403,6 +454,7 @@ def counts_text(trace: Trace) -> str:
         [
             counted(end["hibernations"], "hibernation"),
             counted(end["resumes"], "resume"),
+            *(counted(end[kind], word) for kind, word in _COUNTED.items() if end.get(kind)),
             counted(moved, "migration") + (f" ({where})" if moved else ""),
             steals,
             f"{end['recoveries']:,} {'recovery' if end['recoveries'] == 1 else 'recoveries'}",
