@@ -279,7 +279,7 @@ class PlanAudit(Audit):
         self._move_up()
 
     def _questions_asked(self) -> None:
-        """Let what waits move up where a preempted task has its checkpoint: after the policy has been asked."""
+        """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked."""
         self.disturbed += [vm for vm in self.preempted if vm not in self.disturbed]
         self.preempted.clear()
 
@@ -799,8 +799,6 @@ class PlanAudit(Audit):
             message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
             self._find("preemption", name, off, "s", message)
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
-        if dump_s:
-            self._disturb(vm)
 
     def _preempted(self, event: Event, vm: VmBook) -> None:
         """A task that was preempted waits behind all that waits on its core."""

@@ -19,6 +19,7 @@ class Slot:
     end_s: int
     memory_kb: int
     missed: bool = False
+    moves_up: bool = False
 
 
 class Timetable:
@@ -55,7 +56,8 @@ class Timetable:
         self._slots[slot.task] = slot
 
     def plan_last(self, slot: Slot) -> None:
-        """Enter a task behind all that wait for its core."""
+        """Enter a task behind all that wait for its core; it starts only when all have moved up."""
+        slot.moves_up = True
         queue = self._cores[slot.core]
         if queue and queue[-1].end_s > slot.start_s:
             slot.start_s, slot.end_s = queue[-1].end_s, queue[-1].end_s + slot.end_s - slot.start_s
@@ -64,7 +66,9 @@ class Timetable:
     def is_due(self, task: str, now_s: int) -> bool:
         """Whether it is the turn of a task."""
         slot = self._slots.get(task)
-        return slot is not None and slot.start_s == now_s and self._cores[slot.core][0] is slot
+        if slot is None or slot.moves_up:
+            return False
+        return slot.start_s == now_s and self._cores[slot.core][0] is slot
 
     def take(self, task: str) -> Slot | None:
         """Take a task out; None if it does not wait here."""
