@@ -302,7 +302,8 @@ class PlanAudit(Audit):
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
         if vm.draining:
             return
-        for slot in self.timetables[vm.name].due(until_uptime_s):
+        writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
+        for slot in self.timetables[vm.name].due(until_uptime_s, writing):
             message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
             self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
 
@@ -590,8 +591,9 @@ class PlanAudit(Audit):
         if vm in self.preempted and not self.timetables[vm.name].is_due(event["task"], vm.uptime_s(event["t"])):
             self._questions_asked()
         self._move_up(vm)
-        slot, uptime = self.timetables[vm.name].take(event["task"]), vm.uptime_s(event["t"])
-        if slot is None or vm.state != "up":
+        table, uptime = self.timetables[vm.name], vm.uptime_s(event["t"])
+        unsure, slot = table.unsure, table.take(event["task"])
+        if slot is None or unsure or vm.state != "up":
             return
         off = uptime - slot.start_s
         if off and not slot.missed:
@@ -626,6 +628,7 @@ class PlanAudit(Audit):
         if target is not None:
             self._no_longer_idle(target, self.now_s)
             target.tasks.add(name)
+            target.reported_cycle_uptime_s = -1
 
     # ------------------------------------------------------------------- moves
 
@@ -678,9 +681,11 @@ class PlanAudit(Audit):
         self._move(name, book, target.name)
         self.timetables[source.name].disturbed = True
         work = self.facts.work(name, target.type, target.market, book.mode, book.saved)
+        table = self.timetables[target.name]
+        table.unsure = table.unsure or (table.disturbed and target.state == "up")
         if work is not None:
             need_kb, from_s = self.facts.memory_kb(name), self._starts_from_s(target, now)
-            self.timetables[target.name].append(name, need_kb, work.duration_s, target.runs.values(), from_s)
+            table.append(name, need_kb, work.duration_s, target.runs.values(), from_s)
 
     def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
         """Checkpoints that a run has written; the fraction of the task and the work that they save.
@@ -818,12 +823,14 @@ class PlanAudit(Audit):
         if run.writes:
             worked = (run.preempted_uptime_s - run.started_uptime_s) * run.work.speed
             saves = self._saved_by_one_more(vm, run, worked)
-        self.timetables[vm.name].plan_last(self._again(vm, run, saves, uptime))
+        table = self.timetables[vm.name]
+        table.unsure = table.unsure or table.disturbed
+        table.plan_last(self._again(vm, run, saves, uptime))
         self._check_saved(event, book)
         if uptime == run.preempted_uptime_s:
             self._disturb(vm)
         else:
-            self.timetables[vm.name].disturbed = True
+            table.disturbed = True
             self.preempted.append(vm)
 
     def _disturb(self, vm: VmBook) -> None:

@@ -37,6 +37,9 @@ class Timetable:
     ----------
     disturbed : bool
         Whether tasks have been taken away, so that the others move up as soon as the VM is up.
+    unsure : bool
+        Whether tasks came when others had been taken away in the same second: whether these had moved up before is
+        nowhere on record. So it is until nothing waits.
     """
 
     def __init__(self, n_cores: int, memory_kb: int) -> None:
@@ -44,6 +47,7 @@ class Timetable:
         self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
         self._slots: dict[str, Slot] = {}
         self.disturbed = False
+        self.unsure = False
 
     def plan(self, slot: Slot) -> None:
         """Enter a task of the plan; those of a core in the order of their starts."""
@@ -79,6 +83,7 @@ class Timetable:
                 queue.popleft()
             else:
                 queue.remove(slot)
+        self.unsure = self.unsure and bool(self._slots)
         return slot
 
     def append(self, task: str, memory_kb: int, duration_s: int, running: Collection[RunBook], now_s: int) -> None:
@@ -125,9 +130,14 @@ class Timetable:
             self.append(slot.task, slot.memory_kb, slot.end_s - slot.start_s, running, now_s)
             self._slots[slot.task].missed = slot.missed
 
-    def due(self, until_s: int) -> Iterator[Slot]:
-        """Yield the first tasks of the cores that should have started before a time, each once."""
-        for queue in self._cores:
+    def due(self, until_s: int, writing: Collection[int] = ()) -> Iterator[Slot]:
+        """Yield the first tasks of the cores that should have started before a time, each once.
+
+        Those of cores that write the checkpoint of a preempted task wait for its end.
+        """
+        for core, queue in enumerate(self._cores):
+            if core in writing or self.unsure:
+                continue
             if queue and queue[0].start_s < until_s and not queue[0].missed:
                 queue[0].missed = True
                 yield queue[0]
