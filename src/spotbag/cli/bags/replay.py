@@ -70,7 +70,8 @@ def replay_command(
             metavar="NAME",
             autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
             help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, "
-            "vms/stormy, vms/shocks, poisson, quiet, or a JSON file; if absent, hads/sc4 on the papers' cloud, and else vms/shocks.",
+            "vms/stormy, vms/shocks, poisson, quiet, or a JSON file; if absent, hads/sc4 on the papers' cloud, "
+            "and else vms/shocks.",
         ),
     ] = None,
     runs: Annotated[
