@@ -110,7 +110,9 @@ class Replay(EventLoop[DayOutcome]):
             return False
         before_s = state.now_s
         now_s = state.now_s = min(queue[0][0], self._next_s) if queue else self._next_s
-        moment = _Moment()
+        finished: list[tuple[int, int, int]] = []
+        idle: list[Vm] = []
+        preempted: list[tuple[int, int]] = []
         vms = state.vms
         happened = False
         # Tasks end and start.
@@ -129,20 +131,30 @@ class Replay(EventLoop[DayOutcome]):
                 happened = True
                 task = state.finish(vm, core)
                 if self._wants_finished:
-                    moment.finished.append((index, core, task))
+                    finished.append((index, core, task))
                 if vm.n_left == 0:
-                    self._became_idle(vm, moment)
+                    vm.idle_epoch += 1
+                    idle.append(vm)
             elif core in vm.dumps:
                 happened = True
-                moment.preempted.append((index, state.end_preemption(vm, core)))
+                preempted.append((index, state.end_preemption(vm, core)))
         if state.unfinished == 0:
             return True
-        if self._next_s == now_s or (queue and queue[0][0] <= now_s):
-            happened |= self._go_on(moment)
-        if not happened:
-            state.now_s = before_s
+        alone = self._next_s != now_s and (not queue or queue[0][0] > now_s) and not preempted
+        if alone and len(idle) <= 1 and not finished:  # as most moments are
+            if not happened:
+                state.now_s = before_s
+            elif idle:
+                self._ask_idle(idle[0])
+                self._settle()
             return True
-        self._ask(moment)
+        moment = _Moment(finished, idle, preempted)
+        if not alone:
+            happened |= self._go_on(moment)
+        if happened:
+            self._ask(moment)
+        else:
+            state.now_s = before_s
         return True
 
     def _go_on(self, moment: _Moment) -> bool:
@@ -173,7 +185,8 @@ class Replay(EventLoop[DayOutcome]):
                 if not state.get_ready(vm):
                     struck[vm.index] = vm
                 elif vm.n_left == 0:
-                    self._became_idle(vm, moment)
+                    vm.idle_epoch += 1
+                    moment.idle.append(vm)
                 self._start_due()
         if today:
             struck |= self._strike(today, moment)
@@ -362,10 +375,6 @@ class Replay(EventLoop[DayOutcome]):
         self.policy.cycle_ended(state, vm)
         self._settle()
 
-    def _became_idle(self, vm: Vm, moment: _Moment) -> None:
-        vm.idle_epoch += 1
-        moment.idle.append(vm)
-
     def _ask_idle(self, vm: Vm) -> None:
         if vm.idle:
             self.policy.idle(self.state, vm)
@@ -425,15 +434,15 @@ class _Moment:
         "woken",
     )
 
-    def __init__(self) -> None:
-        self.finished: list[tuple[int, int, int]] = []
+    def __init__(self, finished: list[tuple[int, int, int]], idle: list[Vm], preempted: list[tuple[int, int]]) -> None:
+        self.finished = finished
+        self.idle = idle
+        self.preempted = preempted
         self.prices: list[RentalOffer] = []
         self.capacity: list[str] = []
         self.resumed: list[Vm] = []
-        self.idle: list[Vm] = []
         self.noticed: list[Vm] = []
         self.interrupted: list[Vm] = []
-        self.preempted: list[tuple[int, int]] = []
         self.triggers: list[tuple[int, int]] = []
         self.cycle_ended: list[tuple[int, int, int]] = []
         self.woken = False
