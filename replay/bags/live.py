@@ -16,6 +16,8 @@ _COUNT_OF = {"hibernate": "hibernations", "stop": "stops", "terminate": "reclaim
 class LiveState(ReplayState):
     """The state of a replay as the engine moves it on; policies use what `ReplayState` has."""
 
+    _over = False
+
     # -------------------------------------------------------------------- tasks
 
     def planned_start(self, vm: Vm, core: int, time_s: int) -> bool:
@@ -190,6 +192,9 @@ class LiveState(ReplayState):
 
     def end(self) -> None:
         """End all VMs with the bag (both papers), or when nothing can happen any more."""
+        if self._over:
+            return
+        self._over = True
         for vm in self.vms:
             if vm.n_left:
                 for run in vm.running:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .replay.streams.policy import StreamPolicy
     from .replay.streams.state import StreamState
     from .replay.streams.vm import StreamVm
-    from .replay.vms import HIBERNATED, LAUNCHING, RUNNING, TERMINATED
+    from .replay.vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
     from .schedules.method import Incumbent, Method, MethodFunction, Outcome, Run, TracePoint
     from .schedules.queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues
     from .schedules.schedule import Schedule
@@ -79,6 +79,7 @@ _MODULES = {
         "HIBERNATED",
         "LAUNCHING",
         "RUNNING",
+        "STOPPED",
         "TERMINATED",
     ),
     "schedules.method": (
@@ -108,6 +109,7 @@ __all__ = [
     "NEVER",
     "NOWHERE",
     "RUNNING",
+    "STOPPED",
     "TERMINATED",
     "Candidate",
     "Incumbent",

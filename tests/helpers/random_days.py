@@ -121,8 +121,9 @@ class Anything(Policy):
 
     name = "anything"
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, preempts: bool = False) -> None:
         self._rng = np.random.default_rng(seed)
+        self._preempts = preempts
         self._wakes = 30
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
@@ -195,7 +196,7 @@ class Anything(Policy):
             for core, run in enumerate(vm.running)
             if run is not None and core not in vm.dumps
         ]
-        if running and rng.random() < 0.4:
+        if self._preempts and running and rng.random() < 0.4:
             vm, task = running[int(rng.integers(len(running)))]
             replay.preempt(task, vm, checkpoint=replay.work.takes_checkpoints and bool(rng.random() < 0.5))
 

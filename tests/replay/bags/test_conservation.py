@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_days import Anything, random_day, random_plan
+from random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
 from random_instances import instance_documents
 from soaks import soak_of
 
@@ -17,7 +18,7 @@ from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline
-from spotbag.instances.clouds import PAPERS, Billing
+from spotbag.instances.clouds import PAPERS, Billing, Cloud
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
@@ -53,14 +54,26 @@ def policy_of(name: str) -> Policy:
     return Anything(7) if name == "anything" else find_policy(name)
 
 
-def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, billing: Billing) -> None:
-    run = Replay(plan, policy_of(policy), timeline, replace(PAPERS, billing=billing), record=True)
+def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, cloud: Cloud) -> None:
+    run = Replay(plan, policy_of(policy), timeline, cloud, record=True)
     outcome = run.run()
+    demand_all_tasks_once(run)
     report = audit(trace_of(run.state, run.day, run.cloud, outcome), given=plan.instance)
     assert report.findings == ()
     assert report.cost_usd == pytest.approx(outcome.cost_usd, abs=1e-9)
-    silent = Replay(plan, policy_of(policy), timeline, replace(PAPERS, billing=billing)).run()
+    silent = Replay(plan, policy_of(policy), timeline, cloud).run()
     assert silent == outcome
+
+
+def demand_all_tasks_once(run: Replay) -> None:
+    """Every task has ended once, or is listed on one VM that can do nothing more for it."""
+    names = run.state.instance.task_ids
+    ended = Counter(record["task"] for record in run.state.records or () if record["event"] == "finish")
+    assert all(number == 1 for number in ended.values())
+    left = [names[task] for vm in run.state.vms for task in vm.tasks()]
+    assert sorted([*ended, *left]) == sorted(names)
+    for vm in run.state.vms:
+        assert not vm.n_left or vm.reclaimed or vm.interruption is not None or not vm.sessions
 
 
 def plan_that_holds_on_a_quiet_day(schedule: Schedule) -> ReplayPlan:
@@ -78,7 +91,16 @@ def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: 
     schedule = random_schedule(document, rng)
     plan = plan_that_holds_on_a_quiet_day(schedule)
     for _ in range(3):
-        demand_sound_day(plan, policy, random_day(schedule.instance, rng), billing)
+        demand_sound_day(plan, policy, random_day(schedule.instance, rng), replace(PAPERS, billing=billing))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(), st.integers(0, 2**32), st.sampled_from((*POLICIES, "rescue")))
+def test_random_days_of_todays_clouds(document: dict[str, Any], seed: int, policy: str) -> None:
+    rng = np.random.default_rng(seed)
+    schedule = random_schedule(document, rng)
+    cloud = random_cloud(rng)
+    demand_sound_day(replay_plan(schedule), policy, random_cloud_day(schedule.instance, rng), cloud)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -107,4 +129,16 @@ def test_soak(document: dict[str, Any], seed: int) -> None:
     plan = plan_that_holds_on_a_quiet_day(schedule)
     for number in range(10):
         policy = POLICIES[number % len(POLICIES)]
-        demand_sound_day(plan, policy, random_day(schedule.instance, rng), BILLINGS[number % len(BILLINGS)])
+        cloud = replace(PAPERS, billing=BILLINGS[number % len(BILLINGS)])
+        demand_sound_day(plan, policy, random_day(schedule.instance, rng), cloud)
+
+
+@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=300, whole=2000)
+def test_soak_of_todays_clouds(document: dict[str, Any], seed: int) -> None:
+    """The same for everything that clouds do: of 2,000 plans, 20,000 days."""
+    rng = np.random.default_rng(seed)
+    schedule = random_schedule(document, rng)
+    plan, policies = replay_plan(schedule), (*POLICIES, "rescue")
+    for number in range(10):
+        cloud, day = random_cloud(rng), random_cloud_day(schedule.instance, rng)
+        demand_sound_day(plan, policies[number % len(policies)], day, cloud)
