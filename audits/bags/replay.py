@@ -300,7 +300,7 @@ class PlanAudit(Audit):
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
-        if vm.draining:
+        if vm.draining or vm in self.preempted:
             return
         writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
         for slot in self.timetables[vm.name].due(until_uptime_s, writing):
