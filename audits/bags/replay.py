@@ -195,6 +195,8 @@ class PlanAudit(Audit):
             at_first = kind == "launch" and self._launched_at_first(event)
             all_done = self.figures.finished == self.figures.n_tasks
             until = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
+            if until == LAST_RANK and now == self.now_s:  # all happens before the policy is asked
+                self.rank = max(self.rank, RANKS["trigger"])
         elif kind in ("resume", "restart") and event["vm"] in self.vms:
             vm = self.vms[event["vm"]]
             until = RECALLED if vm.halted and vm.halted_since_s == now else rank
@@ -803,6 +805,8 @@ class PlanAudit(Audit):
         if off:
             message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
             self._find("preemption", name, off, "s", message)
+        table = self.timetables[vm.name]
+        table.unsure = table.unsure or table.disturbed
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
 
     def _preempted(self, event: Event, vm: VmBook) -> None:

@@ -143,6 +143,11 @@ DAMAGED: dict[str, tuple[Callable[[], Trace], Callable[[Trace], object], str]] =
         lambda trace: (trace.run["timeline"]["events"].clear(), without_notice(trace)),
         "migration",
     ),
+    "a decision before all has happened in its second": (
+        drained,
+        lambda trace: trace.events.insert(at(trace, "notice"), trace.events.pop(at(trace, "launch", 1))),
+        "order",
+    ),
     "a stopped VM that resumes": (noticed, edit("restart", event="resume"), "timeline"),
     "a stopped VM that does not boot": (noticed, edit("ready", 1, t=200), "ready"),
     "a capacity that is not recorded": (crowded_out, lambda trace: trace.events.pop(at(trace, "capacity")), "timeline"),
