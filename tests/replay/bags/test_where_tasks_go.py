@@ -1,0 +1,122 @@
+"""Where tasks are stolen from and moved to, against asking every VM for every task, as the papers print it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_days import random_day, random_plan
+from random_instances import instance_documents
+from soaks import soak_of
+
+from spotbag.core.errors import SpotbagError
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.durations import NEVER
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policies.migration import Places, SpareTime, Targets
+from spotbag.replay.bags.policies.stealing import steal
+from spotbag.replay.bags.state import ReplayState
+from spotbag.replay.bags.vm import Vm
+
+
+def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime) -> bool:
+    """Algorithm 7 of HADS, from the runs of the VM."""
+    runtime_s = state.work.runtime_s(task, vm.offer_index)
+    end_s = state.end_if_placed_s(vm, task, None, saved)
+    if end_s is None:
+        return False
+    runs = [run for queue in ([run for run in vm.running if run is not None], *vm.waiting) for run in queue]
+    end_s = max([end_s, *(vm.zero_s + run.end_s for run in runs)])
+    if not vm.spot and spare_time == "spot":
+        return end_s <= state.instance.deadline_s
+    longest_s = max([runtime_s, *(state.work.runtime_s(run.task, vm.offer_index) for run in runs)])
+    return state.instance.deadline_s - end_s > longest_s + state.start_overhead_s
+
+
+def steal_naively(state: ReplayState, thief: Vm, spare_time: SpareTime) -> None:
+    cycle_s, stolen = state.instance.allocation_cycle_s, 0
+    victims = [vm for vm in state.vms if vm.executing and vm.burstable is None and vm is not thief]
+    for victim in sorted(victims, key=lambda vm: (vm.spot, vm.offer.price_usd_per_hour, vm.index)):
+        cycle_end_s = (victim.uptime_s(state.now_s) // cycle_s + 1) * cycle_s
+        for run, _ in list(victim.waiting_runs()):
+            may = run.start_s >= cycle_end_s and not (stolen and thief.burstable is not None)
+            if may and takes(state, thief, run.task, state.saved.get(run.task, 0.0), spare_time):
+                state.steal(run.task, victim, thief)
+                stolen += 1
+    state.report_attempt(thief, stolen)
+
+
+def place_naively(state: ReplayState, source: Vm, tasks: list[int], burstable: bool, spare_time: SpareTime) -> None:
+    for task in tasks:
+        saved = state.saved_if_moved(source, task)
+        able = [vm for vm in state.vms if (vm.idle and burstable) or (vm.burstable is None and (vm.idle or vm.busy))]
+        able = [vm for vm in able if takes(state, vm, task, saved, spare_time)]
+        if able:
+            key = lambda vm: (vm.n_left > 0, not vm.spot, vm.offer.price_usd_per_hour, vm.index)  # noqa: E731
+            state.migrate(task, source, min(able, key=key))
+
+
+def first_end_naively(state: ReplayState, task: int, saved: float) -> int | None:
+    ends = [
+        state.end_if_placed_s(vm, task, None, saved) for vm in state.vms if vm.idle or (vm.alive and not vm.burstable)
+    ]
+    for offer in state.instance.offers:
+        duration_s = state.duration_s(task, offer, None, saved)
+        regular = offer.market == "on-demand" and not offer.burstable
+        if regular and state.can_start(offer) and duration_s < NEVER:
+            ends.append(state.now_s + state.start_overhead_s + duration_s)
+    return min((end_s for end_s in ends if end_s is not None), default=None)
+
+
+def compare(document: dict[str, Any], seed: int, spare_time: SpareTime) -> int:
+    """Decide both ways after each step of a random day; return how often."""
+    rng = np.random.default_rng(seed)
+    try:
+        plan = random_plan(with_d_spot(Instance.from_document(document | {"allocation_cycle_s": 10}, "random")), rng)
+    except SpotbagError:
+        return 0
+    if plan is None:
+        return 0
+    replay, compared = Replay(replay_plan(plan), find_policy("hads"), random_day(plan.instance, rng), record=True), 0
+    while replay.step():
+        state = replay.state
+        for vm in state.vms:
+            if vm.idle:
+                quick, naive = state.copy(), state.copy()
+                steal(quick, quick.vms[vm.index], spare_time)
+                steal_naively(naive, naive.vms[vm.index], spare_time)
+                assert quick.records == naive.records
+                compared += 1
+            if vm.hibernated and vm.n_left:
+                quick, naive, tasks, burstable = state.copy(), state.copy(), vm.tasks(), bool(seed % 2)
+                source = quick.vms[vm.index]
+                saved = [(task, quick.saved_if_moved(source, task)) for task in tasks]
+                targets, places = Targets(quick, source, saved, burstable, spare_time), Places(quick)
+                for task, fraction in saved:
+                    best = places.best(task, fraction)
+                    assert (None if best is None else best[0]) == first_end_naively(quick, task, fraction)
+                for task, fraction in saved:
+                    targets.place(task, fraction)
+                place_naively(naive, naive.vms[vm.index], tasks, burstable, spare_time)
+                assert quick.records == naive.records
+                compared += 1
+    return compared
+
+
+DAYS = instance_documents(), st.integers(0, 2**32), st.sampled_from(["all", "spot"])
+
+
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(*DAYS)
+def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
+    compare(document, seed, spare_time)
+
+
+@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=200, whole=5000)
+def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
+    compare(document, seed, spare_time)
