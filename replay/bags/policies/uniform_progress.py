@@ -181,6 +181,8 @@ def _move(replay: ReplayState, vm: Vm, offer: RentalOffer) -> None:
             replay.preempt(_TASK, vm, checkpoint=vm.uptime_s(replay.now_s) > placed[1].start_s)
             if vm.run_of(_TASK) is not None:
                 return  # once its checkpoint is written, `preempted` is asked
-        replay.steal(_TASK, vm, replay.start_vm(offer))
+        new = replay.start_vm(offer)
+        replay.steal(_TASK, vm, new)
+        replay.report_attempt(new, 1)
     if not vm.reclaimed:
         replay.terminate(vm)

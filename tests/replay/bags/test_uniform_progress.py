@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import tick_simulator
+from audited_traces import found
 from soaks import soak
 from tick_simulator import ON_DEMAND, SPOT, Ran, simulate
 
@@ -25,7 +26,7 @@ from spotbag.benchmarks.bags.uniform_progress import (
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
-from spotbag.replay.bags.runs import replay_day
+from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.solvers.bags.solve import solve
 
 HOUR_S = 3600
@@ -142,6 +143,16 @@ def test_no_policy_is_cheaper_than_the_optimum_or_dearer_than_it_must() -> None:
         best = optimum_usd(job, available)
         costs = [replayed(job, available, policy).cost_usd for policy in (UniformProgress(), GreedySpot())]
         assert best <= min(costs) + 1e-9
+
+
+@pytest.mark.parametrize("policy", ["uniform-progress", "greedy-spot", "uniform-progress+tick-60"])
+def test_the_auditor_agrees(policy: str) -> None:
+    job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
+    for seed in range(3):
+        day = day_of(drawn_trace(0.5, job.ticks, seed), job.tick_s)
+        outcome, trace = trace_day(job.plan, policy, day, cloud=job.cloud)
+        assert outcome.meets_deadline
+        assert found(trace) == {}
 
 
 @pytest.mark.parametrize("cloud", ["papers", "aws-terminate", "aws-stop", "gcp"])

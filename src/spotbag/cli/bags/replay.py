@@ -117,6 +117,9 @@ def replay_command(
       burst-hads   migrates at once, burstable VMs first (Burst-HADS)
       rescue       does on demand what is lost, as the plan's survival
                    certificate has it
+      uniform-progress  one long job, in step with the time that is left
+                   (Can't Be Late)
+      greedy-spot  one long job, on spot VMs while the deadline allows
       on-demand    the same plan on on-demand VMs: what is to be beaten
       clairvoyant  no policy but a bound: what none can beat, knowing the day
 
@@ -128,6 +131,8 @@ def replay_command(
       +idle-60          (hads, burst-hads, on-demand) idle VMs end after a
                         minute, not at the end of their allocation cycle
       +last-task        (on-demand) VMs end with their last tasks
+      +tick-60          (uniform-progress, greedy-spot) decides every minute,
+                        not every ten
 
     Exit code 0: done; 1: no feasible plan; 2: bad input; 130: interrupted, after showing the days so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
