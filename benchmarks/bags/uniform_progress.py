@@ -26,6 +26,7 @@ from ...core.workers import each
 from ...instances.bags.availability_days import availability_of_document
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import Billing, Cloud
+from ...instances.entries import Checkpoints, Market, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...replay.bags.outcome import DayOutcome
 from ...replay.bags.policies.hads import Hads
@@ -72,18 +73,15 @@ class Job:
     @property
     def plan(self) -> Schedule:
         """The job on a spot VM, from the beginning on."""
-        offers = {
-            market: {"price_usd_per_hour": usd, "limit": 1_000}
-            for market, usd in (("spot", SPOT_USD), ("on-demand", ON_DEMAND_USD))
-        }
+        offers = {market: Offer(price_usd_per_hour=usd, limit=1_000) for market, usd in _PRICES.items()}
         instance = Instance(
             name="one long job",
             deadline_s=self.deadline_s,
             d_spot_s=self.deadline_s,
             migration_overhead_s=self.changeover_s,
-            checkpoint={"overhead_fraction": 0.1, "dump_base_s": 0},
-            vm_types=[{"name": _TYPE, "vcpus": 1, "memory_mb": 62_464, "offers": offers}],
-            tasks=[{"id": "job", "memory_mb": 1_024, "runtime_s": {_TYPE: self.work_s}}],
+            checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=0),
+            vm_types=(VmType(name=_TYPE, vcpus=1, memory_mb=62_464, offers=offers),),
+            tasks=(Task(id="job", memory_mb=1_024, runtime_s={_TYPE: self.work_s}),),
         )
         spot = next(offer.index for offer in instance.offers if offer.market == "spot")
         one = np.zeros(1, dtype=np.int64)
@@ -109,8 +107,8 @@ def drawn_trace(availability: float, ticks: int, seed: int) -> BoolArray:
     """Draw a trace: up and down in turn, each for a geometrically distributed number of ticks."""
     draws = np.random.default_rng([seed, round(1e6 * availability)])
     up = bool(draws.random() < availability)
-    parts = []
-    while sum(map(len, parts)) < ticks:
+    parts: list[BoolArray] = []
+    while sum(len(part) for part in parts) < ticks:
         mean = max(_CYCLE_TICKS * (availability if up else 1 - availability), 1.0)
         parts.append(np.full(draws.geometric(1 / mean), up))
         up = not up
@@ -136,7 +134,7 @@ def optimum_usd(job: Job, available: BoolArray, unit_s: int = _UNIT_S) -> float:
     if any(seconds % unit_s for seconds in (job.work_s, job.deadline_s, job.changeover_s, job.tick_s)):
         raise ValueError(f"the times of the job must be multiples of {unit_s} s")
     work, delay, tick = (seconds // unit_s for seconds in (job.work_s, job.changeover_s, job.tick_s))
-    usd = {market: hour * job.tick_s / SECONDS_PER_HOUR for market, hour in _PRICES.items()}
+    usd: dict[str, float] = {market: hour * job.tick_s / SECONDS_PER_HOUR for market, hour in _PRICES.items()}
     nothing = np.full(work + 1, math.inf)
     # Least cost by units of work done, for each VM (or none) and what is left of its changeover.
     least: dict[tuple[str, int], FloatArray] = {("", 0): nothing.copy()}
@@ -161,7 +159,7 @@ def optimum_usd(job: Job, available: BoolArray, unit_s: int = _UNIT_S) -> float:
     return ended
 
 
-_PRICES: Mapping[str, float] = {"spot": SPOT_USD, "on-demand": ON_DEMAND_USD}
+_PRICES: Mapping[Market, float] = {"spot": SPOT_USD, "on-demand": ON_DEMAND_USD}
 
 
 # -------------------------------------------------------------------------- tables
