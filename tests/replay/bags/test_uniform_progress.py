@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from spotbag.benchmarks.bags.uniform_progress import (
     day_of,
     drawn_trace,
     optimum_usd,
+    recorded_traces,
     replayed,
 )
 from spotbag.core.errors import InputError, SpotbagError
@@ -188,3 +191,11 @@ def test_ticks_are_whole_seconds() -> None:
     with pytest.raises(InputError, match="whole number of seconds"):
         GreedySpot(tick_s=0)
     assert find_policy("uniform-progress+tick-60").name == "uniform-progress+tick-60"
+
+
+def test_recorded_traces_are_cut_into_windows_from_the_first_to_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "zone.json"
+    path.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [0, 1, 1, 0, 0, 0, 1, 0]}))
+    traces = recorded_traces(path, "preempted", ticks=4, runs=2)
+    assert traces.name == "zone"
+    assert [window.tolist() for window in traces.windows] == [[True, False, False, True], [True, True, True, False]]
