@@ -40,6 +40,10 @@ class Impatient(Policy):
         for task in tasks:
             replay.migrate(task, vm, new)
 
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer a VM that the cloud has terminated."""
+        self.hibernated(replay, vm)
+
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that has no task left."""
         replay.terminate(vm)
