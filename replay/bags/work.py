@@ -210,7 +210,7 @@ class WorkTable:
             return (count + 1) * interval_s, count + 1
         whole_s = count * interval_s
         seconds = max(float(math.floor(whole_s + since_s + _NOISE_S)), whole_s)
-        return seconds, count + (seconds > whole_s)
+        return seconds, count + (seconds > whole_s + _NOISE_S)
 
     def dump_s(self, task: int, offer: int, mode: int) -> int:
         """How long a task writes a checkpoint on an offer, in whole seconds, rounded up."""
