@@ -86,6 +86,7 @@ class LiveState(ReplayState):
         if vm.spot and self.fleet.capacity and not self.fleet.has_room_for(vm):
             vm.interruption = self.fleet.struck_by[vm.offer.vm_type.name]
             vm.notice_s = 0
+            vm.drains_until_s = self.now_s  # so that nothing else of this second gives it notice
             return False
         self.move_up(vm)
         return True
