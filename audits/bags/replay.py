@@ -195,7 +195,8 @@ class PlanAudit(Audit):
             at_first = kind == "launch" and self._launched_at_first(event)
             all_done = self.figures.finished == self.figures.n_tasks
             until = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
-            if until == LAST_RANK and now == self.now_s:  # all happens before the policy is asked
+            # All happens before the policy is asked; traces that name no cloud are older than that.
+            if until == LAST_RANK and now == self.now_s and "cloud" in self.run:
                 self.rank = max(self.rank, RANKS["trigger"])
         elif kind in ("resume", "restart") and event["vm"] in self.vms:
             vm = self.vms[event["vm"]]

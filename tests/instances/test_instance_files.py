@@ -187,8 +187,8 @@ def test_what_is_no_instance_is_refused(text: str, said: str) -> None:
         (with_task(id=""), "must not be empty"),
         (document(objective={"cost_weight": 1.5}), "objective.cost_weight 1.5 must be less than or equal to 1"),
         (
-            document(checkpoint={"overhead_fraction": 0.1, "dump_base_s": 0}),
-            "checkpoint.dump_base_s 0 must be greater than or equal to 1e-06",
+            document(checkpoint={"overhead_fraction": 0.1, "dump_base_s": -1}),
+            "checkpoint.dump_base_s -1 must be greater than or equal to 0",
         ),
         (
             with_type(burstable={"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 577}),

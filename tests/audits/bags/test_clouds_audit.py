@@ -145,7 +145,10 @@ DAMAGED: dict[str, tuple[Callable[[], Trace], Callable[[Trace], object], str]] =
     ),
     "a decision before all has happened in its second": (
         drained,
-        lambda trace: trace.events.insert(at(trace, "notice"), trace.events.pop(at(trace, "launch", 1))),
+        lambda trace: (
+            trace.run.update(cloud={"name": "any", "interruption": "terminate", "notice_s": 0}),
+            trace.events.insert(at(trace, "notice"), trace.events.pop(at(trace, "launch", 1))),
+        ),
         "order",
     ),
     "a stopped VM that resumes": (noticed, edit("restart", event="resume"), "timeline"),
