@@ -25,8 +25,6 @@ class Fleet:
         All VMs so far.
     spot_vms : dict of str to list of Vm
         The spot VMs of each type.
-    by_price : list of Vm
-        Those that are not terminated, by the price of their offers, then as they were requested.
     burstable : list of Vm
         All burstable VMs.
     any_stranded : bool
@@ -43,7 +41,7 @@ class Fleet:
         self._instance = instance
         self.vms: list[Vm] = []
         self.spot_vms: dict[str, list[Vm]] = {}
-        self.by_price: list[Vm] = []
+        self._by_price: list[Vm] | None = None
         self.burstable: list[Vm] = []
         self.any_stranded = False
         self.capacity: dict[str, int] = {}
@@ -58,7 +56,7 @@ class Fleet:
         twin = Fleet(self._instance)
         twin.vms = [vm.copy() for vm in self.vms]
         twin.spot_vms = {name: [twin.vms[vm.index] for vm in vms] for name, vms in self.spot_vms.items()}
-        twin.by_price = [twin.vms[vm.index] for vm in self.by_price]
+        twin._by_price = None if self._by_price is None else [twin.vms[vm.index] for vm in self._by_price]
         twin.burstable = [twin.vms[vm.index] for vm in self.burstable]
         twin.any_stranded = self.any_stranded
         twin.capacity = self.capacity.copy()
@@ -74,7 +72,8 @@ class Fleet:
         binds = not self._instance.memory_never_binds[offer.type_index]
         vm = Vm(len(self.vms), name, offer, ready_s, first_start_s, bool(binds))
         self.vms.append(vm)
-        insort(self.by_price, vm, key=_price_then_request)
+        if self._by_price is not None:
+            insort(self._by_price, vm, key=_price_then_request)
         self._names.add(name)
         self._rented[offer.index] += 1
         self._rented_by_market[offer.market] += 1
@@ -86,9 +85,17 @@ class Fleet:
 
     def give_back(self, vm: Vm) -> None:
         """Count a terminated VM against no limit any more."""
-        self.by_price.remove(vm)
+        if self._by_price is not None:
+            self._by_price.remove(vm)
         self._rented[vm.offer_index] -= 1
         self._rented_by_market[vm.offer.market] -= 1
+
+    @property
+    def by_price(self) -> list[Vm]:
+        """VMs that are not terminated, by price, then in the order of their requests; sorted once somebody asks."""
+        if self._by_price is None:
+            self._by_price = sorted((vm for vm in self.vms if vm.state != TERMINATED), key=_price_then_request)
+        return self._by_price
 
     def is_down(self, offer: RentalOffer) -> bool:
         """Whether an offer is spot and its type gives no VMs at all."""
@@ -152,18 +159,21 @@ def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] 
         costs = [_session_usd(offer.price_usd_per_hour, prices, start, end, billing) for start, end, _ in paid]
         cost = math.fsum(costs)
     else:
-        cost = offer.price_usd_per_s * sum([billing.billed_s(end - start) for start, end, _ in paid])
-    for rate, seconds in (
-        (billing.hibernated_usd_per_gb_hour, hibernated_s),
-        (billing.stopped_usd_per_gb_hour, stopped_s),
-    ):
-        if rate:
-            cost += rate * (offer.vm_type.memory_mb / _MB_PER_GB * seconds / SECONDS_PER_HOUR)
-    running_s = sum([end - start for start, end, _ in sessions])
-    idle_s = end_s - first_ready_s - running_s - hibernated_s if sessions else 0
-    return VmBill(
-        vm.name, offer.vm_type.name, offer.market, first_ready_s, end_s, hibernated_s, cost, stopped_s=max(idle_s, 0)
-    )
+        billed_s = 0
+        for start, end, _ in paid:
+            billed_s += billing.billed_s(end - start)
+        cost = offer.price_usd_per_s * billed_s
+    gb_hours = offer.vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
+    if billing.hibernated_usd_per_gb_hour:
+        cost += billing.hibernated_usd_per_gb_hour * gb_hours * hibernated_s
+    if billing.stopped_usd_per_gb_hour:
+        cost += billing.stopped_usd_per_gb_hour * gb_hours * stopped_s
+    rested_s = 0
+    if sessions:
+        rested_s = end_s - first_ready_s - hibernated_s
+        for start, end, _ in sessions:
+            rested_s -= end - start
+    return VmBill(vm.name, offer.vm_type.name, offer.market, first_ready_s, end_s, hibernated_s, cost, max(rested_s, 0))
 
 
 def _first_hour(sessions: list[tuple[int, int, bool]]) -> bool:
