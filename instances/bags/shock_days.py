@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,6 +30,7 @@ room for others. Still more are not interrupted one by one."""
 _STREAMS = 2**20
 """Random streams of each purpose: more than there are VM types."""
 _VMS, _SHOCKS, _STRUCK = _STREAMS, 2 * _STREAMS, 2 * _STREAMS + 1
+_OUTAGES = 4 * _STREAMS
 _S_PER_HOUR = 3600
 
 Rate = Annotated[float, Field(ge=0, le=3600)]
@@ -59,7 +61,8 @@ class ShockScenario(Record):
     -----
     A day depends on the seed, its number, the numbers here, the deadline, the boot overhead, and for each VM type on
     its position in the catalogue and its spot limit; not on what policies do. That a VM is interrupted says nothing of
-    whether it is there: nothing happens to one that is not.
+    whether it is there: nothing happens to one that is not. VMs have their rate whenever they are requested, the first
+    three for each place within the spot limit of their type; those after them are not interrupted one by one.
     """
 
     format: Literal["spotbag.scenario/1"] = SCENARIO_FORMAT
@@ -120,12 +123,11 @@ class _Draw:
     def refuse_too_many(self, instance: Instance) -> None:
         """Refuse a day of too many events."""
         hours = (self.end_s - self.start_s) / _S_PER_HOUR
-        law = self.scenario.law
-        places = sum(offer.limit for offer in instance.offers if offer.market == "spot")
-        each = (
-            law["type_interruptions_per_hour"] or 0.0
-        ) + places * _VMS_A_PLACE * self.scenario.vm_interruptions_per_hour
-        refuse_endless_day(self.scenario.name, int(2 * hours * each))
+        scenario = self.scenario
+        limits = [vm_type.offers["spot"].limit for vm_type in instance.vm_types if "spot" in vm_type.offers]
+        of_types = len(limits) * (scenario.type_interruptions_per_hour + scenario.struck_per_hour)
+        of_vms = _VMS_A_PLACE * sum(limits) * scenario.vm_interruptions_per_hour
+        refuse_endless_day(scenario.name, int(2 * hours * (of_types + of_vms)))
 
     def struck(self, types: list[int]) -> dict[int, FloatArray]:
         """Moments of the shocks that strike each type."""
@@ -133,13 +135,7 @@ class _Draw:
         none = np.zeros(0)
         if not scenario.struck_per_hour:
             return dict.fromkeys(types, none)
-        mean_s = _S_PER_HOUR / scenario.shocks_per_hour
-        n = 8 + int(1.3 * (self.end_s - self.start_s) / mean_s)
-        while True:
-            moments = self.start_s + mean_s * np.cumsum(self._exponential(_SHOCKS, n)[0])
-            if moments[-1] >= self.end_s:
-                break
-            n *= 2
+        moments = self._poisson(_SHOCKS, _S_PER_HOUR / scenario.shocks_per_hour)[0]
         n = int(np.searchsorted(moments, self.end_s))
         chances = uniform_numbers(self.seed, self.day, [_STRUCK + index for index in types], max(n, 1))[:, :n]
         return {index: moments[:n][row < scenario.shock_share] for index, row in zip(types, chances, strict=True)}
@@ -170,16 +166,40 @@ class _Draw:
                 yield TimelineEvent(int(end), name, "resume")
 
     def of_vms(self, index: int, name: str, n_vms: int) -> Iterator[TimelineEvent]:
-        """Events of single VMs of a type."""
-        rate = self.scenario.vm_interruptions_per_hour
+        """Events of single VMs of a type.
+
+        Interruptions come with the same rate at all times, also while one that was there before would be gone: the VM
+        may have been requested since. What is gone is back when the outage is over that it began with.
+        """
+        rate, outage_s = self.scenario.vm_interruptions_per_hour, self.scenario.mean_outage_s
         if not rate or not n_vms:
             return
-        # Number j of VM k is the (j n_vms + k)-th of the stream: more of them begin with the same.
-        exact = self._process(lambda n: self._exponential(_VMS + index, n * n_vms).reshape(n, n_vms).T, rate)
-        moments, counts = whole_moments(exact, self.end_s, self.scenario.mean_outage_s is not None)
-        for vm in np.flatnonzero(counts).tolist():
-            for place, time_s in enumerate(moments[vm, : counts[vm]].tolist()):
-                yield TimelineEvent(time_s, name, "resume" if place % 2 else "interrupt", vm + 1)
+        moments = self._poisson(_VMS + index, _S_PER_HOUR / rate, n_vms)
+        struck = np.flatnonzero((moments < self.end_s).any(axis=1))
+        outages = None
+        if outage_s is not None and len(struck):
+            outages = outage_s * self._columns(_OUTAGES + index, moments.shape[1], n_vms)
+        for vm in struck.tolist():
+            back_s = 0
+            for place, exact_s in enumerate(moments[vm, moments[vm] < self.end_s].tolist()):
+                time_s = math.ceil(exact_s)
+                yield TimelineEvent(time_s, name, "interrupt", vm + 1)
+                if outages is not None and time_s >= back_s:
+                    back_s = max(min(math.ceil(exact_s + float(outages[vm, place])), self.end_s), time_s + 1)
+                    yield TimelineEvent(back_s, name, "resume", vm + 1)
+
+    def _poisson(self, stream: int, mean_s: float, rows: int = 1) -> FloatArray:
+        """Moments of Poisson processes until all are over, shape (rows, enough)."""
+        n = 8 + int(1.3 * (self.end_s - self.start_s) / mean_s)
+        while True:
+            moments: FloatArray = self.start_s + mean_s * np.cumsum(self._columns(stream, n, rows), axis=1)
+            if moments[:, -1].min() >= self.end_s:
+                return moments
+            n *= 2
+
+    def _columns(self, stream: int, n: int, rows: int) -> FloatArray:
+        """Exponential numbers of mean 1, shape (rows, n); more columns begin with the same."""
+        return self._exponential(stream, n * rows).reshape(n, rows).T
 
     def _process(self, exponential: Any, rate_per_hour: float) -> FloatArray:
         """Moments of interruptions and returns in turn, shape (n, enough); of the first only if nothing comes back."""
