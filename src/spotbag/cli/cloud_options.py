@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,8 +94,3 @@ class CloudOptions:
             hibernated_usd_per_gb_hour=self.hibernated_rate,
             stopped_usd_per_gb_hour=self.stopped_rate,
         )
-
-    @property
-    def given(self) -> list[str]:
-        """Options of these that are given."""
-        return [f"--{entry.name.replace('_', '-')}" for entry in fields(self) if getattr(self, entry.name) is not None]
