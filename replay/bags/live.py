@@ -171,6 +171,7 @@ class LiveState(ReplayState):
         # Its uptime stands still until then.
         vm.zero_s += pause_s + self.instance.boot_overhead_s
         vm.first_start_s = max(vm.first_start_s, uptime_s)
+        vm.timetable_changed()
         if vm.disordered:
             move_up(vm, self.now_s, self.work)
         self._push(vm.ready_s, READY, vm.index)
