@@ -47,7 +47,7 @@ class PlanAudit(Audit):
         self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
-        self.preempted: list[VmBook] = []  # where a checkpoint of a preempted task has been written in this moment
+        self.preempted: list[tuple[VmBook, int]] = []  # VMs and cores with a checkpoint just written: who is asked next
         self.woken_s = -1
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
@@ -162,7 +162,7 @@ class PlanAudit(Audit):
     def _handle(self, event: Event) -> None:
         kind, now = event["event"], event["t"]
         rank = RANKS.get(kind)
-        if rank is not None:
+        if rank is not None and not self._preempted_at_once(event):
             if rank >= RANKS["trigger"]:
                 self._questions_asked()
             self._move_up()
@@ -188,6 +188,12 @@ class PlanAudit(Audit):
                     self._check_missed_starts(vm, vm.uptime_s(now))
                 self.handlers[kind](event, vm)
 
+    def _preempted_at_once(self, event: Event) -> bool:
+        """Whether a task waits as soon as it is preempted: what else was decided then has not ended."""
+        vm = self.vms.get(event["vm"]) if event["event"] == "preempted" else None
+        run = None if vm is None else vm.runs.get(event["task"])
+        return vm is not None and run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"])
+
     def _follow_day(self, event: Event, rank: int | None) -> None:
         """Let the day go on to an event: decisions come after all that happens in their second."""
         kind, now = event["event"], event["t"]
@@ -198,15 +204,22 @@ class PlanAudit(Audit):
             # All happens before the policy is asked; traces that name no cloud are older than that.
             if until == LAST_RANK and now == self.now_s and "cloud" in self.run:
                 self.rank = max(self.rank, RANKS["trigger"])
-        elif kind in ("resume", "restart") and event["vm"] in self.vms:
-            vm = self.vms[event["vm"]]
-            until = RECALLED if vm.halted and vm.halted_since_s == now else rank
+        elif event.get("vm") in self.vms and self._comes_later(event, self.vms[event["vm"]]):
+            until = RECALLED
         else:
             until = rank
         self.day.advance(now, until)
         if kind == "capacity" and not self._matching(event):  # one that falls, and is recorded later in the second
             self.day.advance(now, RANKS["hibernate"])
         self._check_announced(now, -1 if rank is None else rank)
+
+    def _comes_later(self, event: Event, vm: VmBook) -> bool:
+        """Whether an event was caused in its second: it comes when those are back that come back at once."""
+        kind, now = event["event"], event["t"]
+        if kind not in ("resume", "restart", "ready", "trigger", "cycle-end", "idle-limit"):
+            return False
+        at_once = kind == "ready" and (vm.name in self.planned or vm.sessions)  # no decision has requested it then
+        return self._follows_s(event, vm) == now and not at_once
 
     def _check_announced(self, now: int, rank: int) -> None:
         """Find prices and capacities that should stand in the trace by now."""
@@ -283,8 +296,14 @@ class PlanAudit(Audit):
 
     def _questions_asked(self) -> None:
         """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked."""
-        self.disturbed += [vm for vm in self.preempted if vm not in self.disturbed]
+        for vm, _ in self.preempted:
+            if vm not in self.disturbed:
+                self.disturbed.append(vm)
         self.preempted.clear()
+
+    def _held_cores(self, vm: VmBook) -> list[int]:
+        """Cores on which a checkpoint of a preempted task was just written, of which the policy is asked first."""
+        return [core for held, core in self.preempted if held is vm]
 
     def _move_up(self, until: VmBook | None = None) -> None:
         """Let what waits move up where tasks have been stolen: everywhere, or until it is a VM's turn."""
@@ -292,6 +311,8 @@ class PlanAudit(Audit):
             return
         while self.disturbed:
             vm = self.disturbed.pop(0)
+            if self._held_cores(vm):  # the policy is asked before
+                continue
             if vm.state == "up" and not vm.draining:
                 self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
             if vm is until:
@@ -303,7 +324,7 @@ class PlanAudit(Audit):
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
-        if vm.draining or vm in self.preempted:
+        if vm.draining or self._held_cores(vm):
             return
         writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
         for slot in self.timetables[vm.name].due(until_uptime_s, writing):
@@ -591,7 +612,8 @@ class PlanAudit(Audit):
 
     def _check_timetable(self, event: Event, vm: VmBook) -> None:
         """A task starts when and where it is its turn."""
-        if vm in self.preempted and not self.timetables[vm.name].is_due(event["task"], vm.uptime_s(event["t"])):
+        held = self._held_cores(vm)
+        if held and not self.timetables[vm.name].is_due(event["task"], vm.uptime_s(event["t"]), held):
             self._questions_asked()
         self._move_up(vm)
         table, uptime = self.timetables[vm.name], vm.uptime_s(event["t"])
@@ -754,6 +776,8 @@ class PlanAudit(Audit):
         target.stolen = target.stolen + 1 if target.stole_s == now else 1
         target.stole_s = now
         self._move_up(target)
+        table = self.timetables[source.name]
+        table.unsure = table.unsure or (table.preempted and table.disturbed and source.state == "up")
         self._append(event, book, source, target)
         if source not in self.disturbed:
             self.disturbed.append(source)
@@ -808,7 +832,10 @@ class PlanAudit(Audit):
             self._find("preemption", name, off, "s", message)
         table = self.timetables[vm.name]
         table.unsure = table.unsure or table.disturbed
+        longer = uptime + dump_s > run.due_uptime_s
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
+        if longer:  # what waits for its memory waits longer
+            self._disturb(vm)
 
     def _preempted(self, event: Event, vm: VmBook) -> None:
         """A task that was preempted waits behind all that waits on its core."""
@@ -831,12 +858,13 @@ class PlanAudit(Audit):
         table = self.timetables[vm.name]
         table.unsure = table.unsure or table.disturbed
         table.plan_last(self._again(vm, run, saves, uptime))
+        table.preempted = True
         self._check_saved(event, book)
         if uptime == run.preempted_uptime_s:
             self._disturb(vm)
         else:
             table.disturbed = True
-            self.preempted.append(vm)
+            self.preempted.append((vm, run.core))
 
     def _disturb(self, vm: VmBook) -> None:
         """Let what waits on a VM move up as soon as it is its turn."""

@@ -37,9 +37,11 @@ class Timetable:
     ----------
     disturbed : bool
         Whether tasks have been taken away, so that the others move up as soon as the VM is up.
+    preempted : bool
+        Whether one was preempted since they moved up.
     unsure : bool
-        Whether tasks came when others had been taken away in the same second: whether these had moved up before is
-        nowhere on record. So it is until nothing waits.
+        Whether tasks came, or were stolen, when others had been taken away or preempted in the same second: whether
+        these had moved up before is nowhere on record. So it is until nothing waits.
     """
 
     def __init__(self, n_cores: int, memory_kb: int) -> None:
@@ -47,6 +49,7 @@ class Timetable:
         self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
         self._slots: dict[str, Slot] = {}
         self.disturbed = False
+        self.preempted = False
         self.unsure = False
 
     def plan(self, slot: Slot) -> None:
@@ -67,10 +70,10 @@ class Timetable:
             slot.start_s, slot.end_s = queue[-1].end_s, queue[-1].end_s + slot.end_s - slot.start_s
         self.plan(slot)
 
-    def is_due(self, task: str, now_s: int) -> bool:
-        """Whether it is the turn of a task."""
+    def is_due(self, task: str, now_s: int, held: Collection[int]) -> bool:
+        """Whether it is the turn of a task, on a core that is not held."""
         slot = self._slots.get(task)
-        if slot is None or slot.moves_up:
+        if slot is None or slot.moves_up or slot.core in held:
             return False
         return slot.start_s == now_s and self._cores[slot.core][0] is slot
 
@@ -121,7 +124,7 @@ class Timetable:
         """Append anew all that waits, in the same order, if tasks have been taken away."""
         if not self.disturbed:
             return
-        self.disturbed = False
+        self.disturbed = self.preempted = False
         waiting = sorted(self._slots.values(), key=lambda slot: (slot.start_s, slot.core))
         self._slots.clear()
         for queue in self._cores:

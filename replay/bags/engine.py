@@ -21,6 +21,8 @@ from .vm import Vm
 
 _NEVER_S = 2**62
 _NOISE = 1e-9
+_WAKES_UNTIL = 2
+"""How often the deadline, or the day if that is longer, passes until policies are woken no more."""
 
 
 class Replay(EventLoop[DayOutcome]):
@@ -31,10 +33,13 @@ class Replay(EventLoop[DayOutcome]):
     All that happens in one second happens first: tasks end and start, preempted tasks are saved; prices change;
     capacity is back, VMs resume and are booted again; VMs get ready; VMs have notice; VMs are interrupted. Then the
     policy is asked: about tasks that have finished, prices, capacity, VMs that are back, idle ones, those that have
-    notice, those that were interrupted, preempted tasks, migration triggers, ends of allocation cycles and of idle
+    notice, those that were interrupted, preempted tasks, migration triggers, ends of allocation cycles, ends of idle
     limits, and its own wake-up calls; each by VM, in the order of requests, and only if it is still so. What a decision
     causes at once, a start or an idle VM, follows at once; all else that it causes in this second comes after these
     questions, in the same order.
+
+    A replay ends with the bag, or when nothing can happen any more. That comes even if a policy always asks for another
+    wake-up call: none comes after twice the deadline, or twice the last event of the day if that is later.
 
     Parameters
     ----------
@@ -79,7 +84,11 @@ class Replay(EventLoop[DayOutcome]):
         self.state._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         if type(policy).woken is not Policy.woken:
             self.state._push(0, WAKE, 0)
+        last_s = self.day.events[-1].time_s if self.day.events else 0
+        self._last_call_s = _WAKES_UNTIL * max(last_s, plan.instance.deadline_s)
         self._wants_finished = type(policy).finished is not Policy.finished
+        # Of each preempted task that the policy has yet to be asked about, the VM: what waits there stays where it is.
+        self._held: list[int] = []
 
     def copy(self) -> Replay:
         """Return a replay that goes on from here on its own; what never changes is shared."""
@@ -198,11 +207,11 @@ class Replay(EventLoop[DayOutcome]):
             _, kind, _, index, _, epoch = heapq.heappop(queue)
             if kind in (CYCLE_END, IDLE_LIMIT):
                 if vms[index].idle_epoch == epoch and vms[index].idle:
-                    moment.cycle_ended.append((index, kind, epoch))
+                    moment.cycle_ended.append((kind, index, epoch))
             elif kind == TRIGGER:
                 if vms[index].trigger_epoch == epoch and vms[index].gives_tasks:
                     moment.triggers.append((index, epoch))
-            else:
+            elif now_s <= self._last_call_s:
                 moment.woken = True
         if struck:
             happened = True
@@ -307,6 +316,7 @@ class Replay(EventLoop[DayOutcome]):
         """Ask the policy about all that has happened, then settle what its decisions cause at once."""
         state, policy = self.state, self.policy
         vms = state.vms
+        self._held = [index for index, _ in moment.preempted]
         for index, _, task in sorted(moment.finished):
             policy.finished(state, vms[index], task)
             self._settle()
@@ -337,12 +347,16 @@ class Replay(EventLoop[DayOutcome]):
                 policy.lost(state, vm)
             self._settle()
         for index, task in sorted(moment.preempted):
-            policy.preempted(state, vms[index], task)
-            state._restless.append(vms[index])
+            vm = vms[index]
+            if any(run.task == task for run, _ in vm.waiting_runs()):
+                policy.preempted(state, vm, task)
+            self._held.remove(index)
+            if index not in self._held:
+                state._restless.append(vm)
             self._settle()
         for index, epoch in sorted(moment.triggers):
             self._ask_trigger(vms[index], epoch)
-        for index, kind, epoch in sorted(moment.cycle_ended):
+        for kind, index, epoch in sorted(moment.cycle_ended):
             self._ask_cycle_end(vms[index], kind, epoch)
         if moment.woken:
             if state.records is not None:
@@ -389,6 +403,8 @@ class Replay(EventLoop[DayOutcome]):
                 self.policy.terminated(state, state._ended.pop(0))
                 continue
             vm = state._restless.pop(0)
+            if vm.index in self._held:
+                continue
             if vm.disordered and vm.state == RUNNING and not vm.draining:
                 state.move_up(vm)
             self._ask_idle(vm)

@@ -299,13 +299,19 @@ class ReplayState(EventQueue):
             vm.running[core] = run._replace(end_s=uptime_s + dump_s)
             vm.timetable_changed()
             self._push(self.now_s + dump_s, PREEMPTED, vm.index, core, vm.epoch)
-            return
-        self._put_behind(vm, core)
+            if uptime_s + dump_s <= run.end_s:
+                return
+            vm.disordered = True  # what waits for its memory waits longer
+        else:
+            self._put_behind(vm, core)
         if vm not in self._restless:
             self._restless.append(vm)
 
     def wake_at(self, time_s: int) -> None:
-        """Have the policy's ``woken`` asked at a later time, as it is at the start."""
+        """Have the policy's ``woken`` asked at a later time, as it is at the start.
+
+        Policies that ask for ever are woken no more once twice the deadline has passed, or the day if that is longer.
+        """
         self._demand(time_s > self.now_s, f"{time_s} s is not later than now")
         self._push(time_s, WAKE, 0)
 
@@ -391,7 +397,7 @@ class ReplayState(EventQueue):
         vm.n_left += 1
         vm.task_added(self.work.runtime_s(task, vm.offer_index))
         vm.idle_epoch += 1
-        if vm.state == RUNNING:
+        if vm.state == RUNNING and not vm.disordered:  # else what waits there moves up soon, and starts then
             self._start_or_await(vm, core)
 
     def _start_or_await(self, vm: Vm, core: int) -> None:
