@@ -117,7 +117,10 @@ def _price(vm_type: VmType, time_s: int, rng: np.random.Generator) -> TimelineEv
 
 
 class Anything(Policy):
-    """Decides at random whatever is allowed: migrates, steals, preempts, starts and ends VMs, sets triggers, wakes."""
+    """Decides at random whatever is allowed: migrates, steals, starts and ends VMs, sets triggers, wakes.
+
+    If it ``preempts``, it also stops tasks that run, and steals for VMs that are launching.
+    """
 
     name = "anything"
 
@@ -127,6 +130,7 @@ class Anything(Policy):
         self._wakes = 30
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
+        """Steal for a VM that is idle, or launching."""
         stolen = 0
         for victim in replay.vms:
             if victim is not vm and victim.state <= RUNNING:
@@ -199,6 +203,12 @@ class Anything(Policy):
         if self._preempts and running and rng.random() < 0.4:
             vm, task = running[int(rng.integers(len(running)))]
             replay.preempt(task, vm, checkpoint=replay.work.takes_checkpoints and bool(rng.random() < 0.5))
+        offers = [offer for offer in replay.instance.offers if replay.can_start(offer)]
+        if self._preempts and offers and rng.random() < 0.1:
+            replay.start_vm(offers[int(rng.integers(len(offers)))])
+        thieves = [vm for vm in replay.vms if vm.idle or (vm.state == LAUNCHING and not vm.n_left)]
+        if self._preempts and thieves and rng.random() < 0.3:
+            self.idle(replay, thieves[int(rng.integers(len(thieves)))])
 
     def _migrate(self, replay: ReplayState, source: Vm) -> None:
         for task in source.tasks():

@@ -105,6 +105,9 @@ class Scripted(Policy):
         self.asked.append(("preempted", replay.now_s, vm.name, task))
         self.answers.get("preempted", lambda *_: None)(replay, vm, task)
 
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        self.answers.get("idle", lambda *_: None)(replay, vm)
+
     def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
         self.answers.get("finished", lambda *_: None)(replay, vm, task)
 
@@ -375,7 +378,7 @@ def test_a_handler_goes_on_when_it_has_preempted_tasks() -> None:
 
 
 def test_handlers_of_one_second_settle_one_after_the_other() -> None:
-    """At 1 s, w ends on b, and s is preempted; then, woken, the policy steals it: what waits on a moves up twice.
+    """At 1 s, w ends on b, and s is preempted; then b is idle, and s is stolen: what waits on a moves up twice.
 
     y and z wait for the memory of x; both could start at 94 s, and change cores when they move up again.
     """
@@ -384,7 +387,11 @@ def test_handlers_of_one_second_settle_one_after_the_other() -> None:
         if replay.now_s == 1:
             replay.preempt(0, replay.vms[0])
 
-    policy = Scripted({1: lambda replay: to_new_vm(replay, replay.vms[0], 0, "steal")}, finished=finished)
+    def idle(replay: ReplayState, vm: Vm) -> None:
+        if replay.now_s == 1:
+            to_new_vm(replay, replay.vms[0], 0, "steal")
+
+    policy = Scripted({}, finished=finished, idle=idle)
     runtimes = {"s": {"a": 162}, "w": {"b": 1}, "x": {"a": 94}, "y": {"a": 29}, "z": {"a": 225}}
     memory = {"s": 10, "x": 1000, "y": 700, "z": 300}
     instance = bag(runtimes, [vm_type("a", vcpus=2), vm_type("b")], memory_mb=memory, deadline_s=2000, d_spot_s=2000)
@@ -420,15 +427,20 @@ def test_a_vm_that_is_interrupted_where_there_is_room_comes_back_before_what_its
 
 
 def test_a_vm_that_boots_again_may_have_notice_in_that_second() -> None:
-    """It is booted again, ready, and starts at 60 s, and drains from then to 70 s; the 90 s left follow at 90 s."""
+    """u starts at 15 s on a new VM, and again at 60 s, when that is booted again. It drains to 70 s; 90 s are left."""
+
+    def request(replay: ReplayState) -> None:
+        replay.steal(1, replay.vms[0], replay.start_vm(replay.instance.offers[0]))
+
     timeline = day(
         TimelineEvent(30, "a", "stop"),
         TimelineEvent(60, "a", "resume"),
         TimelineEvent(60, "a", "hibernate", vm=1, notice_s=10),
         TimelineEvent(90, "a", "resume", vm=1),
     )
-    instance = bag({"t": {"a": 100}}, [vm_type("a")])
-    outcome, records = replayed(plan(instance, ["a spot"], {"t": (0, 0, 0)}), "static", timeline)
-    assert moments(records, "restart") == moments(records, "ready")[1:] == moments(records, "notice") == [60]
-    assert (moments(records, "hibernate"), moments(records, "start")) == ([70], [0, 60])
+    instance = bag({"t": {"b": 100}, "u": {"a": 100, "b": 100}}, [vm_type("a", on_demand=0), vm_type("b", spot=0)])
+    schedule = plan(instance, ["b on-demand"], {"t": (0, 0, 0), "u": (0, 0, 100)})
+    outcome, records = replayed(schedule, Scripted({5: request}), timeline)
+    assert moments(records, "restart") == moments(records, "notice") == [60]
+    assert (moments(records, "hibernate"), moments(records, "start", task="u")) == ([70], [15, 60])
     assert outcome.makespan_s == 180

@@ -35,6 +35,7 @@ POLICIES = (
     "burst-hads",
     "burst-hads+idle-60",
     "anything",
+    "anything, preempts",
 )
 BILLINGS = (Billing(), Billing(first_hour_free=True), Billing(hibernated_usd_per_gb_hour=0.01))
 
@@ -51,7 +52,7 @@ def random_schedule(document: dict[str, Any], rng: np.random.Generator) -> Sched
 
 
 def policy_of(name: str) -> Policy:
-    return Anything(7) if name == "anything" else find_policy(name)
+    return Anything(7, preempts="preempts" in name) if name.startswith("anything") else find_policy(name)
 
 
 def demand_sound_day(plan: ReplayPlan, policy: str, timeline: Timeline, cloud: Cloud) -> None:
