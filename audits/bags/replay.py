@@ -317,6 +317,8 @@ class PlanAudit(Audit):
                 self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
             if vm is until:
                 return
+            if until is not None:
+                self.timetables[vm.name].early_s = self.now_s
 
     def _starts_from_s(self, vm: VmBook, now: int) -> int:
         """Uptime from which tasks can start on a VM."""
@@ -831,7 +833,7 @@ class PlanAudit(Audit):
             message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
             self._find("preemption", name, off, "s", message)
         table = self.timetables[vm.name]
-        table.unsure = table.unsure or table.disturbed
+        table.unsure = table.unsure or table.disturbed or table.early_s == now
         longer = uptime + dump_s > run.due_uptime_s
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
         if longer:  # what waits for its memory waits longer

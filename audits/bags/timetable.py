@@ -39,9 +39,12 @@ class Timetable:
         Whether tasks have been taken away, so that the others move up as soon as the VM is up.
     preempted : bool
         Whether one was preempted since they moved up.
+    early_s : int
+        When they last moved up because it was the turn of another VM, which came later.
     unsure : bool
         Whether tasks came, or were stolen, when others had been taken away or preempted in the same second: whether
-        these had moved up before is nowhere on record. So it is until nothing waits.
+        these had moved up before is nowhere on record, or only for those VMs whose turn it was. So it is until nothing
+        waits.
     """
 
     def __init__(self, n_cores: int, memory_kb: int) -> None:
@@ -50,6 +53,7 @@ class Timetable:
         self._slots: dict[str, Slot] = {}
         self.disturbed = False
         self.preempted = False
+        self.early_s = -1
         self.unsure = False
 
     def plan(self, slot: Slot) -> None:
