@@ -67,6 +67,16 @@ class Billing:
         if issues:
             raise InputError("billing", issues)
 
+    def __str__(self) -> str:
+        """How it bills, in words."""
+        parts = ["billed by the second" if self.block_s == 1 else f"billed in blocks of {self.block_s:,} s"]
+        parts += [f"at least {self.minimum_s:,} s"] if self.minimum_s else []
+        parts += ["free if interrupted in the first hour"] if self.first_hour_free else []
+        for kind in ("hibernated", "stopped"):
+            rate = getattr(self, f"{kind}_usd_per_gb_hour")
+            parts += [f"${rate:g} for an hour of a {kind} GB of memory"] if rate else []
+        return ", ".join(parts)
+
     def billed_s(self, session_s: int) -> int:
         """Seconds on the bill for a session."""
         return -(-max(session_s, self.minimum_s) // self.block_s) * self.block_s
@@ -129,6 +139,12 @@ class Cloud:
         if changed == self or "name" in asked:
             return changed
         return dataclasses.replace(changed, name=f"{self.name}, changed")
+
+
+def interruption_text(kind: InterruptionKind, notice_s: int) -> str:
+    """Say what a cloud does to spot VMs that it takes away."""
+    verb = {"hibernate": "hibernate", "stop": "are stopped", "terminate": "are terminated"}[kind]
+    return f"{verb} after {notice_s:,} s of notice" if notice_s else f"{verb} without notice"
 
 
 _AWS_BILLING = Billing(minimum_s=60, first_hour_free=True)

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ..core.quantities import SECONDS_PER_HOUR
 from ..instances.entries import Market, RentalOffer
 from ..instances.instance import Instance
 from .trace import Trace
 
 Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
 Span: TypeAlias = tuple[int, int]
+
+_NOISE = 1e-6
+"""What a share of an interval may differ by rounding."""
+
+
+@dataclass(slots=True)
+class Interruption:
+    """A VM is hibernated, or stopped, until it runs again or ends.
+
+    Attributes
+    ----------
+    kind : {"hibernate", "stop"}
+        What the cloud did.
+    start_s : int
+        Since when.
+    restart_s : int, optional
+        When it began to boot again, if it was stopped.
+    end_s : int, optional
+        When it ran again, or ended; None while the trace is read.
+    """
+
+    kind: Literal["hibernate", "stop"]
+    start_s: int
+    restart_s: int | None = None
+    end_s: int | None = None
+
+    @property
+    def span(self) -> Span:
+        """From when to when it did not run."""
+        assert self.end_s is not None
+        return self.start_s, self.end_s
 
 
 @dataclass(slots=True)
@@ -26,10 +59,10 @@ class VmLife:
         When it was requested.
     ready_s, end_s : int, optional
         When it was ready; when it was terminated.
-    hibernated : list of (int, int)
-        From when to when it hibernated, or was stopped until it had booted again.
-    hibernated_since_s : int, optional
-        Since when it does, while the trace is read.
+    interruptions : list of Interruption
+        When it was hibernated or stopped.
+    drained : list of (int, int)
+        From when to when it had notice of an interruption.
     reclaimed_s : int, optional
         When the cloud has terminated it.
     """
@@ -40,9 +73,14 @@ class VmLife:
     launch_s: int
     ready_s: int | None = None
     end_s: int | None = None
-    hibernated: list[Span] = field(default_factory=list)
-    hibernated_since_s: int | None = None
+    interruptions: list[Interruption] = field(default_factory=list)
+    drained: list[Span] = field(default_factory=list)
     reclaimed_s: int | None = None
+
+    @property
+    def down(self) -> Interruption | None:
+        """The interruption that lasts, while the trace is read."""
+        return self.interruptions[-1] if self.interruptions and self.interruptions[-1].end_s is None else None
 
 
 @dataclass(slots=True)
@@ -60,11 +98,13 @@ class Run:
     saved : float
         Fraction of the task that checkpoints had saved before.
     end_s : int
-        When it finished, or when the hibernation came that ended it.
+        When it finished, or when the interruption came that ended it.
     ending : {"finished", "migrated", "suspended", "unfinished"}
         How it ended; one that is migrated goes on elsewhere, one that is suspended may go on where it was.
     saved_after : float
         Fraction of the task that is saved at its end.
+    preempted_s : int, optional
+        When the policy told it to stop; it ends once its checkpoint is written, if one is.
     """
 
     task: str
@@ -76,6 +116,7 @@ class Run:
     end_s: int = -1
     ending: Ending = "unfinished"
     saved_after: float = 0.0
+    preempted_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +164,8 @@ class History:
         In order of time.
     first_vm : dict of str to str
         Where each task was at first; those that never started nor moved are missing.
+    prices : dict of (str, str) to list of (int, float)
+        Of each type and market: from when on an hour costs how much (USD).
     """
 
     instance: Instance
@@ -130,14 +173,22 @@ class History:
     runs: list[Run]
     moves: list[Move]
     first_vm: dict[str, str]
+    prices: dict[tuple[str, str], list[tuple[int, float]]]
 
     def offer_of(self, vm: str) -> RentalOffer:
         """Offer of a VM."""
         life = self.vms[vm]
         return next(o for o in self.instance.offers if (o.vm_type.name, o.market) == (life.vm_type, life.market))
 
+    def cost_usd(self, vm: str, start_s: int, end_s: int) -> float:
+        """What a stretch of time on a VM costs by the prices of its moments, without minimum and blocks."""
+        life = self.vms[vm]
+        changes = [(max(at, start_s), usd / SECONDS_PER_HOUR) for at, usd in self.prices[life.vm_type, life.market]]
+        ends = [*(at for at, _ in changes[1:]), end_s]
+        return sum(max(min(end, end_s) - at, 0) * usd for (at, usd), end in zip(changes, ends, strict=True))
+
     def uptime_s(self, vm: str, start_s: int, end_s: int) -> int:
-        """Seconds between two moments that a VM did not hibernate."""
+        """Seconds between two moments in which a VM was not interrupted."""
         return sum(end - start for start, end in awake(self.vms[vm], start_s, end_s))
 
     def retained_uptime_s(self, run: Run) -> float:
@@ -152,13 +203,14 @@ class History:
         work = (run.saved_after - run.saved) * float(self.instance.runtime_s[group, offer.type_index])
         burstable = offer.vm_type.burstable
         speed = burstable.baseline_fraction if burstable is not None and run.baseline else 1.0
-        return work / interval * (interval + dump) / speed
+        checkpoints = math.ceil(work / interval - _NOISE)  # the last one may come before the interval is over
+        return (work + checkpoints * dump) / speed
 
 
 def awake(life: VmLife, start_s: int, end_s: int) -> list[Span]:
-    """Cut the hibernations of a VM out of a stretch of time; empty pieces are left out."""
+    """Cut the interruptions of a VM out of a stretch of time; empty pieces are left out."""
     pieces, at = [], start_s
-    for down, up in life.hibernated:
+    for down, up in (interruption.span for interruption in life.interruptions):
         if up <= at:
             continue
         if down >= end_s:
@@ -194,19 +246,26 @@ class _Reader:
         self.move_of: dict[str, int] = {}
         self.next_run: dict[int, int] = {}
         self.stopped: dict[str, Run] = {}
-        self.draining: set[str] = set()
+        self.prices = {
+            (offer.vm_type.name, str(offer.market)): [(0, offer.price_usd_per_s * SECONDS_PER_HOUR)]
+            for offer in self.instance.offers
+        }
+        self.draining_since_s: dict[str, int] = {}
 
     def history(self) -> History:
         self.trace.follow(self._take)
         end_s = self._last_s()
-        for life in self.vms.values():
-            if life.hibernated_since_s is not None:
-                life.hibernated.append((life.hibernated_since_s, end_s if life.end_s is None else life.end_s))
         for index in self.running.values():
             run = self.runs[index]
-            since = self.vms[run.vm].hibernated_since_s
-            gone = since if since is not None else self.vms[run.vm].reclaimed_s
-            run.end_s = end_s if gone is None else max(gone, run.start_s)
+            gone_s = self._gone_s(self.vms[run.vm])
+            run.end_s = end_s if gone_s is None else max(gone_s, run.start_s)
+        for life in self.vms.values():
+            last_s = end_s if life.end_s is None else life.end_s
+            self._end_drain(life, last_s)
+            if life.down is not None:
+                life.down.end_s = last_s
+        for run in self.stopped.values():
+            run.ending = "unfinished"
         moves = [
             Move(
                 time_s=move["t"],
@@ -221,7 +280,7 @@ class _Reader:
             )
             for index, move in enumerate(self.moves)
         ]
-        return History(self.instance, self.vms, self.runs, moves, self.first_vm)
+        return History(self.instance, self.vms, self.runs, moves, self.first_vm, self.prices)
 
     def _last_s(self) -> int:
         return int(self.trace.end["t"])
@@ -240,34 +299,49 @@ class _Reader:
         elif kind == "suspend":
             run = self.runs[self.running.pop(event["task"])]
             run.end_s, run.ending = time_s, "suspended"
+        elif kind == "preempt":
+            self.runs[self.running[event["task"]]].preempted_s = time_s
         elif kind == "preempted":
             self._stop(event["task"], time_s, event.get("saved", 0.0))
         elif kind in ("migrate", "steal"):
             self._move(event)
-        elif kind not in ("submit", "wake", "price", "capacity"):
+        elif kind == "price":
+            self.prices[event["type"], event["market"]].append((time_s, event["usd_per_hour"]))
+        elif kind not in ("submit", "wake", "capacity"):
             self._change(self.vms[event["vm"]], kind, time_s)
 
     def _change(self, life: VmLife, kind: str, time_s: int) -> None:
         if kind == "notice":
-            self.draining.add(life.name)
+            self.draining_since_s.setdefault(life.name, time_s)
         elif kind == "ready" and life.ready_s is None:
             life.ready_s = time_s
         elif kind in ("hibernate", "stop"):
-            life.hibernated_since_s = time_s
+            self._end_drain(life, time_s)
+            life.interruptions.append(Interruption("stop" if kind == "stop" else "hibernate", time_s))
         elif kind == "reclaim":
+            self._end_drain(life, time_s)
             life.end_s = life.reclaimed_s = time_s
-        elif kind == "restart":
-            if life.hibernated_since_s is None:
+        elif kind in ("restart", "resume", "ready"):
+            if life.down is None:
                 raise KeyError(life.name)
-            for task in [task for task, index in self.running.items() if self.runs[index].vm == life.name]:
-                self._stop(task, life.hibernated_since_s)
-        elif kind in ("resume", "ready"):
-            if life.hibernated_since_s is None:
-                raise KeyError(life.name)
-            life.hibernated.append((life.hibernated_since_s, time_s))
-            life.hibernated_since_s = None
+            if kind == "restart":
+                life.down.restart_s = time_s
+                for task in [task for task, index in self.running.items() if self.runs[index].vm == life.name]:
+                    self._stop(task, life.down.start_s)
+            else:
+                life.down.end_s = time_s
         elif kind == "terminate":
+            self._end_drain(life, time_s)
             life.end_s = time_s
+
+    def _end_drain(self, life: VmLife, time_s: int) -> None:
+        since_s = self.draining_since_s.pop(life.name, None)
+        if since_s is not None:
+            life.drained.append((since_s, time_s))
+
+    def _gone_s(self, life: VmLife) -> int | None:
+        """Since when a VM is hibernated, stopped or terminated by the cloud; None if it is not."""
+        return life.reclaimed_s if life.down is None else life.down.start_s
 
     def _stop(self, task: str, time_s: int, saved: float | None = None) -> None:
         """End the run of a task that goes on where it was; what it has saved may be known only then."""
@@ -307,8 +381,8 @@ class _Reader:
         index = self.running.pop(task, None)
         if index is not None:
             run = self.runs[index]
-            since = source.hibernated_since_s if source.reclaimed_s is None else source.reclaimed_s
-            if since is None and source.name not in self.draining:
+            since = self._gone_s(source)
+            if since is None and source.name not in self.draining_since_s:
                 raise KeyError(source.name)
             run.end_s, run.ending = max(event["t"] if since is None else since, run.start_s), "migrated"
             run.saved_after = saved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.wording import (
@@ -16,15 +17,30 @@ from ...core.wording import (
     prefix_and_number,
     shortened,
 )
+from ...instances.clouds import Billing, interruption_text
 from ..narrator import Event, TaskNarrator, by_kind, end_of_text, idle_text, missed_text
 from ..trace import Trace
-from ..vm_history import History, Move, Run, awake
+from ..vm_history import History, Interruption, Move, Run, Span, awake
 
-_INTERRUPTIONS = {"hibernate": "hibernates", "stop": "is stopped", "reclaim": "is terminated"}
-"""What interruptions do to the VMs of a type, by the kind of the event."""
+_INTERRUPTIONS = {
+    "hibernate": ("hibernates", "hibernate"),
+    "stop": ("is stopped", "are stopped"),
+    "reclaim": ("is terminated by the cloud", "are terminated by the cloud"),
+}
+"""What interruptions do to a type or a VM, and to several VMs, by the kind of the event."""
 
-_RETURNS = {"resume": "resumes", "restart": "boots again"}
+_RETURNS = {"resume": ("resumes", "resume"), "restart": ("boots again", "boot again")}
 """What else happens to them."""
+
+_ENDS = {"hibernate": "hibernate", "stop": "be stopped", "reclaim": "be terminated"}
+"""What a notice announces."""
+
+_DOWN = {"hibernate": "hibernated", "stop": "was stopped"}
+_DOWN_BEFORE = {"hibernate": "had hibernated", "stop": "had been stopped"}
+_DOWN_TO_THE_END = {"hibernate": "hibernates", "stop": "is stopped"}
+
+Verbs: TypeAlias = tuple[str, str]
+"""Of one, and of several."""
 
 _WITH_LOADS = frozenset({*_INTERRUPTIONS, "resume", "restart", "notice"})
 
@@ -47,6 +63,7 @@ class BagNarrator(TaskNarrator):
         self.trigger_s: dict[str, int] = {}
         self.moves = iter(history.moves)
         self.deadline_passed = False
+        self.single_vms = _single_vms(trace)
         self.last_end_s: dict[str, int] = {}
         for run in history.runs:
             self.last_end_s[run.vm] = max(self.last_end_s.get(run.vm, 0), run.end_s)
@@ -72,6 +89,11 @@ class BagNarrator(TaskNarrator):
             f"{counted(instance.n_tasks, 'task')}, {limits}"
         )
 
+    def story(self) -> list[str]:
+        """Return the story, with the rules of the cloud below its heading."""
+        heading, *lines = super().story()
+        return [heading, *cloud_lines(self.trace), *lines]
+
     # ------------------------------------------------------------- the moments
 
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
@@ -88,18 +110,18 @@ class BagNarrator(TaskNarrator):
         if launches:
             self.say(time_s, self.launches_text(launches, [f"{event['type']} {event['market']}" for event in launches]))
         self._describe_market(time_s, kinds)
-        back = {verb: _names(kinds.get(kind, [])) for kind, verb in _RETURNS.items()}
-        for verb, vms in back.items():
-            self._describe_resumes(time_s, [vm for vm in vms if vm in self.down_since], verb)
+        back = {verbs: _names(kinds.get(kind, [])) for kind, verbs in _RETURNS.items()}
+        for verbs, vms in back.items():
+            self._describe_returns(time_s, [vm for vm in vms if vm in self.down_since], verbs)
         self._describe_notices(time_s, kinds.get("notice", []))
-        for kind, verb in _INTERRUPTIONS.items():
+        for kind, verbs in _INTERRUPTIONS.items():
             if kinds.get(kind):
-                self._describe_interruptions(time_s, verb, _names(kinds[kind]), kinds.get("trigger-set", []))
-        for verb, vms in back.items():  # those that come back in the second in which they were interrupted
-            self._describe_resumes(time_s, [vm for vm in vms if self.down_since.get(vm) == time_s], verb)
+                self._describe_interruptions(time_s, verbs, _names(kinds[kind]), kinds.get("trigger-set", []))
+        for verbs, vms in back.items():  # those that come back in the second in which they were interrupted
+            self._describe_returns(time_s, [vm for vm in vms if self.down_since.get(vm) == time_s], verbs)
         interrupted = [event for kind in _INTERRUPTIONS for event in kinds.get(kind, [])]
         self._describe_new_triggers(time_s, kinds.get("trigger-set", []), interrupted)
-        self._describe_preemptions(time_s, kinds.get("preempt", []))
+        self._describe_preemptions(time_s, kinds)
         self._describe_migrations(time_s, migrated, kinds.get("trigger", []), kinds.get("stranded", []))
         self._describe_steals(time_s, stolen, kinds)
         self._describe_ends(time_s, kinds)
@@ -140,44 +162,82 @@ class BagNarrator(TaskNarrator):
 
     def _describe_market(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
         for event in kinds.get("price", []):
-            self.say(time_s, f"{event['type']} {event['market']} costs ${event['usd_per_hour']:g} an hour")
+            changes = self.history.prices[event["type"], event["market"]]
+            before = next(usd for at, usd in reversed(changes) if at < time_s or at == 0)
+            offer = f"{event['type']} {event['market']}"
+            self.say(time_s, f"{offer} now costs ${event['usd_per_hour']:.4f} an hour (until now ${before:.4f})")
         for event in kinds.get("capacity", []):
-            n = event["vms"]
-            self.say(
-                time_s, f"{event['type']}: at most {counted(n, 'spot VM')}" if n else f"{event['type']}: no spot VMs"
-            )
+            most = f"{counted(event['vms'], 'spot VM')} at most" if event["vms"] else "no spot VMs"
+            self.say(time_s, f"the cloud has capacity for {most} of {event['type']} from now on")
 
     def _describe_notices(self, time_s: int, notices: Sequence[Event]) -> None:
-        until: dict[int, list[str]] = {}
+        until: dict[tuple[int, str], list[str]] = {}
         for event in notices:
-            until.setdefault(event["until_s"], []).append(event["vm"])
-        for until_s, vms in until.items():
-            for vm_type, group in self._by_type(vms).items():
-                self.say(time_s, f"{vm_type} will be interrupted at {until_s:,} s: {self._vms_text(group)}")
+            until.setdefault((event["until_s"], self._end_text(event["vm"], event["until_s"])), []).append(event["vm"])
+        for (until_s, end), vms in until.items():
+            verbs = (f"has notice to {end} at {until_s:,} s", f"have notice to {end} at {until_s:,} s")
+            self._say_of_vms(time_s, vms, verbs)
 
-    def _describe_preemptions(self, time_s: int, preemptions: Sequence[Event]) -> None:
-        for vm, number in Counter(_names(preemptions)).items():
-            self.say(time_s, f"{vm}: {counted(number, 'task')} preempted")
+    def _end_text(self, vm: str, until_s: int) -> str:
+        """Say what happens to a VM at the end of its notice."""
+        life = self.history.vms[vm]
+        found = next((entry.kind for entry in life.interruptions if entry.start_s == until_s), None)
+        return _ENDS[found or "reclaim"] if found or life.reclaimed_s == until_s else "be interrupted"
 
-    def _describe_resumes(self, time_s: int, vms: list[str], verb: str) -> None:
+    def _say_of_vms(self, time_s: int, vms: list[str], verbs: Verbs, more: str = "") -> None:
+        """Say of whole types, or else of single VMs, what happens to them, and what they have to do."""
         for vm_type, group in self._by_type(vms).items():
+            if (vm_type, time_s) not in self.single_vms:
+                self.say(time_s, f"{vm_type} {verbs[0]}: {self._vms_text(group)}{more}")
+            elif len(group) == 1:
+                self.say(time_s, f"{group[0]} {verbs[0]}, {self._load_text(group)}{more}")
+            else:
+                self.say(time_s, f"{vm_type} VMs {verbs[1]}: {self._vms_text(group)}{more}")
+
+    def _describe_preemptions(self, time_s: int, kinds: Mapping[str, list[Event]]) -> None:
+        written = {event["task"]: event.get("saved") for event in kinds.get("preempted", [])}
+        at_once = set()
+        for event in kinds.get("preempt", []):
+            task, says = event["task"], f"{event['vm']}: {event['task']} is preempted"
+            if event["until_s"] > time_s:
+                self.say(time_s, f"{says}; its checkpoint is written by {event['until_s']:,} s")
+            else:
+                at_once.add(task)
+                self.say(time_s, f"{says}, {_saved_text(written.get(task))}")
+        for event in kinds.get("preempted", []):
+            if event["task"] not in at_once:
+                self.say(time_s, f"{event['vm']}: {event['task']} has stopped, {_saved_text(event.get('saved'))}")
+
+    def _describe_returns(self, time_s: int, vms: list[str], verbs: Verbs) -> None:
+        for group in self._by_type(vms).values():
             downs = {time_s - self.down_since[vm] for vm in group}
+            readies = {end for vm in group for end in self._ready_again_s(vm, time_s) if end > time_s}
+            after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
+            after += f", ready at {moments_text(readies)}" if readies else ""
             for vm in group:
                 self.trigger_s.pop(vm, None)
-            after = f" after {moments_text(downs)}" if len(downs) == 1 else ""
-            self.say(time_s, f"{vm_type} {verb}{after}: {self._vms_text(group)}")
+            self._say_of_vms(time_s, group, (verbs[0] + after, verbs[1] + after))
             for vm in group:
                 del self.down_since[vm]
 
-    def _describe_interruptions(self, time_s: int, verb: str, vms: list[str], triggers: Sequence[Event]) -> None:
+    def _ready_again_s(self, vm: str, restart_s: int) -> list[int]:
+        """When a VM that boots again is ready; empty if it never is."""
+        life = self.history.vms[vm]
+        return [
+            entry.end_s
+            for entry in life.interruptions
+            if entry.restart_s == restart_s and entry.end_s not in (None, life.end_s)
+        ]
+
+    def _describe_interruptions(self, time_s: int, verbs: Verbs, vms: list[str], triggers: Sequence[Event]) -> None:
         set_now = {event["vm"]: event["at_s"] for event in triggers}
-        for vm_type, group in self._by_type(vms).items():
+        for group in self._by_type(vms).values():
             self.down_since |= dict.fromkeys(group, time_s)
             moments = {vm: set_now[vm] for vm in group if vm in set_now}
             self.trigger_s |= moments
             progress = f"{self.done:,} of {counted(self.n_tasks, 'task')} done"
             trigger = f"; {_trigger_text(moments, len(group))}" if moments else ""
-            self.say(time_s, f"{vm_type} {verb}: {self._vms_text(group)}{trigger} ({progress})")
+            self._say_of_vms(time_s, group, verbs, f"{trigger} ({progress})")
 
     def _describe_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
         """Describe the trigger times that are set again, for VMs that are interrupted already."""
@@ -293,22 +353,22 @@ class BagNarrator(TaskNarrator):
         """Say how long VMs were idle since their last task, and what that cost."""
         seconds, usd = 0, 0.0
         for vm in vms:
-            idle, paid = self._idle_s(vm, time_s)
-            seconds += idle
-            usd += paid * self.history.offer_of(vm).price_usd_per_s
+            idle, paid = self._idle_spans(vm, time_s)
+            seconds += sum(end - start for start, end in idle)
+            usd += sum(self.history.cost_usd(vm, *span) for span in paid)
         text = idle_text(seconds, len(vms))
         return f" ({text}, ${usd:.4f})" if text else ""
 
-    def _idle_s(self, vm: str, time_s: int) -> tuple[int, int]:
-        """Seconds that a VM was idle and awake since its last task, and how many of these are paid."""
+    def _idle_spans(self, vm: str, time_s: int) -> tuple[list[Span], list[Span]]:
+        """When a VM was idle and awake since its last task, and what of that is paid."""
         life = self.history.vms[vm]
         ready_s = life.ready_s if life.ready_s is not None else time_s
         since = max(self.last_end_s.get(vm, 0), ready_s)
-        idle = sum(end - start for start, end in awake(life, since, time_s))
-        if self.trace.run["billing"]["first_hour_free"] and life.hibernated:
-            first = life.hibernated[0][0]
+        idle = awake(life, since, time_s)
+        if self.trace.run["billing"]["first_hour_free"] and life.interruptions:
+            first = life.interruptions[0].start_s
             if first - ready_s < SECONDS_PER_HOUR:
-                return idle, sum(end - start for start, end in awake(life, max(since, first), time_s))
+                return idle, awake(life, max(since, first), time_s)
         return idle, idle
 
     # ------------------------------------------------------------ who is where
@@ -341,7 +401,7 @@ class BagNarrator(TaskNarrator):
         running = sum(self.loads[vm][0] for vm in vms)
         waiting = sum(self.loads[vm][1] for vm in vms)
         # Tasks that never start nor move stand in no event: they may wait on any VM that hibernates to the end.
-        more = self.unplaced and any(self._hibernates_to_the_end(vm) for vm in vms)
+        more = self.unplaced and any(self._down_to_the_end(vm) for vm in vms)
         loads = [f"{counted(running, 'task')} running"] if running else []
         if waiting:
             loads.append(f"{waiting:,} waiting" if loads else f"{counted(waiting, 'task')} waiting")
@@ -349,9 +409,9 @@ class BagNarrator(TaskNarrator):
             loads.append("others that never start")
         return f"with {' and '.join(loads)}" if loads else "idle"
 
-    def _hibernates_to_the_end(self, vm: str) -> bool:
-        life = self.history.vms[vm]
-        return bool(life.hibernated) and life.hibernated[-1][1] == self.trace.end["t"]
+    def _down_to_the_end(self, vm: str) -> Interruption | None:
+        last = self.history.vms[vm].interruptions[-1:]
+        return last[0] if last and last[0].end_s == self.trace.end["t"] else None
 
     # -------------------------------------------------------------- the ending
 
@@ -382,16 +442,16 @@ class BagNarrator(TaskNarrator):
 
     def _delay_text(self, run: Run, move: Move | None) -> str:
         """Say what held up a task that was not known to be late."""
-        down = self.history.vms[run.vm].hibernated
-        during = sum(up - since for since, up in down if run.start_s <= since and up <= run.end_s)
+        down = self.history.vms[run.vm].interruptions
+        during = [entry for entry in down if run.start_s <= entry.start_s and entry.span[1] <= run.end_s]
         if during:
-            return f"{run.vm} hibernated for {during:,} s while it ran"
+            return f"{run.vm} {_DOWN[during[0].kind]} for {_total_s(during):,} s while it ran"
         if move is not None:
             came = "stolen by" if move.kind == "steal" else "migrated to"
             return f"{came} {run.vm} at {move.time_s:,} s, where it started at {run.start_s:,} s"
-        before = sum(up - since for since, up in down if up <= run.start_s)
+        before = [entry for entry in down if entry.span[1] <= run.start_s]
         if before:
-            return f"{run.vm} had hibernated for {before:,} s before it started"
+            return f"{run.vm} {_DOWN_BEFORE[before[0].kind]} for {_total_s(before):,} s before it started"
         return f"it started on {run.vm} only at {run.start_s:,} s"
 
     def _unfinished_lines(self) -> list[str]:
@@ -401,11 +461,13 @@ class BagNarrator(TaskNarrator):
         for task in unfinished:
             vm = self.vm_of.get(task)
             if vm is None:
-                down = [vm for vm in self.history.vms if self._hibernates_to_the_end(vm)]
-                where = f"; hibernated to the end: {listed(down, 'VM')}" if down else ""
-                reason = f"never started{where}"
-            elif self._hibernates_to_the_end(vm):
-                reason = f"{vm} hibernates from {self.history.vms[vm].hibernated[-1][0]:,} s to the end"
+                reason = "never started"
+                for kind, verb in {"hibernate": "hibernated", "stop": "stopped"}.items():
+                    last = {vm: self._down_to_the_end(vm) for vm in self.history.vms}
+                    down = [vm for vm, entry in last.items() if entry is not None and entry.kind == kind]
+                    reason += f"; {verb} to the end: {listed(down, 'VM')}" if down else ""
+            elif (entry := self._down_to_the_end(vm)) is not None:
+                reason = f"{vm} {_DOWN_TO_THE_END[entry.kind]} from {entry.start_s:,} s to the end"
                 if vm in stranded:
                     reason += f", and at {stranded[vm]:,} s there was no place elsewhere"
             elif self.history.vms[vm].reclaimed_s is not None:
@@ -439,7 +501,41 @@ def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
     return f"migration triggers from {distinct[0]:,} to {distinct[-1]:,} s"
 
 
-_COUNTED = {"stops": "stop", "restarts": "restart", "reclaims": "cloud termination", "preemptions": "preemption"}
+def _total_s(interruptions: Iterable[Interruption]) -> int:
+    return sum(end - start for start, end in (entry.span for entry in interruptions))
+
+
+def _saved_text(saved: float | None) -> str:
+    return f"with {percent(saved)} saved" if saved else "with nothing saved"
+
+
+def _single_vms(trace: Trace) -> set[tuple[str, int]]:
+    """Types and moments at which something happens to some of their VMs, and not to them as a whole."""
+    single, whole = set(), set()
+    for event in trace.run["timeline"]["events"]:
+        found = whole if event.get("vm") is None and event.get("share") is None else single
+        found |= {(event["type"], event["time_s"] + after_s) for after_s in (0, event.get("notice_s") or 0)}
+    return single - whole
+
+
+def cloud_lines(trace: Trace) -> list[str]:
+    """Say what the cloud does to spot VMs, and how it bills; nothing of the papers', or of one that is not named."""
+    cloud = trace.run.get("cloud")
+    if cloud is None or cloud["name"] == "papers":
+        return []
+    what = interruption_text(cloud["interruption"], cloud["notice_s"])
+    return [f"On {cloud['name']}, spot VMs {what}; VMs are {Billing(**trace.run['billing'])}."]
+
+
+_COUNTED = (
+    ("hibernations", "hibernation", "hibernate"),
+    ("resumes", "resume", "hibernate"),
+    ("stops", "stop", "stop"),
+    ("restarts", "restart", "stop"),
+    ("reclaims", "cloud termination", "terminate"),
+    ("preemptions", "preemption", ""),
+)
+"""Figures, what is counted, and the kind of interruptions with which none is worth saying."""
 
 
 def counts_text(trace: Trace) -> str:
@@ -450,11 +546,10 @@ def counts_text(trace: Trace) -> str:
     words = {"idle": "to VMs idle until then", "busy": "to busy VMs", "new": "starting a new VM"}
     where = ", ".join(f"{kinds[kind]:,} {text}" for kind, text in words.items() if kinds[kind])
     steals = counted(end["steals"], "steal") + (f" of {counted(end['tasks_stolen'], 'task')}" if end["steals"] else "")
+    usual = (trace.run.get("cloud") or {"interruption": "hibernate"})["interruption"]
     return ", ".join(
         [
-            counted(end["hibernations"], "hibernation"),
-            counted(end["resumes"], "resume"),
-            *(counted(end[kind], word) for kind, word in _COUNTED.items() if end.get(kind)),
+            *(counted(end.get(kind, 0), word) for kind, word, of in _COUNTED if end.get(kind) or of == usual),
             counted(moved, "migration") + (f" ({where})" if moved else ""),
             steals,
             f"{end['recoveries']:,} {'recovery' if end['recoveries'] == 1 else 'recoveries'}",
