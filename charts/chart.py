@@ -54,6 +54,8 @@ class Look:
         Of a line, in points.
     layer : float
         What is higher is drawn over what is lower.
+    opacity : float
+        Of the inside of a bar; below 1, it lies over others, which can still be seen.
     """
 
     label: str
@@ -67,6 +69,7 @@ class Look:
     line: Literal["", "-", "--", ":"] = ""
     width: float = 1.5
     layer: float = 1.0
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,7 @@ class Lanes {
       if (ground < this.top || ground - full > this.bottom || bar.end < view.from || bar.start > view.to) continue;
       const look = chart.looks[bar.look], left = this.x(bar.start), wide = Math.max(this.x(bar.end) - left, 0.6);
       context.fillStyle = fillOf(context, look);
+      context.globalAlpha = wide > 3 ? look.opacity : 1;
       if (bar.profile) {
         this.outline(bar, ground, full);
         context.fill();
@@ -194,6 +195,7 @@ class Lanes {
         const gap = look.edge === "white" && wide > 3 ? 1 : 0;
         context.fillRect(left, ground - full, wide - gap, full);
       }
+      context.globalAlpha = 1;
       if (look.edge && look.edge !== "white" && wide > 2) {
         context.strokeStyle = tone(look.edge);
         context.lineWidth = look.edgeWidth;
@@ -324,16 +326,20 @@ class Lanes {
     }
   }
 
-  // What lies under a point: signs before bars, and among bars what is drawn last.
+  // What lies under a point: signs before bars, and among bars what is drawn last; what lies over others is told with them.
   at(x, y) {
     const near = this.panel.marks.filter((mark) => mark.hover.length && Math.abs(this.x(mark.time) - x) < 9 && Math.abs(this.y(mark.lane, mark.top) - y) < 9);
     if (near.length) return { lines: near.flatMap((mark) => mark.hover) };
     if (y > this.top && y < this.bottom && x > this.left - 2 && x < this.right + 2) {
+      const over = [];
       for (let n = this.order.length - 1; n >= 0; n--) {
         const bar = this.order[n], [ground, full] = this.ground(bar);
         if (y > ground || y < ground - full) continue;
-        if (x >= this.x(bar.start) && x <= Math.max(this.x(bar.end), this.x(bar.start) + 2)) return { selected: { panel: this, bar }, lines: this.lines(bar) };
+        if (x < this.x(bar.start) || x > Math.max(this.x(bar.end), this.x(bar.start) + 2)) continue;
+        if (chart.looks[bar.look].opacity < 1) over.push(...this.lines(bar));
+        else return { selected: { panel: this, bar }, lines: [...this.lines(bar), ...over] };
       }
+      if (over.length) return { lines: over };
     }
     const limit = this.panel.limits.find((candidate) => Math.abs(this.x(candidate.time) - x) < 5);
     return limit ? { lines: [limit.name ? `${limit.name}: ${moment(limit.time)}` : chart.looks[limit.look].label] } : null;

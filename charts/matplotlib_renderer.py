@@ -235,11 +235,16 @@ def _draw_bars(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> Non
 
     fine = len(panel.bars) > FINE_EDGES_ABOVE
     for look, bars in by_look(panel.bars).items():
-        style: dict[str, Any] = {"facecolor": look.colour, "hatch": look.hatch or None, "zorder": look.layer}
+        style: dict[str, Any] = {"facecolor": _inside(look), "hatch": look.hatch or None, "zorder": look.layer}
         style |= {"linewidth": 0}
         if look.edge:
             style |= {"edgecolor": look.edge, "linewidth": min(look.edge_width, 0.1) if fine else look.edge_width}
         axes.add_collection(PolyCollection([_outline(chart, panel, bar, tops) for bar in bars], **style))
+
+
+def _inside(look: Look) -> tuple[str, float]:
+    """Colour and opacity of a bar."""
+    return look.colour, look.opacity
 
 
 def _outline(chart: Chart, panel: Panel, bar: Bar, tops: list[float]) -> list[tuple[float, float]]:
@@ -476,7 +481,7 @@ def _handle(look: Look) -> Artist:
 
     label = f" {look.label}" if look.label.startswith("_") else look.label  # names that begin with _ are left out
     if not look.sign and not look.line:
-        return Patch(facecolor=look.colour, edgecolor=look.edge or None, hatch=look.hatch or None, label=label)
+        return Patch(facecolor=_inside(look), edgecolor=look.edge or None, hatch=look.hatch or None, label=label)
     style: dict[str, Any] = {"linestyle": _line_style(look) or "", "linewidth": look.width, "color": look.colour}
     if look.sign:
         edge = look.edge_width if look.sign != "|" else look.width

@@ -153,6 +153,8 @@ const OUTLINES = {
   s: [[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]],
   X: [[-1, -0.55], [-0.55, -1], [0, -0.45], [0.55, -1], [1, -0.55], [0.45, 0], [1, 0.55], [0.55, 1], [0, 0.45], [-0.55, 1], [-1, 0.55], [-0.45, 0]],
   P: [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35], [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]],
+  "<": [[0.8, -1], [-1, 0], [0.8, 1]],
+  ">": [[-0.8, -1], [1, 0], [-0.8, 1]],
   "*": [...Array(10).keys()].map((n) => [Math.sin((n * Math.PI) / 5) * (n % 2 ? 0.42 : 1.1), -Math.cos((n * Math.PI) / 5) * (n % 2 ? 0.42 : 1.1)]),
 };
 
@@ -194,7 +196,9 @@ function drawLegend() {
     if (look.sign) sign(context, look, 13, 8, 1);
     if (!look.line && !look.sign) {
       context.fillStyle = fillOf(context, look);
+      context.globalAlpha = look.opacity;
       context.fillRect(1, 3, 24, 10);
+      context.globalAlpha = 1;
       context.strokeStyle = look.edge && look.edge !== "white" ? tone(look.edge) : theme.line;
       context.strokeRect(1.5, 3.5, 23, 9);
     }

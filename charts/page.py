@@ -173,6 +173,7 @@ def _look(look: Look) -> dict[str, Any]:
         "line": look.line,
         "width": look.width,
         "layer": look.layer,
+        "opacity": look.opacity,
     }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, groupby
+from typing import TypeVar
 
 from ...core.wording import counted, percent, shortened
 from ...traces.bags.story import counts_text, deadline_text
 from ...traces.trace import Trace
 from ...traces.vm_history import History, Move, Run, VmLife, awake, read_history
-from ..chart import DARK_COLOUR, Bar, Chart, Link, Look, Mark, Panel, stretch
+from ..chart import DARK_COLOUR, Bar, Chart, Lane, Link, Look, Mark, Panel, Profile, stretch
 from .bag_chart import (
     BASELINE,
     BOOTING,
@@ -25,25 +26,51 @@ from .bag_chart import (
     vm_lanes,
 )
 
+Amount = TypeVar("Amount", int, float)
+
+MARKET_IN = 0.36
+"""Height of a lane of prices or capacities, in inches."""
+
+_LEAST_HEIGHT = 0.45
+
 MAX_ARROWS = 60
 """Of more moves no arrows are drawn, only signs."""
 
 HIBERNATED = Look("hibernated", "#F5D3DA", text="#8E2F49", layer=0.5)
+STOPPED = Look("stopped", "#F3E3EA", "#C9A3B4", hatch="xxxx", text="#7A2B52", layer=0.5)
+DRAINING = Look("draining (notice of an interruption)", "#FFB000", "#8A4B00", 0.7, "....", layer=2.2, opacity=0.4)
+WRITING = Look("writing a checkpoint to be preempted", "#FFF3C4", "#7A5C00", 0.7, "////", layer=1.5)
 LOST = Look("work lost (after the last checkpoint)", "#DDDDDD", "#777777", hatch="/////")
 UNFINISHED = Look("work of a task that never finishes", "#DDDDDD", "#777777", hatch="xxxxx")
 """How work that does not count is hatched; the colours are those of its VM."""
 
+PRICE = Look("price of an offer", "#CDBFE3", "#8C74B8", 0.6, text="#43286E")
+CAPACITY = Look("spot VMs that the cloud has capacity for", "#BFE0DC", "#5B9C94", 0.6, text="#1C4F49")
+NO_CAPACITY = Look("no capacity for spot VMs", "#FFFFFF", "#5B9C94", 0.6, "xxxx", text="#1C4F49")
+
 TERMINATED = Look("VM terminated", DARK_COLOUR, line="-", width=2.2, layer=2.5)
+RECLAIMED = Look("VM terminated by the cloud", "#B3264A", line="--", width=2.4, layer=2.5)
 MIGRATED = Look("migrated from, to", "#333333", line="-", width=0.9, layer=3)
 STOLEN = Look("stolen from, to", "#333333", line="--", width=0.9, layer=3)
 HIBERNATION = Look("hibernation", "#B3264A", "white", 0.6, sign="v", layer=5)
+STOP = Look("stop", "#B3264A", "white", 0.6, sign="<", layer=5)
+RECLAIM = Look("termination by the cloud", "#B3264A", "white", 0.6, sign="*", size=80, layer=5)
 RESUME = Look("resume", "#1B7F4B", "white", 0.6, sign="^", layer=5)
+RESTART = Look("boot after a stop", "#1B7F4B", "white", 0.6, sign=">", layer=5)
+PREEMPTION = Look("preemption", "#0E7490", "white", 0.6, sign="P", size=50, layer=5)
 TRIGGER = Look("migration trigger", "#111111", "white", 0.6, sign="X", layer=5)
 MIGRATION = Look("migration", "#C2410C", "white", 0.6, sign="D", layer=5)
 STEAL = Look("steal", "#6D28D9", "white", 0.6, sign="s", layer=5)
 RECOVERY = Look("start from a checkpoint", "#FACC15", "#333333", 0.6, sign="o", layer=5)
-_SIGNS = (HIBERNATION, RESUME, TRIGGER, MIGRATION, STEAL, RECOVERY)
-_SIGN_OF = {"hibernate": HIBERNATION, "resume": RESUME, "trigger": TRIGGER}
+_SIGNS = (HIBERNATION, STOP, RECLAIM, RESUME, RESTART, TRIGGER, MIGRATION, STEAL, PREEMPTION, RECOVERY)
+_SIGN_OF = {
+    "hibernate": HIBERNATION,
+    "stop": STOP,
+    "reclaim": RECLAIM,
+    "resume": RESUME,
+    "restart": RESTART,
+    "trigger": TRIGGER,
+}
 
 _PALE = {SPOT: "#BCD5F3", ON_DEMAND: "#F7DFBB", BURST: "#B9DFC9", BASELINE: "#DBCBEB"}
 _WASTED = {
@@ -77,12 +104,15 @@ def day_chart(trace: Trace) -> Chart:
     vcpus = {vm_type.name: vm_type.vcpus for vm_type in instance.vm_types}
     cores = {life.name: vcpus[life.vm_type] for life in lives}
     day = _Day(trace, history, {life.name: lane for lane, life in enumerate(lives)}, cores)
-    bars = [*day.spans(), *day.pieces()]
-    marks = [*day.ends(), *day.events(), *day.moves(), *day.recoveries()]
+    markets = market_lanes(trace, history)
+    market_bars = [replace(bar, lane=len(lives) + lane) for lane, (_, bars) in enumerate(markets) for bar in bars]
+    bars = [*day.spans(), *day.pieces(), *day.drains(), *day.checkpoints(), *market_bars]
+    marks = [*day.ends(), *day.events(), *day.moves(), *day.preemptions(), *day.recoveries()]
     links = list(day.links())
+    lanes = vm_lanes(list(cores.items()))
     panel = Panel(
         f"{counts_text(trace)}; {deadline_text(trace, history)}",
-        vm_lanes(list(cores.items())),
+        [*lanes, *(Lane(label, 1, MARKET_IN, (len(lives) + lane) % 2 == 0) for lane, (label, _) in enumerate(markets))],
         bars,
         sorted(marks, key=lambda mark: _SIGNS.index(mark.look) if mark.look in _SIGNS else -1),
         links if len(links) <= MAX_ARROWS else [],
@@ -106,14 +136,18 @@ def _title(trace: Trace, history: History) -> str:
     unfinished = len(end["unfinished"])
     ends = f"makespan {end['makespan_s']:,} s" if not unfinished else f"{counted(unfinished, 'task')} unfinished"
     day = f"day {run['day']} ({shortened(run['timeline']['name'], 40)})"
-    return f"{shortened(history.instance.name, 60)}, {run['policy']}, {day}: ${end['cost_usd']:.4f}, {ends}"
+    cloud = f" on {shortened(run['cloud']['name'], 30)}" if run.get("cloud") else ""
+    return f"{shortened(history.instance.name, 60)}{cloud}, {run['policy']}, {day}: ${end['cost_usd']:.4f}, {ends}"
 
 
 def _explained(panel: Panel) -> list[Look]:
     """Looks that the legend explains: those that there are, but one for lost work of all kinds of VMs."""
     found = {bar.look for bar in panel.bars} | {mark.look for mark in panel.marks} | {link.look for link in panel.links}
     found |= {outcome for (_, outcome), look in _WASTED.items() if look in found}
-    order = (BOOTING, RENTED, HIBERNATED, *TASKS, LOST, UNFINISHED, TERMINATED, MIGRATED, STOLEN, *_SIGNS)
+    order = (
+        *(BOOTING, RENTED, DRAINING, HIBERNATED, STOPPED, *TASKS, LOST, UNFINISHED, WRITING),
+        *(PRICE, CAPACITY, NO_CAPACITY, TERMINATED, RECLAIMED, MIGRATED, STOLEN, *_SIGNS),
+    )
     return [look for look in order if look in found]
 
 
@@ -129,7 +163,7 @@ class _Day:
     # --------------------------------------------------------------------- VMs
 
     def spans(self) -> Iterator[Bar]:
-        """What the VMs do: boot, wait for tasks, hibernate."""
+        """What the VMs do: boot, wait for tasks, hibernate, are stopped."""
         for life in self.history.vms.values():
             end_s = self.trace.end["t"] if life.end_s is None else life.end_s
             ready_s = end_s if life.ready_s is None else life.ready_s
@@ -138,18 +172,30 @@ class _Day:
             if life.ready_s is not None:
                 for start, end in awake(life, ready_s, end_s):
                     yield self._span(life, start, end, RENTED)
-            for start, end in life.hibernated:
-                if start < end:
-                    yield self._span(life, start, end, HIBERNATED)
+            for interruption in life.interruptions:
+                start, end = interruption.span
+                restart = end if interruption.restart_s is None else interruption.restart_s
+                if start < restart:
+                    yield self._span(life, start, restart, STOPPED if interruption.kind == "stop" else HIBERNATED)
+                if restart < end:
+                    yield self._span(life, restart, end, BOOTING)
 
     def _span(self, life: VmLife, start: int, end: int, look: Look) -> Bar:
         return Bar(self.lane[life.name], None, stretch(start, end), look, look.label)
+
+    def drains(self) -> Iterator[Bar]:
+        """From notices to interruptions; over the tasks, which go on."""
+        for life in self.history.vms.values():
+            for start, end in life.drained:
+                if start < end:
+                    yield self._span(life, start, end, DRAINING)
 
     def ends(self) -> Iterator[Mark]:
         """Ends of VMs, over all their rows."""
         for life in self.history.vms.values():
             if life.end_s is not None:
-                yield Mark(self.lane[life.name], life.end_s, 0.08, self.cores[life.name] - 0.08, TERMINATED)
+                look = TERMINATED if life.reclaimed_s is None else RECLAIMED
+                yield Mark(self.lane[life.name], life.end_s, 0.08, self.cores[life.name] - 0.08, look)
 
     # ------------------------------------------------------------------- tasks
 
@@ -176,12 +222,19 @@ class _Day:
             if start < border:
                 yield start, border, None
             if border < end:
-                yield border, end, LOST if run.ending == "migrated" else UNFINISHED
+                yield border, end, UNFINISHED if run.ending == "unfinished" else LOST
+
+    def checkpoints(self) -> Iterator[Bar]:
+        """Checkpoints that preempted tasks write before they stop."""
+        for run in self.history.runs:
+            if run.preempted_s is not None:
+                for start, end in awake(self.history.vms[run.vm], run.preempted_s, run.end_s):
+                    yield Bar(self.lane[run.vm], run.core, stretch(start, end), WRITING, run.task)
 
     # ------------------------------------------------------------------- signs
 
     def events(self) -> Iterator[Mark]:
-        """Hibernations, resumes and migration triggers of VMs."""
+        """Interruptions and returns of VMs, and migration triggers."""
         for event in self.trace.events:
             look = _SIGN_OF.get(event["event"])
             if look is not None:
@@ -198,6 +251,15 @@ class _Day:
             texts.setdefault((look, move.time_s, *self._goal(move)), []).append(_move_text(move))
         for (look, time_s, lane, row), lines in texts.items():
             yield Mark(lane, time_s, row, row, look, tuple(lines))
+
+    def preemptions(self) -> Iterator[Mark]:
+        """Tasks that the policy tells to stop."""
+        for run in self.history.runs:
+            if run.preempted_s is not None:
+                saved = f"{percent(run.saved_after)} saved" if run.saved_after else "nothing saved"
+                text = f"{run.task} preempted at {run.preempted_s:,} s, {saved}"
+                row = run.core + 1 - _LOWER
+                yield Mark(self.lane[run.vm], run.preempted_s, row, row, PREEMPTION, (text,))
 
     def recoveries(self) -> Iterator[Mark]:
         """Starts from checkpoints."""
@@ -231,6 +293,62 @@ class _Day:
         """Where a task comes to: the core that it will run on, or the first one of the VM if it never does."""
         core = 0 if move.next_run is None else self.history.runs[move.next_run].core
         return self.lane[move.target], core + 1 - _LOWER
+
+
+def market_lanes(trace: Trace, history: History) -> list[tuple[str, list[Bar]]]:
+    """Lanes of what changes in the market: prices of offers and capacity for types that VMs of the replay are of.
+
+    Returns
+    -------
+    list of (str, list of Bar)
+        Label and bars of each lane; the bars are those of lane 0.
+    """
+    end_s: int = trace.end["t"]
+    used = {(life.vm_type, life.market) for life in history.vms.values()}
+    lanes = []
+    for (vm_type, market), changes in history.prices.items():
+        if len(changes) > 1 and (vm_type, market) in used:
+            dearest = max(usd for _, usd in changes) or 1.0
+            bars = [
+                Bar(0, 0, _block(start, end, usd / dearest), PRICE, f"${usd:.4f}", f"{usd:.3g}")
+                for start, end, usd in _steps(changes, end_s)
+            ]
+            lanes.append((f"{vm_type} {market}: $ an hour", bars))
+    for vm_type, most in _capacities(trace, history).items():
+        if (vm_type, "spot") in used:
+            limit = max(vms for _, vms in most)
+            bars = []
+            for start, end, vms in _steps(most, end_s):
+                look, name = (CAPACITY, f"at most {vms:,}") if vms else (NO_CAPACITY, "none")
+                bars.append(Bar(0, 0, _block(start, end, vms / limit if vms else 1.0), look, name, f"{vms:,}"))
+            lanes.append((f"{vm_type}: spot VMs", bars))
+    return lanes
+
+
+def _capacities(trace: Trace, history: History) -> dict[str, list[tuple[int, int]]]:
+    """From when on there is capacity for how many spot VMs, of types of which that is ever said."""
+    limits = {offer.vm_type.name: offer.limit for offer in history.instance.offers if offer.market == "spot"}
+    events = trace.run["timeline"]["events"]
+    told = {event["type"] for event in events if event["event"] == "capacity"} & limits.keys()
+    found = {vm_type: [(0, limits[vm_type])] for vm_type in sorted(told)}
+    for event in events:
+        if event["type"] in found and event["event"] != "price" and event.get("vm") is event.get("share") is None:
+            vms = {"capacity": event.get("vms"), "resume": limits[event["type"]]}.get(event["event"], 0)
+            found[event["type"]].append((event["time_s"], min(vms, limits[event["type"]])))
+    return found
+
+
+def _steps(changes: Sequence[tuple[int, Amount]], end_s: int) -> Iterator[tuple[int, int, Amount]]:
+    """Start, end and value of what holds for a time before the end."""
+    for value, same in groupby(zip(changes, [*changes[1:], (end_s, 0)], strict=True), key=lambda pair: pair[0][1]):
+        spans = [(start, min(end, end_s)) for (start, _), (end, _) in same]
+        if spans[0][0] < spans[-1][1]:
+            yield spans[0][0], spans[-1][1], value
+
+
+def _block(start_s: int, end_s: int, share: float) -> Profile:
+    """Profile of a price or a capacity, which is higher where it is more; the least has room for its number."""
+    return (start_s, _LEAST_HEIGHT + (1 - _LEAST_HEIGHT) * share), (end_s, 0.0)
 
 
 def _piece_lines(run: Run, start: int, end: int, outcome: Look | None) -> Iterator[str]:

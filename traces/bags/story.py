@@ -143,11 +143,11 @@ class BagNarrator(TaskNarrator):
             self.started.discard(event["task"])
         elif kind in _WITH_LOADS:
             vm = event["vm"]
-            self.loads[vm] = (self.running[vm], self.waiting[vm])
             if kind == "restart":  # what ran there waits
                 self.started -= {task for task in self.started if self.vm_of.get(task) == vm}
                 self.waiting[vm] += self.running[vm]
                 self.running[vm] = 0
+            self.loads[vm] = (self.running[vm], self.waiting[vm])
         elif kind in ("migrate", "steal"):
             move = next(self.moves)
             moves.append(move)
@@ -237,7 +237,23 @@ class BagNarrator(TaskNarrator):
             self.trigger_s |= moments
             progress = f"{self.done:,} of {counted(self.n_tasks, 'task')} done"
             trigger = f"; {_trigger_text(moments, len(group))}" if moments else ""
-            self._say_of_vms(time_s, group, verbs, f"{trigger} ({progress})")
+            self._say_of_vms(time_s, group, verbs, f"{trigger}{self._free_text(group, time_s)} ({progress})")
+
+    def _free_text(self, vms: list[str], time_s: int) -> str:
+        """Say which VMs, interrupted now, cost nothing because it is their first hour."""
+        if not self.trace.run["billing"]["first_hour_free"]:
+            return ""
+        lives = [self.history.vms[vm] for vm in vms]
+        firsts = [(*(entry.start_s for entry in life.interruptions), life.reclaimed_s)[0] for life in lives]
+        free = [
+            life.name
+            for life, first in zip(lives, firsts, strict=True)
+            if first == time_s and life.ready_s is not None and time_s - life.ready_s < SECONDS_PER_HOUR
+        ]
+        if not free:
+            return ""
+        whose = f"{listed(free, 'VM')} cost" if len(vms) > 1 else "it costs"
+        return f"; {whose} nothing, interrupted in the first hour"
 
     def _describe_new_triggers(self, time_s: int, triggers: Sequence[Event], hibernations: Sequence[Event]) -> None:
         """Describe the trigger times that are set again, for VMs that are interrupted already."""
@@ -511,9 +527,11 @@ def _saved_text(saved: float | None) -> str:
 
 def _single_vms(trace: Trace) -> set[tuple[str, int]]:
     """Types and moments at which something happens to some of their VMs, and not to them as a whole."""
-    single, whole = set(), set()
+    single: set[tuple[str, int]] = set()
+    whole: set[tuple[str, int]] = set()
     for event in trace.run["timeline"]["events"]:
-        found = whole if event.get("vm") is None and event.get("share") is None else single
+        some = event.get("vm") is not None or event.get("share") is not None or bool(event.get("vms"))
+        found = single if some else whole
         found |= {(event["type"], event["time_s"] + after_s) for after_s in (0, event.get("notice_s") or 0)}
     return single - whole
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
+from hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
+from spotbag import charts
 from spotbag.audits.auditor import audit
+from spotbag.charts.bags import replay
 from spotbag.charts.bags.bag_chart import BOOTING, RENTED, TASKS
 from spotbag.charts.bags.replay import (
+    CAPACITY,
+    DRAINING,
     HIBERNATED,
     LOST,
     MAX_ARROWS,
+    PRICE,
+    RECLAIMED,
     STOLEN,
+    STOPPED,
     TERMINATED,
     UNFINISHED,
+    WRITING,
     day_chart,
 )
 from spotbag.charts.chart import Look, Panel
@@ -269,3 +279,93 @@ def test_a_trace_that_contradicts_itself_is_refused(event: dict[str, object], sa
     events = [*trace.events[:5], {"record": "event", "t": 1, **event}]
     with pytest.raises(SpotbagError, match=f"event 6 of the trace .* at 1 s.*{says}.*audit"):
         read_history(Trace(trace.instance, trace.run, events, trace.end))
+
+
+# ------------------------------------------------------------- today's clouds
+
+
+def _signs(panel: Panel) -> list[tuple[str, float]]:
+    return [(mark.look.label, mark.time_s) for mark in panel.marks if not mark.upright]
+
+
+def _explained(trace: Trace) -> set[str]:
+    return {look.label for look in day_chart(trace).legend}
+
+
+def test_a_vm_that_is_stopped_drains_before_and_boots_again() -> None:
+    panel = panel_of(noticed())
+    assert _spans(panel, DRAINING, "a") == [(60, 70)]
+    assert _spans(panel, STOPPED, "a") == [(70, 200)]
+    assert _spans(panel, BOOTING, "a") == [(0, 10), (200, 210)]
+    assert _spans(panel, HIBERNATED, "a") == []
+    assert _signs(panel)[:2] == [("stop", 70), ("boot after a stop", 200)]
+    assert {DRAINING.label, STOPPED.label, "stop", "boot after a stop"} <= _explained(noticed())
+
+
+@pytest.mark.parametrize(("notice_s", "lost"), [(10, []), (9, [("a", 0, 10, 70, LOST.hatch)])])
+def test_what_the_last_checkpoint_holds_is_not_lost(notice_s: int, lost: list[object]) -> None:
+    pieces = _pieces(panel_of(noticed(notice_s)), "long")
+    assert pieces[:-1] == (lost or [("a", 0, 10, 70, COUNTS)])
+    assert pieces[-1][2:] == (210, 420 if notice_s == 10 else 480, COUNTS)
+
+
+def test_a_vm_that_the_cloud_terminates_ends_with_a_line_of_its_own() -> None:
+    panel = panel_of(drained())
+    assert _spans(panel, DRAINING, "a") == [(60, 180)]
+    ends = {panel.lanes[mark.lane].label: (mark.look, mark.time_s) for mark in panel.marks if mark.upright}
+    assert ends == {"a": (RECLAIMED, 180), "c": (TERMINATED, 590)}
+    assert ("termination by the cloud", 180) in _signs(panel)
+    assert _pieces(panel, "long")[0] == ("a", 0, 10, 180, COUNTS)  # two checkpoints, the last one after 50 s
+
+
+def test_prices_and_capacities_have_lanes_below_the_vms() -> None:
+    panel = panel_of(crowded_out())
+    assert [lane.label for lane in panel.lanes] == ["a", "b", "two spot: $ an hour", "two: spot VMs"]
+    assert [(*bar.profile[0], bar.end_s, bar.name) for bar in panel.bars if bar.look == PRICE] == [
+        (0, pytest.approx(0.725), 150, "$0.3600"),
+        (150, 1, 380, "$0.7200"),
+    ]
+    rooms = [(bar.start_s, bar.end_s, bar.name) for bar in panel.bars if bar.look == CAPACITY]
+    assert [room[:2] for room in rooms] == [(0, 100), (100, 200), (200, 380)]
+    assert rooms[1][2] == "at most 1"
+    assert {PRICE.label, CAPACITY.label} <= _explained(crowded_out())
+
+
+def test_a_type_that_is_down_has_no_capacity_in_its_lane() -> None:
+    trace = crowded_out()
+    timeline = trace.run["timeline"]["events"]
+    timeline.append({"time_s": 300, "type": "two", "event": "stop", "notice_s": 30})
+    names = [bar.name for bar in panel_of(trace).bars if panel_of(trace).lanes[bar.lane].label == "two: spot VMs"]
+    assert names[-1] == "none"
+
+
+def test_preempted_tasks_write_their_checkpoints() -> None:
+    panel = panel_of(preempted())
+    assert [(bar.start_s, bar.end_s, bar.name) for bar in panel.bars if bar.look == WRITING] == [(60, 70, "long")]
+    assert ("preemption", 60) in _signs(panel)
+    assert _pieces(panel, "long")[0] == ("a", 0, 10, 70, COUNTS)
+
+
+def test_the_title_names_the_cloud() -> None:
+    chart = day_chart(day_of("gcp", 59, 90, 0.1))
+    assert " on gcp, " in chart.title
+    assert "1 stop, 1 restart, " in chart.panels[0].title
+    assert "hibernation" not in chart.panels[0].title
+
+
+@pytest.mark.parametrize(
+    "trace", [noticed(), drained(), crowded_out(), preempted()], ids=["noticed", "drained", "crowded_out", "preempted"]
+)
+def test_days_of_todays_clouds_are_drawn(trace: Trace, tmp_path: Path) -> None:
+    for name in ("day.svg", "day.html"):
+        write_replay(trace, tmp_path / name)
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        for label in _explained(trace):
+            assert label in text
+
+
+def test_pages_know_the_signs_of_days() -> None:
+    script = (Path(charts.__file__).parent / "page.js").read_text(encoding="utf-8")
+    outlines = script[script.index("const OUTLINES") : script.index("function sign")]
+    for look in replay._SIGNS:
+        assert look.sign == "o" or re.search(rf'^  "?{re.escape(look.sign)}"?: ', outlines, re.MULTILINE), look

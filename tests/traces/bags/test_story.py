@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from bad_day import bad_day, quiet_day
+from hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
@@ -165,3 +166,76 @@ def test_a_trace_that_contradicts_itself_is_refused() -> None:
     trace = quiet_day()
     with pytest.raises(SpotbagError, match="event 1 of the trace"):
         describe_trace(_changed(trace, trace.events[1:]))
+
+
+def _moments(trace: Trace) -> list[str]:
+    """Lines of the moments but the first and the last, in words only."""
+    return [line.strip() for line in describe_trace(trace) if " s  " in line][1:-1]
+
+
+def test_a_vm_with_notice_is_stopped_and_boots_again() -> None:
+    assert _moments(noticed()) == [
+        "60 s  two has notice to be stopped at 70 s: a with 1 task running",
+        "70 s  two is stopped: a with 1 task running (0 of 1 task done)",
+        "200 s  two boots again after 130 s, ready at 210 s: a with 1 task waiting",
+    ]
+
+
+def test_a_type_that_the_cloud_terminates() -> None:
+    assert _moments(drained()) == [
+        "60 s  two has notice to be terminated at 180 s: a with 1 task running and 1 waiting",
+        "60 s  a: 1 task migrated to new c",
+        "180 s  two is terminated by the cloud: a with 1 task running (0 of 2 tasks done)",
+        "180 s  a: 1 task migrated to busy c (goes on from its checkpoint at 60 %)",
+    ]
+
+
+def test_capacities_and_prices() -> None:
+    assert _moments(crowded_out()) == [
+        "100 s  the cloud has capacity for 1 spot VM at most of two from now on",
+        "100 s  b hibernates, with 1 task running (0 of 2 tasks done)",
+        "150 s  two spot now costs $0.7200 an hour (until now $0.3600)",
+        "200 s  two resumes after 100 s: b with 1 task running",
+        "280 s  a terminated, its tasks done",
+    ]
+
+
+def test_a_preempted_task_writes_a_checkpoint_or_stops_at_once() -> None:
+    assert _moments(preempted()) == [
+        "60 s  a: long is preempted; its checkpoint is written by 70 s",
+        "70 s  a: long has stopped, with 10 % saved",
+    ]
+    trace = preempted()
+    [at] = [index for index, event in enumerate(trace.events) if event["event"] == "preempt"]
+    stop = {**trace.events[at + 1], "t": 60}
+    events = [*trace.events[:at], {**trace.events[at], "until_s": 60}, stop, *trace.events[at + 2 :]]
+    assert _moments(_changed(trace, events)) == ["60 s  a: long is preempted, with 10 % saved"]
+
+
+def test_clouds_are_named_with_their_rules_and_single_vms_by_name() -> None:
+    story = describe_trace(day_of("aws-terminate", 59, 290, 0.1))
+    assert story[1] == (
+        "On aws-terminate, spot VMs are terminated after 120 s of notice; VMs are billed by the second, "
+        "at least 60 s, free if interrupted in the first hour."
+    )
+    assert "      180 s  b has notice to be terminated at 300 s, with 1 task running" in story
+    assert (
+        "      300 s  b is terminated by the cloud, with 1 task running; "
+        "it costs nothing, interrupted in the first hour (1 of 2 tasks done)"
+    ) in story
+    assert story[-1].startswith("Over the day: 1 cloud termination, 1 migration")
+
+
+def test_why_a_task_of_a_stopped_vm_is_late() -> None:
+    trace = noticed()
+    trace.instance["deadline_s"] = 400
+    late = _changed(trace, trace.events, late_tasks=1)
+    assert describe_trace(late)[-1] == "Late: long by 20 s: a had been stopped for 140 s before it started."
+
+
+def test_idle_time_costs_what_it_cost_then() -> None:
+    trace = crowded_out()
+    kept = [event for event in trace.events if event["event"] != "terminate"]
+    end = {"record": "event", "t": 370, "event": "terminate", "vm": "a"}
+    story = describe_trace(_changed(trace, [*kept[:-1], end, *kept[-1:]]))
+    assert "      370 s  a terminated (idle for 90 s, $0.0180)" in story

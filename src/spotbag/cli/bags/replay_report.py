@@ -37,13 +37,22 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
     ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
 )
 """Rows of the table: heading, metric, decimals."""
-_IF_ANY = frozenset({"stops", "restarts", "reclaims", "preemptions"})
-"""Rows that stand there only if something of the kind has happened."""
+_IF_ANY = {
+    "hibernations": "hibernate",
+    "resumes": "hibernate",
+    "resumes_in_time": "hibernate",
+    "stops": "stop",
+    "restarts": "stop",
+    "reclaims": "terminate",
+    "preemptions": "",
+}
+"""Rows that stand there only if something of the kind has happened, or if it is what the cloud does."""
 
 
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
     from ...core.wording import counted
+    from ...instances.clouds import interruption_text
 
     instance = schedule.instance
     print(
@@ -54,6 +63,9 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         f"scenario {scenario} on {days.cloud.name}, {counted(days.n_runs, 'day')} of seed {seed}; "
         "mean ± half of the 95 % interval"
     )
+    if days.cloud.name != "papers":
+        what = interruption_text(days.cloud.interruption, days.cloud.notice_s)
+        print(f"{days.cloud.name}: spot VMs {what}; VMs are {days.cloud.billing}")
     print()
     summaries = days.summaries()
     columns = [Column(""), *(Column(summary.policy, True) for summary in summaries)]
@@ -61,7 +73,8 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         columns.append(Column(CLAIRVOYANT, True))
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
-        if metric in _IF_ANY and not any(summary.means[metric].mean for summary in summaries):
+        usual = _IF_ANY.get(metric, days.cloud.interruption) == days.cloud.interruption
+        if not usual and not any(summary.means[metric].mean for summary in summaries):
             continue
         rows.append([heading, *(mean_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
     for part in _side_by_side(Table(columns, rows)):
