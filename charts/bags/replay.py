@@ -136,7 +136,8 @@ def _title(trace: Trace, history: History) -> str:
     unfinished = len(end["unfinished"])
     ends = f"makespan {end['makespan_s']:,} s" if not unfinished else f"{counted(unfinished, 'task')} unfinished"
     day = f"day {run['day']} ({shortened(run['timeline']['name'], 40)})"
-    cloud = f" on {shortened(run['cloud']['name'], 30)}" if run.get("cloud") else ""
+    name = (run.get("cloud") or {"name": "papers"})["name"]
+    cloud = "" if name == "papers" else f" on {shortened(name, 30)}"
     return f"{shortened(history.instance.name, 60)}{cloud}, {run['policy']}, {day}: ${end['cost_usd']:.4f}, {ends}"
 
 
