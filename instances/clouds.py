@@ -63,7 +63,7 @@ class Billing:
         for name in ("hibernated_usd_per_gb_hour", "stopped_usd_per_gb_hour"):
             value = getattr(self, name)
             if not 0 <= value < math.inf:
-                issues.append(Issue("", "must be 0 or more", name, value))
+                issues.append(Issue("", "must be a finite number, 0 or more", name, value))
         if issues:
             raise InputError("billing", issues)
 

@@ -175,7 +175,7 @@ SCENARIOS: Mapping[str, NamedScenario] = MappingProxyType(
             shocks={"vm_interruptions_per_hour": _rate(0.2, _HOURS_A_MONTH), "mean_outage_s": 1800.0},
         ),
         "vms/stormy": NamedScenario(
-            "VM by VM: 10 % an hour, as of GPU VMs (Bamboo, NSDI 2023)",
+            "VM by VM: 10 % an hour, amid the classes of Azure's eviction rates (0-5 to 20+ % an hour)",
             shocks={"vm_interruptions_per_hour": _rate(0.1), "mean_outage_s": 1800.0},
         ),
         "vms/shocks": NamedScenario(

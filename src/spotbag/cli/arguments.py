@@ -57,9 +57,9 @@ def duration_option(name: str, about: str, least_s: float = 0, shown: bool | str
     return typer.Option(name, metavar="TIME", parser=read, help=about, show_default=shown)
 
 
-def seconds_option(name: str, about: str) -> Any:
+def seconds_option(name: str, about: str, least: int = 0) -> Any:
     """Return an option that takes a time of whole seconds, as people write it."""
-    return typer.Option(name, metavar="TIME", parser=_parser(name, "whole_seconds"), help=about)
+    return typer.Option(name, metavar="TIME", parser=_parser(name, "whole_seconds", least), help=about)
 
 
 def amount_option(name: str, about: str) -> Any:

@@ -59,7 +59,8 @@ class CloudOptions:
         int | None, _in_panel(seconds_option("--minimum-billed", "What a VM is billed at least: 60s."))
     ] = None
     billing_block: Annotated[
-        int | None, _in_panel(seconds_option("--billing-block", "VMs are billed in whole blocks of this: 1s, 1h."))
+        int | None,
+        _in_panel(seconds_option("--billing-block", "VMs are billed in blocks of this: 1s, 1h.", least=1)),
     ] = None
     first_hour_free: Annotated[
         bool | None,

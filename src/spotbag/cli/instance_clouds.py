@@ -12,6 +12,11 @@ from .tables import print_table
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud
 
+_HOW_TO_USE = """\
+'spotbag replay --cloud NAME' follows the rules of one, and so does an instance or a scenario that names it; other
+options of 'replay' change single rules. Disks are not counted: VMs that are stopped or hibernated cost nothing,
+unless --stopped-rate or --hibernated-rate gives a price for their memory."""
+
 
 def clouds_command(as_json: JsonOption = False) -> None:
     """List the clouds whose rules replays can follow, with their sources."""
@@ -33,6 +38,7 @@ def clouds_command(as_json: JsonOption = False) -> None:
     for cloud in CLOUDS.values():
         print(f"{cloud.name}: {cloud.summary}")
         by_source.setdefault(cloud.source, []).append(cloud.name)
+    print(f"\n{_HOW_TO_USE}\n")
     for source, names in by_source.items():
         print(f"source of {', '.join(names)}: {source}")
 

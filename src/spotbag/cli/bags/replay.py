@@ -60,7 +60,7 @@ def replay_command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        policies_option("See above.", "all", names_of("replay.bags.policies", "KIND.names")),
+        policies_option("See above.", ", ".join(_DEFAULT_POLICIES), names_of("replay.bags.policies", "KIND.names")),
     ] = None,
     scenario: Annotated[
         str | None,
@@ -106,7 +106,7 @@ def replay_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay a plan on days on which spot VMs hibernate and resume, under policies that react.
+    """Replay a plan on days on which spot VMs are interrupted, under policies that react.
 
     All policies meet the same days. Means have 95 % confidence intervals.
 

@@ -11,6 +11,7 @@ from ..run_report import by_policy, fields_except, mean_cell, means_object, runs
 from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
+    from ...instances.clouds import InterruptionKind
     from ...replay.bags.outcome import DayOutcome
     from ...replay.bags.runs import Days, PolicySummary
     from ...schedules.schedule import Schedule
@@ -21,9 +22,9 @@ CLAIRVOYANT = "clairvoyant"
 _ROWS: tuple[tuple[str, str, int], ...] = (
     ("hibernations", "hibernations", 2),
     ("resumes", "resumes", 2),
-    ("  before the migration trigger", "resumes_in_time", 2),
     ("VMs stopped", "stops", 2),
     ("  started again", "restarts", 2),
+    ("back before the migration trigger", "resumes_in_time", 2),
     ("VMs terminated by the cloud", "reclaims", 2),
     ("on-demand VMs started", "on_demand_started", 2),
     ("tasks migrated to idle VMs", "migrations_idle", 2),
@@ -37,16 +38,16 @@ _ROWS: tuple[tuple[str, str, int], ...] = (
     ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
 )
 """Rows of the table: heading, metric, decimals."""
-_IF_ANY = {
-    "hibernations": "hibernate",
-    "resumes": "hibernate",
-    "resumes_in_time": "hibernate",
-    "stops": "stop",
-    "restarts": "stop",
-    "reclaims": "terminate",
-    "preemptions": "",
+_IF_ANY: Mapping[str, tuple[InterruptionKind, ...]] = {
+    "hibernations": ("hibernate",),
+    "resumes": ("hibernate",),
+    "stops": ("stop",),
+    "restarts": ("stop",),
+    "resumes_in_time": ("hibernate", "stop"),
+    "reclaims": ("terminate",),
+    "preemptions": (),
 }
-"""Rows that stand there only if something of the kind has happened, or if it is what the cloud does."""
+"""Rows that stand there only if something of the kind has happened, or if the cloud interrupts VMs so."""
 
 
 def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
@@ -73,7 +74,7 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         columns.append(Column(CLAIRVOYANT, True))
     rows = [*_main_rows(summaries, days, with_bound), []]
     for heading, metric, digits in _ROWS:
-        usual = _IF_ANY.get(metric, days.cloud.interruption) == days.cloud.interruption
+        usual = metric not in _IF_ANY or days.cloud.interruption in _IF_ANY[metric]
         if not usual and not any(summary.means[metric].mean for summary in summaries):
             continue
         rows.append([heading, *(mean_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
