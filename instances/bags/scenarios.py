@@ -95,7 +95,7 @@ class ScriptedScenario:
             if name in spot:
                 continue
             if name in known:
-                rule = f"has no spot offer in the instance {instance.name!r}: only spot VMs hibernate"
+                rule = f"has no spot offer in the instance {instance.name!r}: only spot VMs are interrupted"
             else:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"

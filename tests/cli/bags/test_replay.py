@@ -7,6 +7,7 @@ import json
 import pytest
 from command_shell import Shell
 
+from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import POLICIES
 
@@ -125,6 +126,9 @@ def test_availability_must_say_what_a_one_means(shell: Shell) -> None:
         (("--gantt", "day.xyz"), ".png"),
         (("--trace", "no/folder/day.jsonl"), "folder does not exist"),
         (("--scenario", "hads/sc4", "--k-h", "3"), "k_h"),
+        (("--cloud", "gpc"), "did you mean gcp"),
+        (("--billing-block", "0"), "--billing-block: '0' must be at least 1 s"),
+        (("--stopped-rate", "inf"), "must be a finite number"),
     ],
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
@@ -202,3 +206,22 @@ def test_no_plan_is_an_object_too(shell: Shell) -> None:
     found = shell.json("replay", "late.json", "--method", "greedy", code=1)
     assert found["status"] == "no-plan"
     assert "no plan" in found["message"]
+
+
+def test_the_table_states_the_rules_of_the_cloud_and_what_that_does(shell: Shell) -> None:
+    out = shell.run(*ANY, "--cloud", "gcp", "--notice", "45s", "--policy", "static", "--runs", "2")
+    assert "gcp, changed: spot VMs are stopped after 45 s of notice; VMs are billed by the second, at least 60 s" in out
+    assert "VMs stopped" in out
+    assert "started again" in out
+    assert "hibernations" not in out
+    assert "VMs terminated by the cloud" not in out
+    assert "gcp" not in shell.run(*ANY, "--policy", "static", "--runs", "2")
+
+
+def test_clouds_are_listed_with_how_to_use_them(shell: Shell) -> None:
+    out = shell.run("instance", "clouds")
+    assert "'spotbag replay --cloud NAME'" in out
+    assert "--stopped-rate" in out
+    for cloud in CLOUDS.values():
+        assert cloud.summary in out
+        assert cloud.source in out

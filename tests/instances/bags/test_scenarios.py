@@ -239,7 +239,7 @@ def test_a_scripted_day_is_every_day() -> None:
     [
         ("aa", "day.json: events: at 600 s: type 'aa' is no VM type of the instance 'demo' (did you mean 'a'?)"),
         ("zzz", "type 'zzz' is no VM type of the instance 'demo' (it has a, b, c, d, e)"),
-        ("c", "at 600 s: type 'c' has no spot offer in the instance 'demo': only spot VMs hibernate"),
+        ("c", "at 600 s: type 'c' has no spot offer in the instance 'demo': only spot VMs are interrupted"),
     ],
 )
 def test_types_that_are_not_there_are_refused(name: str, said: str) -> None:
