@@ -105,12 +105,20 @@ def cut_in_the_middle(text: str, length: int) -> str:
 
 
 _NAMES_COMPARED = 1000
+_NAMES_SHOWN = 8
 
 
 def near_names(name: str, known: Iterable[str]) -> str:
     """Hint for a name that is not known: those that are close to it, else the first that are known."""
     names = list(known)
     return close_names(name, names) or f"known: {', '.join(names[:8])}" + (" ..." if len(names) > 8 else "")
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:_NAMES_SHOWN]) + (
+        f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    )
 
 
 def close_names(name: str, known: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from ...core.limits import LimitReached
 from ...core.statistics import Statistic, reduction_percent
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import estimate_d_spot
-from ...instances.bags.scenarios import Scenario, find_scenario
+from ...instances.bags.scenarios import find_scenario
+from ...instances.bags.scripted_days import Scenario
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...replay.bags.outcome import DayOutcome

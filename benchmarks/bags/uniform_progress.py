@@ -181,9 +181,12 @@ def drawn_traces(availability: float, ticks: int, runs: int) -> Traces:
 def recorded_traces(path: Path, one_means: str, ticks: int, runs: int) -> Traces:
     """Read a recorded trace, of one type, and cut windows out of it."""
     scenario = availability_of_document(parse_json(read_text(path), str(path)), str(path), one_means)
-    if isinstance(scenario.available, Mapping) or scenario.gap_s != TICK_S or len(scenario.available) < ticks:
-        raise SystemExit(f"{path}: must be a trace of one VM type by {TICK_S} s, of at least {ticks} entries")
-    whole = scenario.available
+    data = scenario.data
+    if isinstance(data, Mapping) or scenario.counts or scenario.gap_s != TICK_S or len(data) < ticks:
+        raise SystemExit(
+            f"{path}: must be a trace of 0 and 1, of one VM type by {TICK_S} s, of at least {ticks} entries"
+        )
+    whole = scenario.available()
     starts = [round(run * (len(whole) - ticks - 1) / max(runs - 1, 1)) for run in range(runs)]
     return Traces(path.stem, tuple(whole[start : start + ticks] for start in starts))
 

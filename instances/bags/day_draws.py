@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,10 +85,16 @@ def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, 
     names = [type_name for type_name in type_names for _ in _KINDS]
     kinds = _KINDS * len(type_names)
     columns = moments_s[order].tolist(), map(names.__getitem__, codes), map(kinds.__getitem__, codes)
-    timeline = Timeline.__new__(
-        Timeline
-    )  # that they are right is for the tests to say: to check takes most of the time
-    object.__setattr__(timeline, "events", tuple(map(TimelineEvent, *columns)))
+    return unchecked_timeline(name, map(TimelineEvent, *columns))
+
+
+def unchecked_timeline(name: str, events: Iterable[TimelineEvent]) -> Timeline:
+    """Make a timeline of events by time.
+
+    That they are right is for the tests to say: to check takes most of the time.
+    """
+    timeline = Timeline.__new__(Timeline)
+    object.__setattr__(timeline, "events", tuple(events))
     object.__setattr__(timeline, "name", name)
     return timeline
 

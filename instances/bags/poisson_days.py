@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from .timeline import Timeline
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
+    from ..entries import CloudName
     from ..instance import Instance
 
 _MOST_EVENTS_PER_DEADLINE = 10_000
@@ -37,6 +38,8 @@ class PoissonScenario:
         Hibernations, and resumes, to be expected within a deadline of being up, and of being down.
     rate_scale : float
         Multiplies both.
+    cloud : str, optional
+        Whose rules hold; see `spotbag.instances.clouds`.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class PoissonScenario:
     k_h: float
     k_r: float
     rate_scale: float = 1.0
+    cloud: CloudName | None = None
 
     def __post_init__(self) -> None:
         issues = []
@@ -72,6 +76,14 @@ class PoissonScenario:
     def fixed(self) -> bool:
         """Without hibernations every day is the same."""
         return self.k_h * self.rate_scale == 0
+
+    @property
+    def law(self) -> Mapping[str, float | None]:
+        """Rates for policies that ask for them: interruptions and resumes of a type for each deadline."""
+        return {
+            "type_interruptions_per_deadline": self.rate_scale * self.k_h,
+            "type_resumes_per_deadline": self.rate_scale * self.k_r,
+        }
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Draw a day; see `Scenario.day`."""

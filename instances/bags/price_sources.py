@@ -12,23 +12,24 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
 from ...core.quantities import number_of
-from ...core.records import LimitedRecord, validate_record
+from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
+from ...core.wording import first_names
 from ..entries import ARCHITECTURES, Architecture, Burstable, Market
 from .imported import grouped
+from .spot_price_history import LINUX, TheirRecord, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 MB_PER_GIB = 1024
-LINUX = "Linux/UNIX"
 _DECIMALS = 6
 _LOCAL_ZONE = re.compile(r"-[a-z]{3}[0-9]*-")
 """In the name or the id of a local zone or a wavelength zone: us-east-1-atl-1a, use1-atl2-az1."""
@@ -48,25 +49,19 @@ performance instances). They hold what they earn in 24 hours, and start without 
 _BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 
 
-class _Theirs(LimitedRecord):
-    """Their documents hold more than is read."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class _VCpus(_Theirs):
+class _VCpus(TheirRecord):
     count: Annotated[int, Field(alias="DefaultVCpus")]
 
 
-class _Memory(_Theirs):
+class _Memory(TheirRecord):
     mib: Annotated[int, Field(alias="SizeInMiB")]
 
 
-class _Processor(_Theirs):
+class _Processor(TheirRecord):
     architectures: Annotated[list[str], Field(alias="SupportedArchitectures", default_factory=list)]
 
 
-class _InstanceType(_Theirs):
+class _InstanceType(TheirRecord):
     name: Annotated[str, Field(alias="InstanceType")]
     vcpus: Annotated[_VCpus, Field(alias="VCpuInfo")]
     memory: Annotated[_Memory, Field(alias="MemoryInfo")]
@@ -74,20 +69,8 @@ class _InstanceType(_Theirs):
     burstable: Annotated[bool, Field(alias="BurstablePerformanceSupported")] = False
 
 
-class _InstanceTypes(_Theirs):
+class _InstanceTypes(TheirRecord):
     types: Annotated[list[_InstanceType], Field(alias="InstanceTypes", min_length=1)]
-
-
-class _SpotPrice(_Theirs):
-    zone: Annotated[str, Field(alias="AvailabilityZone")]
-    name: Annotated[str, Field(alias="InstanceType")]
-    product: Annotated[str, Field(alias="ProductDescription")]
-    price: Annotated[str, Field(alias="SpotPrice")]
-    time: Annotated[str, Field(alias="Timestamp")]
-
-
-class _SpotPrices(_Theirs):
-    prices: Annotated[list[_SpotPrice], Field(alias="SpotPriceHistory", min_length=1)]
 
 
 @dataclass(slots=True)
@@ -147,7 +130,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         rows.facts[entry.name] = facts
     if unknown:
         rows.warnings.append(
-            f"{source}: {_some(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"
+            f"{source}: {first_names(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"
         )
     return rows
 
@@ -171,7 +154,7 @@ def spot_prices_of_aws(
     Parameters
     ----------
     path : path
-        The JSON.
+        The JSON, or a table; see `read_spot_prices`.
     window_s : float, optional
         The price of a zone is its mean over so many seconds before the last entry of the file, each price counted for
         as long as it held; the last price if absent.
@@ -186,30 +169,21 @@ def spot_prices_of_aws(
         With everything that is wrong in it.
     """
     source = source_name(path)
-    document = validate_record(_SpotPrices, parse_json(read_text(path), source), source)
     history: dict[tuple[str, str], list[tuple[datetime, float]]] = defaultdict(list)
     dropped: dict[str, int] = defaultdict(int)
-    issues = []
-    for index, entry in enumerate(document.prices):
-        price = number_of(entry.price)
-        time = _moment(entry.time)
-        where = f"SpotPriceHistory {index}"
-        if price is None or price <= 0:
-            issues.append(Issue(where, "must be a price", "SpotPrice", entry.price))
-        if time is None:
-            issues.append(Issue(where, "must be a time such as 2026-07-09T12:00:00Z", "Timestamp", entry.time))
-        if price is None or price <= 0 or time is None:
-            continue
-        if entry.product != product:
+    for entry in read_spot_prices(path):
+        if not entry.zone:
+            raise input_error(
+                source, "has no availability zones, and a catalogue needs them: add a column AvailabilityZone"
+            )
+        if entry.product and entry.product != product:
             dropped[f"of {entry.product}"] += 1
         elif _LOCAL_ZONE.search(entry.zone):
             dropped["of local zones"] += 1
         elif region is not None and _region_of(entry.zone) != region:
             dropped[f"of {_region_of(entry.zone)}"] += 1
         else:
-            history[entry.name, entry.zone].append((time, price))
-    if issues:
-        raise InputError(source, grouped(issues))
+            history[entry.name, entry.zone].append((entry.time, entry.price))
     rows = NewRows()
     rows.warnings += [f"{source}: {count:,} prices {what} left out" for what, count in sorted(dropped.items())]
     if not history:
@@ -227,14 +201,6 @@ def spot_prices_of_aws(
         day = max(time for time, _ in by_zone.values()) if window_s is None else last
         rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
     return rows
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _region_of(zone: str) -> str:
@@ -401,7 +367,7 @@ def updated(
             row |= facts[type_name]
     if unknown:
         warnings.append(
-            f"{_some(sorted(unknown))} left out: prices are known, but not what the types are "
+            f"{first_names(sorted(unknown))} left out: prices are known, but not what the types are "
             "(--instance-types, from aws ec2 describe-instance-types)"
         )
     if not rows:
@@ -414,7 +380,3 @@ def updated(
 
 def _wanted(types: Sequence[str]) -> Callable[[str], bool]:
     return lambda name: not types or any(fnmatchcase(name, pattern) for pattern in types)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

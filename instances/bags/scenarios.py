@@ -5,103 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
 from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
-from .timeline import QUIET, Timeline
-
-if TYPE_CHECKING:
-    from ..instance import Instance
-
-
-class Scenario(Protocol):
-    """What days are like. A day is drawn before it is replayed, so that every policy meets the same one."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether every day is the same."""
-
-    def day(self, instance: Instance, seed: int, day: int) -> Timeline:
-        """Return the events of a day; the same arguments give the same day, in whatever order days are asked for.
-
-        Parameters
-        ----------
-        instance : Instance
-            The VM types with spot offers, the deadline and the boot overhead are those of this instance.
-        seed, day : int
-            Which day; 0 or more.
-
-        Raises
-        ------
-        InputError
-            If the scenario does not fit the instance.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedScenario:
-    """Every day is the same given one.
-
-    Attributes
-    ----------
-    timeline : Timeline
-        The day.
-    source : str
-        Where it comes from, for messages.
-    """
-
-    timeline: Timeline
-    source: str = "timeline"
-
-    @property
-    def name(self) -> str:
-        """Name of the day."""
-        return self.timeline.name
-
-    @property
-    def fixed(self) -> bool:
-        """Every day is the same."""
-        return True
-
-    def day(self, instance: Instance, seed: int, day: int) -> Timeline:
-        """Return the day.
-
-        Raises
-        ------
-        InputError
-            If it has VM types that the instance does not have, or not as spot VMs.
-        """
-        spot = {vm_type.name for vm_type in instance.vm_types if "spot" in vm_type.offers}
-        if not {event.vm_type for event in self.timeline.events} <= spot:
-            raise InputError(self.source, self._issues_of_types(instance, spot))
-        return self.timeline
-
-    def _issues_of_types(self, instance: Instance, spot: set[str]) -> list[Issue]:
-        first_s: dict[str, int] = {}
-        for event in self.timeline.events:
-            first_s.setdefault(event.vm_type, event.time_s)
-        known = [vm_type.name for vm_type in instance.vm_types]
-        issues = []
-        for name, time_s in first_s.items():
-            if name in spot:
-                continue
-            if name in known:
-                rule = f"has no spot offer in the instance {instance.name!r}: only spot VMs are interrupted"
-            else:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
-                rule = f"is no VM type of the instance {instance.name!r} ({hint})"
-            issues.append(Issue("events", rule, f"at {time_s} s: type", name))
-        return issues
+from .scripted_days import Scenario, ScriptedScenario
+from .timeline import QUIET
 
 
 class NamedScenario(NamedTuple):
@@ -199,64 +111,87 @@ def find_scenario(
     k_r: float | None = None,
     rate_scale: float = 1.0,
     one_means: str | None = None,
+    vms_per_one: float | str | None = None,
+    zone: str | None = None,
+    product: str | None = None,
+    since: str | None = None,
 ) -> Scenario:
     """Find a scenario by its name or in a file.
 
     Parameters
     ----------
     text : str
-        A name of `SCENARIOS`, or the path of a JSON file (``-`` for standard input): a day of the format
-        ``spotbag.timeline/1``, interruptions of the format ``spotbag.scenario/1``, or an availability trace with
-        ``gap_seconds`` and ``data``.
+        A name of `SCENARIOS`, or the path of a file (``-`` for standard input): JSON of a day of the format
+        ``spotbag.timeline/1``, of a scenario of the format ``spotbag.scenario/1``, or of an availability trace with
+        ``gap_seconds`` and ``data``; or a history of spot prices, as JSON of AWS or as a table.
     k_h, k_r : float, optional
         Of ``poisson``, which needs both: hibernations and resumes to be expected within a deadline.
     rate_scale : float
         Multiplies both rates, also of the scenarios of the papers.
     one_means : {"available", "preempted"}, optional
         What a 1 in an availability trace means; required for one.
+    vms_per_one : float or "all", optional
+        How many VMs it stands for; if absent, all of a type in a trace of 0 and 1 only, and one VM in others.
+    zone, product : str, optional
+        Availability zone and operating system whose prices count, of a history that has several.
+    since : str, optional
+        When the days of a history of prices start, such as ``2026-07-09T12:00:00Z``; drawn by the seed if absent.
 
     Raises
     ------
     InputError
         If there is no such scenario, if the file is wrong, or if an option is missing or does not apply.
     """
+    options: dict[str, object] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
+    options |= {"one_means": one_means, "vms_per_one": vms_per_one, "zone": zone, "product": product, "since": since}
     if text in SCENARIOS:
-        options: dict[str, object] = {"one_means": one_means}
-        if text != "poisson":
-            options |= {"k_h": k_h, "k_r": k_r}
-        if text == "quiet" or SCENARIOS[text].shocks is not None:
-            options["rate_scale"] = None if rate_scale == 1 else rate_scale
-        _refuse(options, text, f"the scenario {text!r}")
+        own = {"rate_scale"} if text != "quiet" and SCENARIOS[text].shocks is None else set()
+        _refuse(options, own | ({"k_h", "k_r"} if text == "poisson" else set()), text, f"the scenario {text!r}")
         return _named(text, k_h, k_r, rate_scale)
-    looks_like_path = text.endswith(".json") or text.startswith((".", "/", "~")) or os.path.isdir(text)
+    looks_like_path = (
+        text.endswith((".json", ".csv", ".tsv")) or text.startswith((".", "/", "~")) or os.path.isdir(text)
+    )
     if text != STANDARD_INPUT and not is_readable_file(text) and not looks_like_path:
         close = difflib.get_close_matches(text, SCENARIOS, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(SCENARIOS)}; or give a JSON file"
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(SCENARIOS)}; or give a file"
         raise input_error(text or "scenario", f"is neither the name of a scenario nor a file ({hint})")
-    rates = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
     source = source_name(text)
-    document = parse_json(read_text(text), source)
+    content = read_text(text)
+    prices = {"zone": zone, "product": product, "since": since}
+    if not text.endswith(".json") and content.lstrip()[:1] not in ("{", "[", ""):
+        from .price_days import price_scenario
+        from .spot_price_history import spot_prices_of_table
+
+        _refuse(options, set(prices), source, "a history of spot prices")
+        return price_scenario(spot_prices_of_table(content, source), source, **prices)
+    document = parse_json(content, source)
     ours = str(document.get("format", "")).startswith("spotbag.")
     if str(document.get("format", "")).startswith("spotbag.scenario/"):
-        from .shock_days import shock_scenario_of_document
+        from .scenario_files import scenario_of_document
 
-        _refuse(rates | {"one_means": one_means}, source, "a scenario of a file")
-        return shock_scenario_of_document(document, source)
+        _refuse(options, set(), source, "a scenario of a file")
+        return scenario_of_document(document, source)
     if ours or ("format" in document and "data" not in document):
         from .timeline import timeline_of_document
 
         timeline = timeline_of_document(document, source)
-        _refuse(rates | {"one_means": one_means}, source, "a day of a file")
-        return ScriptedScenario(timeline, source)
+        _refuse(options, set(), source, "a day of a file")
+        return ScriptedScenario(timeline, source, document.get("cloud"))
+    if "SpotPriceHistory" in document:
+        from .price_days import price_scenario
+        from .spot_price_history import spot_prices_of_document
+
+        _refuse(options, set(prices), source, "a history of spot prices")
+        return price_scenario(spot_prices_of_document(document, source), source, **prices)
     if "data" in document or "gap_seconds" in document:
         from .availability_days import availability_of_document
 
-        _refuse(rates, source, "an availability trace")
-        return availability_of_document(document, source, one_means)
+        _refuse(options, {"one_means", "vms_per_one"}, source, "an availability trace")
+        return availability_of_document(document, source, one_means, vms_per_one)
     raise input_error(
         source,
         'is no scenario: it has neither "format": "spotbag.timeline/1" or "spotbag.scenario/1", as days and scenarios '
-        'have, nor "data", as availability traces have',
+        'have, nor "data", as availability traces have, nor "SpotPriceHistory", as the prices of AWS have',
     )
 
 
@@ -286,9 +221,9 @@ def _named(name: str, k_h: float | None, k_r: float | None, rate_scale: float) -
     return PoissonScenario(full_name, k_h, k_r, rate_scale)
 
 
-def _refuse(options: Mapping[str, object], source: str, what: str) -> None:
+def _refuse(options: Mapping[str, object], own: Collection[str], source: str, what: str) -> None:
     """Refuse options that were given and do not apply."""
-    given = [f"{name} {show_value(value)}" for name, value in options.items() if value is not None]
+    given = [f"{name} {show_value(value)}" for name, value in options.items() if value is not None and name not in own]
     if not given:
         return
     hint = "; to choose rates, take the scenario 'poisson'" if any(name.startswith("k_") for name in given) else ""

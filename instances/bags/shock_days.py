@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from ...core.json_documents import check_format
 from ...core.quantities import Name, whole
-from ...core.records import Record, validate_record
+from ...core.records import Record
 from ..entries import CloudName
-from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
+from .day_draws import horizon_s, refuse_endless_day, spot_types, unchecked_timeline, uniform_numbers
 from .poisson_days import alternating, whole_moments
 from .timeline import Timeline, TimelineEvent
 
@@ -66,6 +65,7 @@ class ShockScenario(Record):
     """
 
     format: Literal["spotbag.scenario/1"] = SCENARIO_FORMAT
+    kind: Literal["shocks"] = "shocks"
     name: Name = "shocks"
     cloud: CloudName | None = None
     vm_interruptions_per_hour: Rate = 0.0
@@ -106,10 +106,7 @@ class ShockScenario(Record):
                 events += draw.of_type(index, name, struck[index])
                 events += draw.of_vms(index, name, _VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit)
         events.sort(key=lambda event: (event.time_s, event.kind == "interrupt"))
-        timeline = Timeline.__new__(Timeline)  # that they are right is for the tests to say
-        object.__setattr__(timeline, "events", tuple(events))
-        object.__setattr__(timeline, "name", f"{self.name}, seed {seed}, day {day}")
-        return timeline
+        return unchecked_timeline(f"{self.name}, seed {seed}, day {day}", events)
 
 
 class _Draw:
@@ -226,15 +223,3 @@ def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]
             end = max(end, last)
     if end > begin:
         yield begin, end
-
-
-def shock_scenario_of_document(document: Mapping[str, Any], source: str = "scenario") -> ShockScenario:
-    """Make a scenario of a parsed JSON document; ``source`` names it in messages.
-
-    Raises
-    ------
-    InputError
-        With everything that is wrong in it.
-    """
-    check_format(document, SCENARIO_FORMAT, source)
-    return validate_record(ShockScenario, document, source)

@@ -17,7 +17,7 @@ from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import Name
 from ...core.records import INTEGRAL, Record, refuse_nonsense, validate_record
 from ...core.text_files import read_text, source_name, write_text
-from ..entries import MARKETS, Market
+from ..entries import MARKETS, CloudName, Market
 
 if TYPE_CHECKING:
     from ..clouds import Cloud
@@ -136,12 +136,15 @@ class TimelineDocument(Record):
     ----------
     name : str, optional
         What it is called.
+    cloud : str, optional
+        Whose rules hold; see `spotbag.instances.clouds`.
     events : tuple of EventEntry
         In any order.
     """
 
     format: Literal["spotbag.timeline/1"] = TIMELINE_FORMAT
     name: Name = "a day by hand"
+    cloud: CloudName | None = None
     events: Annotated[tuple[EventEntry, ...], Field(strict=False)]
 
 
@@ -200,13 +203,10 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str]) -> None:
     write_text(path, format_timeline(timeline))
 
 
-def format_timeline(timeline: Timeline) -> str:
-    """Return a day as a JSON text; reading it gives the same day."""
-    events = event_documents(timeline)
-    # Whatever is written can be read.
-    record = validate_record(
-        TimelineDocument, {"format": TIMELINE_FORMAT, "name": timeline.name, "events": events}, "timeline"
-    )
+def format_timeline(timeline: Timeline, cloud: CloudName | None = None) -> str:
+    """Return a day as a JSON text, which may name a cloud; reading it gives the same day."""
+    document = {"format": TIMELINE_FORMAT, "name": timeline.name, "cloud": cloud, "events": event_documents(timeline)}
+    record = validate_record(TimelineDocument, document, "timeline")  # whatever is written can be read
     return format_json(record.model_dump(mode="json", exclude_none=True))
 
 

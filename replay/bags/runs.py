@@ -14,7 +14,7 @@ from ...core.plugins import blaming
 from ...core.processes import interruptible
 from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
-from ...instances.bags.scenarios import Scenario, ScriptedScenario
+from ...instances.bags.scripted_days import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...instances.instance import Instance
@@ -85,6 +85,7 @@ def trace_day(
     *,
     cloud: Cloud | str | None = None,
     day: int = 0,
+    law: object = None,
 ) -> tuple[DayOutcome, Trace]:
     """Replay a plan on one day, and keep a record of all that happens; see `replay_day`.
 
@@ -92,11 +93,13 @@ def trace_day(
     ----------
     day : int
         Number of the day, for the record, and for policies that draw something.
+    law : optional
+        What is known of days like this one, for policies that ask for it: ``Scenario.law``.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, day))
     with blaming(ready.make.called):
-        run = _replay(ready, day, timeline, _cloud(cloud, schedule.instance), record=True)
+        run = _replay(ready, day, timeline, _cloud(cloud, schedule.instance), record=True, law=law)
         outcome = run.run()
     return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
 

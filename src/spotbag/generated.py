@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def schemas() -> Mapping[str, str]:
     """Text of the JSON Schema of each format, by its path in a checkout."""
+    from .instances.bags.scenario_files import ScenarioDocument
     from .instances.bags.timeline import TimelineDocument
     from .instances.bags.vm_catalogue import Catalogue
     from .instances.instance import Instance
@@ -41,6 +42,7 @@ def schemas() -> Mapping[str, str]:
         "instances/streams/stream.schema.json": Stream,
         "instances/platforms/platform.schema.json": Platform,
         "instances/bags/timeline.schema.json": TimelineDocument,
+        "instances/bags/scenario.schema.json": ScenarioDocument,
         "instances/bags/catalogue.schema.json": Catalogue,
         "schedules/schedule.schema.json": ScheduleDocument,
         "schedules/state.schema.json": State,

@@ -49,8 +49,10 @@ from spotbag.instances.bags.price_sources import (
     spot_prices_of_aws,
     updated,
 )
-from spotbag.instances.bags.scenarios import SCENARIOS, ScriptedScenario, find_scenario
-from spotbag.instances.bags.timeline import format_timeline, parse_timeline
+from spotbag.instances.bags.scenario_files import format_scenario
+from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
+from spotbag.instances.bags.scripted_days import ScriptedScenario
+from spotbag.instances.bags.timeline import event_issues, format_timeline, parse_timeline
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice, read_catalogue, shipped_catalogue
 from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
@@ -506,7 +508,31 @@ DAYS: list[dict[str, Any]] = [
 AVAILABILITIES: list[dict[str, Any]] = [
     {"metadata": {"gap_seconds": 600, "region": "x"}, "data": {"c4.large": [1, 1, 0, 0, 1], "other": [0, 1, 0, 1, 1]}},
     {"gap_seconds": 60.5, "data": [0, 1, 1, 0]},
+    {"gap_seconds": 600, "data": [4, 1, 0, 3]},
 ]
+SCENARIO_FILES: list[dict[str, Any]] = [
+    {"format": "spotbag.scenario/1", "cloud": "gcp", "vm_interruptions_per_hour": 0.5, "mean_outage_s": 600},
+    {"format": "spotbag.scenario/1", "kind": "poisson", "name": "mine", "k_h": 2, "k_r": 1.5, "rate_scale": 0.5},
+    {
+        "format": "spotbag.scenario/1",
+        "kind": "availability",
+        "gap_seconds": 300,
+        "one_means": "preempted",
+        "vms_per_one": 0.5,
+        "data": {"c4.large": [1, 0, 3], "other": [0, 1, 2]},
+    },
+    {
+        "format": "spotbag.scenario/1",
+        "kind": "prices",
+        "start_s": 60,
+        "prices": [{"time_s": time_s, "type": "c4.large", "usd_per_hour": 0.05 + time_s / 1e4} for time_s in (0, 300)],
+    },
+]
+PRICE_TABLE = """Timestamp,InstanceType,AvailabilityZone,ProductDescription,SpotPrice
+2026-07-09T12:00:00Z,c4.large,us-east-1a,Linux/UNIX,0.03
+2026-07-09T12:10:00Z,c4.large,us-east-1a,Linux/UNIX,0.05
+2026-07-09T12:20:00Z,m5.large,us-east-1a,Linux/UNIX,0.06
+"""
 
 
 @cache
@@ -751,6 +777,17 @@ def read_days(case: Case) -> None:
         assert parse_timeline(format_timeline(scenario.timeline)) == scenario.timeline
         scenario.day(instance, 0, 0)
         return
+    if case.often(0.5):
+        path = case.document("scenario.json", SCENARIO_FILES)
+        if case.often(0.3):
+            path = case.write("prices.csv", _damaged(case, PRICE_TABLE))
+        found = find_scenario(path)
+        case_of_day = case.rng.choice((0, 1, 2**62)), case.rng.choice((0, 1, 10**9))
+        timeline = found.day(instance, *case_of_day)
+        assert event_issues(timeline.events) == []
+        copy = case.write("copy.json", format_scenario(found).encode())
+        assert find_scenario(copy).day(instance, *case_of_day) == timeline
+        return
     path = case.document("availability.json", AVAILABILITIES)
     one_means = case.rng.choice(("available", "preempted", "available", None, "x\x1b"))
     found = find_scenario(path, one_means=one_means)
@@ -759,14 +796,12 @@ def read_days(case: Case) -> None:
     gap = document.get("gap_seconds") or document["metadata"]["gap_seconds"]
     assert float(gap) == found.gap_s
     data = document["data"] if isinstance(document["data"], dict) else {"": document["data"]}
-    read = found.available if isinstance(found.available, dict) else {"": found.available}
+    read = found.data if isinstance(found.data, dict) else {"": found.data}
     assert_same(
-        {
-            name: [(float(value) == 1) == (one_means == "available") for value in column]
-            for name, column in data.items()
-        },
+        {name: [int(value) for value in column] for name, column in data.items()},
         {name: column.tolist() for name, column in read.items()},
     )
+    assert found.one_means == one_means
     found.day(instance, case.rng.choice((0, 1, 2**62)), case.rng.choice((0, 1, 10**9)))
 
 
@@ -1026,6 +1061,8 @@ def use_options(case: Case) -> None:
             "k_r": _NUMBERS,
             "rate_scale": (10.0, *_NUMBERS),
             "one_means": ("available", "x\x1b"),
+            "vms_per_one": (1, "all", *_NUMBERS),
+            "since": ("2026-07-09", "x\x1b"),
         }
         scenario = find_scenario(**chosen(usual, odd))
         scenario.day(planned()[4][0], rng.choice((0, 7, 2**62, -1)), rng.choice((0, 1, 10**9, -1)))

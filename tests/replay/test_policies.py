@@ -352,3 +352,25 @@ def test_policies_of_ones_own_pass_strict_type_checks(tmp_path: Path) -> None:
     assert {int(error.split(":")[1]) for error in errors} == {
         number for number, line in enumerate(lines, 1) if line.endswith("# wrong")
     }, found.stdout + found.stderr
+
+
+def test_a_policy_that_asks_gets_the_law_of_every_scenario_that_has_one() -> None:
+    laws: list[object] = []
+
+    class Curious(Bag):
+        asks_for_law = True
+
+        def woken(self, replay: ReplayState) -> None:
+            laws.append(replay.scenario_law)
+
+    class Blind(Curious):
+        asks_for_law = False
+
+    printed = {"type_interruptions_per_deadline": 1, "type_resumes_per_deadline": 0}
+    for name, law in [("hads/sc1", printed), ("vms/calm", find_scenario("vms/calm").law), ("quiet", None)]:
+        laws.clear()
+        replay_days(SCHEDULE, [Curious, Blind], find_scenario(name), 1, bounds=False)
+        # A day that is described is replayed as it was among the others.
+        scenario = find_scenario(name)
+        trace_day(SCHEDULE, Curious(), scenario.day(SCHEDULE.instance, 0, 0), law=scenario.law)
+        assert laws == [law, None, law]

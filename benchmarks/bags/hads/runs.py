@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from ....core.statistics import Statistic, average, mean_of, ratio_of
 from ....heuristics.bags.d_spot import estimate_d_spot
-from ....instances.bags.scenarios import Scenario, find_scenario
+from ....instances.bags.scenarios import find_scenario
+from ....instances.bags.scripted_days import Scenario
 from ....instances.entries import RentalOffer
 from ....instances.instance import Instance
 from ....replay.bags.outcome import DayOutcome

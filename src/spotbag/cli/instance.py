@@ -21,6 +21,8 @@ from .arguments import (
 from .instance_clouds import clouds_command
 from .instance_import import app as import_app
 from .instance_output import OutOption, deliver
+from .instance_scenario import EXAMPLE as SCENARIO_EXAMPLE
+from .instance_scenario import scenario_command
 from .instance_types import prices_command, types_command
 from .tables import print_table, seconds
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Instances: list the library, generate, import, export, VM types and prices, clouds, schema.",
+    help="Instances: list the library, generate, import, export, VM types and prices, clouds, scenarios, schema.",
 )
 app.add_typer(import_app, name="import")
 app.command(
@@ -39,6 +41,7 @@ app.command("prices", epilog="Example:  spotbag instance prices --spot-history h
     prices_command
 )
 app.command("clouds", epilog="Example:  spotbag instance clouds")(clouds_command)
+app.command("scenario", epilog=SCENARIO_EXAMPLE)(scenario_command)
 
 
 class Document(StrEnum):
@@ -48,6 +51,7 @@ class Document(StrEnum):
     SCHEDULE = "schedule"
     STATE = "state"
     TIMELINE = "timeline"
+    SCENARIO = "scenario"
     STREAM = "stream"
     PLATFORM = "platform"
     CATALOGUE = "catalogue"
@@ -211,7 +215,7 @@ def export_command(
 def schema_command(
     of: Annotated[Document, typer.Option("--of", help="Which document.")] = Document.INSTANCE,
 ) -> None:
-    """Print the JSON Schema of instances, plans, states, days of a replay, streams, hybrid platforms, or catalogues."""
+    """Print the JSON Schema of instances, plans, states, days, scenarios, streams, hybrid platforms, or catalogues."""
     from ..instances.bags.vm_catalogue import Catalogue
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
@@ -223,6 +227,11 @@ def schema_command(
         from ..instances.bags.timeline import timeline_schema
 
         print(timeline_schema(), end="")
+        return
+    if of is Document.SCENARIO:
+        from ..instances.bags.scenario_files import scenario_schema
+
+        print(scenario_schema(), end="")
         return
     schemas = {
         Document.INSTANCE: Instance.schema_text,

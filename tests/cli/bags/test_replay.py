@@ -116,6 +116,33 @@ def test_availability_must_say_what_a_one_means(shell: Shell) -> None:
     shell.run(*words, "--one-means", "available")
 
 
+def test_recorded_traces_are_replayed_and_audited_and_become_files(shell: Shell) -> None:
+    """Counts of VMs and prices, directly, by a file of a scenario, and by a file of a day: the same day."""
+    (shell.folder / "counts.json").write_text(json.dumps({"gap_seconds": 400, "data": [16, 4, 0, 9, 12, 2]}))
+    rows = [f"2026-07-09T1{hour}:00Z,c3.large,0.0{hour + 1},{zone}" for hour in range(5) for zone in ("a", "b")]
+    (shell.folder / "prices.csv").write_text("\n".join(["Timestamp,InstanceType,SpotPrice,AvailabilityZone", *rows]))
+    shell.run("solve", "burst-hads/J60", "--method", "greedy", "--out", "plan.json")
+    for file, options in (
+        ("counts.json", ("--one-means", "available", "--vms-per-one", "0.5")),
+        ("prices.csv", ("--zone", "b", "--since", "2026-07-09T11:30Z")),
+    ):
+        shell.run("instance", "scenario", file, *options, "--cloud", "gcp", "--name", "mine", "--out", "scenario.json")
+        day = ("--day", "3", "--instance", "burst-hads/J60")
+        shell.run("instance", "scenario", file, *options, *day, "--cloud", "gcp", "--out", "day.json")
+        assert ("warning: prices.csv: has no prices of c4.large" in shell.err) == (file == "prices.csv")
+        ends = []
+        for scenario in ((file, *options, "--cloud", "gcp"), ("scenario.json",), ("day.json",)):
+            words = ("replay", "burst-hads/J60", "--plan", "plan.json", "--policy", "hads", "--day", "3")
+            found = shell.json(*words, "--scenario", *scenario, "--trace", "day.jsonl")
+            ends.append(found["days"][0]["end"])
+            shell.run("audit", "day.jsonl", "--instance", "burst-hads/J60")
+        assert ends[0] == ends[1] == ends[2]
+    shell.run("instance", "scenario", "prices.csv", "--day", "3", code=2)
+    assert "--day and --instance go together" in shell.err
+    shell.run("instance", "scenario", "poisson", "--k-h", "2", "--k-r", "1")
+    assert json.loads(shell.out)["kind"] == "poisson"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -20,7 +20,8 @@ from spotbag.core.errors import InputError
 from spotbag.instances.bags import day_draws
 from spotbag.instances.bags.availability_days import availability_of_document
 from spotbag.instances.bags.poisson_days import PoissonScenario
-from spotbag.instances.bags.scenarios import SCENARIOS, ScriptedScenario, find_scenario
+from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
+from spotbag.instances.bags.scripted_days import ScriptedScenario
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent, event_issues, write_timeline
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -383,14 +384,14 @@ def test_a_day_of_endless_events_is_refused() -> None:
         ({"gap_seconds": 5, "metadata": {"gap_seconds": 6}, "data": [0]}, "gap_seconds 5 is not the 6 of metadata"),
         ({"gap_seconds": 5, "data": []}, "data must not be empty"),
         ({"gap_seconds": 5, "data": {}}, "data must have at least one VM type"),
-        ({"gap_seconds": 5, "data": "01"}, "data '01' must be an array of 0 and 1, or an object of VM type"),
-        ({"gap_seconds": 5, "data": [0, 1, 2]}, "data[2] 2 must be 0 or 1"),
-        ({"gap_seconds": 5, "data": [0, "x"]}, "data[1] 'x' must be 0 or 1"),
-        ({"gap_seconds": 5, "data": [True]}, "data[0] true must be 0 or 1"),
-        ({"gap_seconds": 5, "data": [None]}, "data[0] null must be 0 or 1"),
-        ({"gap_seconds": 5, "data": {"a": [0, 3]}}, "data.a[1] 3 must be 0 or 1"),
+        ({"gap_seconds": 5, "data": "01"}, "data '01' must be an array of whole numbers, or an object of VM type"),
+        ({"gap_seconds": 5, "data": [0, 1, 2.5]}, "data[2] 2.5 must be a whole number of VMs from 0 to 1000000"),
+        ({"gap_seconds": 5, "data": [0, "x"]}, "data[1] 'x' must be a whole number of VMs"),
+        ({"gap_seconds": 5, "data": [True]}, "data[0] true must be a whole number of VMs"),
+        ({"gap_seconds": 5, "data": [None]}, "data[0] null must be a whole number of VMs"),
+        ({"gap_seconds": 5, "data": {"a": [0, -3]}}, "data.a[1] -3 must be a whole number"),
         ({"gap_seconds": 5, "data": {"a": []}}, "data.a must not be empty"),
-        ({"gap_seconds": 5, "data": {"a": 1}}, "data.a 1 must be an array of 0 and 1"),
+        ({"gap_seconds": 5, "data": {"a": 1}}, "data.a 1 must be an array of whole numbers"),
         ({"gap_seconds": 5, "data": {"": [1]}}, "data: '' is no name of a VM type"),
         ({"gap_seconds": 5, "data": {"a": [0, 1], "b": [1]}}, "for each type: 'b' has 1, 'a' has 2"),
     ],
@@ -411,6 +412,109 @@ def test_a_report_of_faults_is_not_longer_than_anybody_reads() -> None:
 def test_what_a_one_means_must_be_said(one_means: Any) -> None:
     with pytest.raises(InputError, match=r"one_means .--one-means. is 'available' or 'preempted'"):
         availability_of_document({"gap_seconds": 5, "data": [0, 1]}, "t", one_means)
+
+
+# ------------------------------------------------------------------------------- traces that count
+
+FIVE = instance_of(("a", BOTH), boot_s=90)  # spot limit 5, deadline 2,700 s
+
+
+def capacities(data: list[int], instance: Instance = FIVE, gap_s: float = 60, **options: Any) -> list[tuple[int, int]]:
+    """Changes of the capacity of type a on day 0; every event must be one."""
+    document = {"gap_seconds": gap_s, "data": data}
+    timeline = availability_of_document(document, "t", **({"one_means": "available"} | options)).day(instance, 0, 0)
+    check_order(timeline)
+    assert all(event.kind == "capacity" for event in timeline.events)
+    return [(event.time_s, -1 if event.vms is None else event.vms) for event in timeline.events if event.vm_type == "a"]
+
+
+def test_a_trace_that_counts_is_a_day_of_capacities() -> None:
+    quiet = [16] * 1000
+    # Nothing happens before the VMs are ready, at 90 s, but what holds then does; 16 of a limit of 5 are 5.
+    assert capacities([16, 3, 7, 1, 0, 16, *quiet]) == [(90, 3), (120, 5), (180, 1), (240, 0), (300, 5)]
+    assert capacities([0, 0, 4, *quiet]) == [(90, 0), (120, 4), (180, 5)]
+    # Preempted VMs are missing from the limit.
+    assert capacities([0, 0, 2, 9, *[0] * 1000], one_means="preempted") == [(120, 3), (180, 0), (240, 5)]
+    # From the end it goes on with the first entry; the last change, within 27,000 s, leaves it at the most there was.
+    again = capacities([2, 4], gap_s=13_000)
+    assert again == [(90, 2), (13_000, 4), (26_000, 2), (27_000, 4)]
+
+
+def test_what_a_one_stands_for_can_be_said() -> None:
+    rest = [16] * 1000
+    # By half VMs, of which a half that is over is none.
+    assert capacities([7, 7, 3, *rest], vms_per_one=0.5) == [(90, 3), (120, 1), (180, 5)]
+    assert capacities([3, 3, 16, *[0] * 1000], one_means="preempted", vms_per_one=0.5) == [(90, 3), (120, 0), (180, 5)]
+    # 16 is all: 5 * 7 / 16 = 2.2, 5 * 13 / 16 = 4.1.
+    assert capacities([7, 7, 13, *rest], vms_per_one="all") == [(90, 2), (120, 4), (180, 5)]
+    assert capacities([9, 9, 16, *[0] * 1000], one_means="preempted", vms_per_one="all") == [
+        (90, 2),
+        (120, 0),
+        (180, 5),
+    ]
+    # A trace of 0 and 1 is of single VMs if that is said, and of whole types otherwise.
+    assert capacities([1] * 1000, vms_per_one=1) == [(90, 1)]
+    whole = availability_of_document({"gap_seconds": 60, "data": [1, 1, 0, 1]}, "t", "available")
+    assert not whole.counts
+    assert {event.kind for event in whole.day(FIVE, 0, 0).events} == {"interrupt", "resume"}
+
+
+def test_types_have_limits_of_their_own() -> None:
+    small = {"spot": {"price_usd_per_hour": 0.1, "limit": 2}}
+    instance = instance_of(("a", BOTH), ("b", small))
+    document = {"gap_seconds": 60, "data": [3, 1, *[9] * 1000]}
+    day = availability_of_document(document, "t", "available").day(instance, 0, 0)
+    assert [(event.time_s, event.vm_type, event.vms) for event in day.events] == [
+        (0, "a", 3),
+        (60, "a", 1),
+        (60, "b", 1),
+        (120, "a", 5),
+        (120, "b", 2),
+    ]
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    st.sampled_from(["available", "preempted"]),
+    st.sampled_from(["all", 1, 0.5, 2]),
+    st.sampled_from([0.3, 1, 1.7, 40]),
+    st.integers(0, 12),
+    st.integers(0, 5),
+)
+@settings(max_examples=100, deadline=None)
+def test_every_second_has_as_many_vms_as_the_trace_says(
+    data: list[int], one_means: Any, scale: Any, gap_s: float, boot_s: int, day: int
+) -> None:
+    instance = instance_of(("a", BOTH), deadline_s=20, boot_s=boot_s)
+    scenario = availability_of_document({"gap_seconds": gap_s, "data": [*data, 9]}, "t", one_means, scale)
+    data = [*data, 9]
+    timeline = scenario.day(instance, 3, day)
+    check_order(timeline)
+    assert timeline == scenario.day(instance, 3, day)
+    counted = [Fraction(5 * value, 9) if scale == "all" else value * Fraction(scale) for value in data]
+    levels = [min(max(math.floor(n if one_means == "available" else 5 - n), 0), 5) for n in counted]
+    changes = {event.time_s: event.vms for event in timeline.events}
+    there, found = 5, []
+    for second in range(200):
+        there = changes.get(second, there) or 0 if second in changes else there
+        found.append(there)
+    gap = Fraction(str(gap_s))
+    assert found in [
+        [5 if second < boot_s else levels[(first + int(second / gap)) % len(data)] for second in range(200)]
+        for first in (range(len(data)) if day else [0])
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ laws and clouds
+
+
+def test_a_law_is_said_where_it_is_known() -> None:
+    assert find_scenario("hads/sc5", rate_scale=2).law == {
+        "type_interruptions_per_deadline": 6,
+        "type_resumes_per_deadline": 5,
+    }
+    assert find_scenario("quiet").law is None
+    assert availability_of_document({"gap_seconds": 5, "data": [0, 1]}, "t", "available").law is None
 
 
 # ------------------------------------------------------------------------------------------------ find_scenario
@@ -478,6 +582,13 @@ def test_scenarios_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("day.json", {"rate_scale": 2}, "day.json: rate_scale 2 cannot be given with a day of a file"),
         ("day.json", {"one_means": "available"}, "one_means 'available' cannot be given with a day of a file"),
         ("trace.json", {"k_h": 2}, "trace.json: k_h 2 cannot be given with an availability trace"),
+        (
+            "trace.json",
+            {"one_means": "available", "vms_per_one": -1},
+            "vms_per_one -1 must be 'all', or a number above",
+        ),
+        ("trace.json", {"one_means": "available", "vms_per_one": "x"}, "vms_per_one 'x' must be 'all', or a number"),
+        ("trace.json", {"one_means": "available", "zone": "a"}, "zone 'a' cannot be given with an availability trace"),
         ("trace.json", {}, "trace.json: is an availability trace; say what a 1 in its data means"),
         ("gap.json", {"one_means": "available"}, "gap.json: data is missing"),
         ("plan.json", {}, "plan.json: format 'spotbag.schedule/1' is not 'spotbag.timeline/1'"),

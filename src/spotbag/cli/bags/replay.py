@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,12 +28,13 @@ from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
 from ..run_options import DaskOption, WorkersOption, policies_option, policy_names, workers_of
 from ..run_report import warn_of_missing
+from ..scenario_options import ScenarioOptions, notes_of
 from .planning import plan_by
 from .replay_report import CLAIRVOYANT, days_object, print_summary
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
-    from ...instances.bags.scenarios import Scenario
+    from ...instances.bags.scripted_days import Scenario
     from ...instances.clouds import Cloud
     from ...instances.instance import Instance
     from ...replay.bags.runs import Days
@@ -45,6 +46,7 @@ EXAMPLE = (
 )
 
 _DEFAULT_RUNS = 100
+_NONE_GIVEN = ScenarioOptions()
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
@@ -70,10 +72,11 @@ def replay_command(
             metavar="NAME",
             autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
             help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, "
-            "vms/stormy, vms/shocks, poisson, quiet, or a JSON file; if absent, hads/sc4 on the papers' cloud, "
-            "and else vms/shocks.",
+            "vms/stormy, vms/shocks, poisson, quiet, or a file: a day, a scenario, a trace of availability, a history "
+            "of prices; if absent, hads/sc4 on the papers' cloud, and else vms/shocks.",
         ),
     ] = None,
+    scenarios: ScenarioOptions = _NONE_GIVEN,
     runs: Annotated[
         int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
     ] = None,
@@ -84,20 +87,6 @@ def replay_command(
     ] = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
-    k_h: Annotated[
-        float | None,
-        typer.Option("--k-h", metavar="X", help="Hibernations of a type expected by the deadline (poisson)."),
-    ] = None,
-    k_r: Annotated[float | None, typer.Option("--k-r", metavar="X", help="Resumes, likewise (poisson).")] = None,
-    rate_scale: Annotated[
-        float, typer.Option("--rate-scale", metavar="R", help="Multiplies both rates of a Poisson scenario.")
-    ] = 1.0,
-    one_means: Annotated[
-        str | None,
-        typer.Option(
-            "--one-means", metavar="STATE", help="What 1 means in an availability trace: available or preempted."
-        ),
-    ] = None,
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
     ] = None,
@@ -142,7 +131,7 @@ def replay_command(
     replayed = [name for name in names if name != CLAIRVOYANT]
     options = _DayOptions(
         scenario=scenario,
-        rates={"k_h": k_h, "k_r": k_r, "rate_scale": rate_scale, "one_means": one_means},
+        scenarios=scenarios,
         runs=runs,
         seed=seed,
         day=day,
@@ -197,7 +186,7 @@ class _DayOptions:
     """Where the days come from, which are replayed, and how."""
 
     scenario: str | None
-    rates: dict[str, Any]
+    scenarios: ScenarioOptions
     runs: int | None
     seed: int
     day: int | None
@@ -215,20 +204,17 @@ class _DayOptions:
 
     def find_scenario(self) -> Scenario | None:
         """Find the scenario by its name, or read it; None if none is named."""
-        from ...instances.bags.scenarios import find_scenario
-
-        return None if self.scenario is None else find_scenario(self.scenario, **self.rates)
+        return None if self.scenario is None else self.scenarios.find(self.scenario)
 
     def usual_scenario(self, problem: Instance) -> Scenario:
         """Return the scenario where none is named: whole types as in the papers, or VM by VM on today's clouds."""
-        from ...instances.bags.scenarios import find_scenario
-
         cloud = self.clouds.cloud or problem.cloud or "papers"
-        return find_scenario("hads/sc4" if cloud == "papers" else "vms/shocks", **self.rates)
+        return self.scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
 
     def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
         """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
         scenario.day(schedule.instance, self.seed, 0)
+        warn(notes_of(scenario, schedule.instance))
         if scenario.fixed and (self.runs or 1) > 1:
             warn([f"every day of {scenario.name} is the same: it is replayed once"])
         return _Days(
@@ -236,7 +222,7 @@ class _DayOptions:
             n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
             seed=self.seed,
             workers=self.workers,
-            cloud=self.clouds.find(getattr(scenario, "cloud", None), schedule.instance.cloud),
+            cloud=self.clouds.find(scenario.cloud, schedule.instance.cloud),
         )
 
 
@@ -390,7 +376,8 @@ def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int
     from ...replay.bags.runs import trace_day
 
     timeline = wanted.scenario.day(schedule.instance, wanted.seed, day)
-    return [trace_day(schedule, name, timeline, cloud=wanted.cloud, day=day)[1] for name in policies]
+    law = wanted.scenario.law
+    return [trace_day(schedule, name, timeline, cloud=wanted.cloud, day=day, law=law)[1] for name in policies]
 
 
 def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
