@@ -94,11 +94,10 @@ class PriceScenario:
                 continue
             times, usd = self.prices[name]
             first = max(int(np.searchsorted(times, start_s, side="right")) - 1, 0)
+            until = max(int(np.searchsorted(times, start_s + end_s)), first + 1)
             last = instance.vm_types[index].offers["spot"].price_usd_per_hour
-            moments = [0, *(times[first + 1 :] - start_s).tolist()]
-            for time_s, price in zip(moments, usd[first:].tolist(), strict=True):
-                if time_s >= end_s:
-                    break
+            moments = [0, *(times[first + 1 : until] - start_s).tolist()]
+            for time_s, price in zip(moments, usd[first:until].tolist(), strict=True):
                 if price != last:
                     events.append(TimelineEvent(time_s, name, "price", market="spot", usd_per_hour=price))
                     last = price

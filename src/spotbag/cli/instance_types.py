@@ -183,7 +183,9 @@ def prices_command(
     spot_history: Annotated[
         str | None,
         typer.Option(
-            "--spot-history", metavar="FILE", help="JSON of 'aws ec2 describe-spot-price-history': spot prices."
+            "--spot-history",
+            metavar="FILE",
+            help="What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices.",
         ),
     ] = None,
     skypilot: Annotated[
