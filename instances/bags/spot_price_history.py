@@ -140,8 +140,8 @@ def _roles(first: Sequence[str], source: str) -> tuple[dict[str, int], bool]:
     missing = [{"name": "InstanceType", "price": "SpotPrice", "time": "Timestamp"}[role] for role in _NEEDED]
     raise input_error(
         source,
-        f"is no JSON, and no history of spot prices: its first line must have the headings {', '.join(missing)}, or the columns of "
-        f"'aws ec2 describe-spot-price-history --output text' (zone, type, product, price, time)",
+        f"is no JSON, and no history of spot prices: its first line must have the headings {', '.join(missing)}, or "
+        "the columns of 'aws ec2 describe-spot-price-history --output text' (zone, type, product, price, time)",
     )
 
 

@@ -69,6 +69,17 @@ def test_a_mean_counts_each_price_for_as_long_as_it_held(tmp_path: Path) -> None
     assert dict(rows.quotes["c6i.large", "us-east-1", "spot"].zones or {}) == {"us-east-1a": 0.03, "us-east-1b": 0.06}
 
 
+def test_a_history_that_is_a_table_says_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "history.csv"
+    table.write_text("\n".join([",".join(HISTORY[0]), *(",".join(entry.values()) for entry in HISTORY)]))
+    found = spot_prices_of_aws(table, region="us-east-1").quotes
+    expected = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": HISTORY}), region="us-east-1").quotes
+    assert {key: quote.zones for key, quote in found.items()} == {key: quote.zones for key, quote in expected.items()}
+    table.write_text("type,price,time\nc6i.large,0.02,2026-11-03\n")
+    with pytest.raises(InputError, match="has no availability zones, and a catalogue needs them: add a column"):
+        spot_prices_of_aws(table)
+
+
 TYPES = {
     "InstanceTypes": [
         {
