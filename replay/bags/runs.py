@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
@@ -30,10 +30,15 @@ from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
 
+if TYPE_CHECKING:
+    from .compiled_engine import CompiledReplays
+
 PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
 """Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
 
 _DAYS_A_BATCH = 8
+_LOADS_FOR = 20_000
+"""Tasks of all replays for which compiled loops are loaded, about as long as the other engine takes."""
 
 _Row: TypeAlias = tuple[list[DayOutcome], float | None]
 """What a day came to under each policy, and its bound."""
@@ -75,7 +80,7 @@ def replay_day(
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, 0))
-    return _run(ready, 0, timeline, _cloud(cloud, schedule.instance))
+    return _run(ready, None, 0, timeline, _cloud(cloud, schedule.instance))
 
 
 def trace_day(
@@ -99,7 +104,8 @@ def trace_day(
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, day))
     with blaming(ready.make.called):
-        run = _replay(ready, day, timeline, _cloud(cloud, schedule.instance), record=True, law=law)
+        chosen = _cloud(cloud, schedule.instance)
+        run = Replay(ready.plan, ready.make(day), _day(ready, timeline), chosen, record=True, law=law)
         outcome = run.run()
     return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
 
@@ -203,7 +209,8 @@ def replay_days(
     check_runs(runs, workers)
     ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
     chosen = _cloud(cloud, schedule.instance, scenario)
-    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds)
+    compiled = _by_compiled_loops(ready, runs)
+    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, compiled)
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, chosen)
         on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
@@ -262,16 +269,28 @@ def _cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | N
     return find_cloud(chosen) if isinstance(chosen, str) else chosen
 
 
-def _run(ready: _Ready, number: int, timeline: Timeline, cloud: Cloud, law: object = None) -> DayOutcome:
-    """Replay a day."""
+def _run(
+    ready: _Ready, loops: CompiledReplays | None, number: int, timeline: Timeline, cloud: Cloud, law: object = None
+) -> DayOutcome:
+    """Replay a day, in compiled loops where they can."""
     with blaming(ready.make.called):
-        return _replay(ready, number, timeline, cloud, record=False, law=law).run()
+        policy, day = ready.make(number), _day(ready, timeline)
+        outcome = None if loops is None else loops.outcome(policy, day, cloud)
+        return Replay(ready.plan, policy, day, cloud, law=law).run() if outcome is None else outcome
 
 
-def _replay(ready: _Ready, number: int, timeline: Timeline, cloud: Cloud, record: bool, law: object = None) -> Replay:
-    """Make the replay of a day; on-demand VMs meet a quiet one."""
-    day = replace(QUIET, name=timeline.name) if ready.on_demand else timeline
-    return Replay(ready.plan, ready.make(number), day, cloud, record, law)
+def _day(ready: _Ready, timeline: Timeline) -> Timeline:
+    """Return the day that a policy meets: on-demand VMs a quiet one."""
+    return replace(QUIET, name=timeline.name) if ready.on_demand else timeline
+
+
+def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
+    """Whether days are replayed in compiled loops where they can be: for few, they would not even be loaded."""
+    if sum(entry.plan.instance.n_tasks for entry in ready) * runs < _LOADS_FOR:
+        return False
+    from .compiled_engine import is_worth_while
+
+    return is_worth_while(ready[0].plan, runs * len(ready))
 
 
 def _batch(
@@ -281,9 +300,15 @@ def _batch(
     seed: int,
     cloud: Cloud,
     bounds: bool,
+    compiled: bool,
     days: range,
 ) -> Iterator[_Row]:
     """Replay some days under all policies; with the bound of each day."""
+    loops: list[CompiledReplays | None] = [None] * len(ready)
+    if compiled:
+        from .compiled_engine import CompiledReplays
+
+        loops = [CompiledReplays(entry.plan) for entry in ready]
     prepared = None
     if bounds:
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
@@ -291,7 +316,8 @@ def _batch(
         prepared = ClairvoyantBounds(instance, cloud.billing)
     for number in days:
         timeline = scenario.day(instance, seed, number).resolved(cloud)
-        outcomes = [_run(entry, number, timeline, cloud, getattr(scenario, "law", None)) for entry in ready]
+        law = getattr(scenario, "law", None)
+        outcomes = [_run(*entry, number, timeline, cloud, law) for entry in zip(ready, loops, strict=True)]
         bound = None if prepared is None else prepared.bound(timeline)
         yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
 
