@@ -175,8 +175,7 @@ class Anything(Policy):
 
     def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
         if vm.run_of(task) is None and self._rng.random() < 0.5:
-            others = [other for other in replay.vms if other.idle or (other.state == LAUNCHING and other is not vm)]
-            able = [other for other in others if replay.end_if_placed_s(other, task) is not None]
+            able = [other for other in _thieves(replay) if replay.end_if_placed_s(other, task) is not None]
             if able and vm.state <= RUNNING and task in vm.tasks():
                 thief = able[int(self._rng.integers(len(able)))]
                 replay.steal(task, vm, thief)
@@ -206,7 +205,7 @@ class Anything(Policy):
         offers = [offer for offer in replay.instance.offers if replay.can_start(offer)]
         if self._preempts and offers and rng.random() < 0.1:
             replay.start_vm(offers[int(rng.integers(len(offers)))])
-        thieves = [vm for vm in replay.vms if vm.idle or (vm.state == LAUNCHING and not vm.n_left)]
+        thieves = _thieves(replay)
         if self._preempts and thieves and rng.random() < 0.3:
             self.idle(replay, thieves[int(rng.integers(len(thieves)))])
 
@@ -218,3 +217,8 @@ class Anything(Policy):
             able = [vm for vm in replay.vms if vm.alive and replay.end_if_placed_s(vm, task) is not None]
             if able and self._rng.random() < 0.7:
                 replay.migrate(task, source, able[int(self._rng.integers(len(able)))])
+
+
+def _thieves(replay: ReplayState) -> list[Vm]:
+    """VMs that are idle or launching, and have no tasks."""
+    return [vm for vm in replay.vms if vm.idle or (vm.state == LAUNCHING and not vm.n_left)]
