@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,8 +26,9 @@ from .rescue_twins import Twins
 
 _BUDGET = 60_000_000
 """Places that are looked at for the types that go down together: some seconds."""
-_REFINING = 10_000_000
-"""Places that are looked at before the worst case may be left as an upper bound that no moment reaches."""
+_REFINING, _MOST_REFINED = 10_000_000, 5_000
+"""Places that are looked at, and seconds of which the rescue is refined, before the worst case may be left as an upper
+bound that no moment reaches."""
 _MOST_MOMENTS = 4_000
 _MOST_FAILURES = 8
 _LARGE_TASKS = 20_000
@@ -378,22 +380,35 @@ class _Rescuer:
 
     def _refined(self, types: tuple[str, ...]) -> list[_Moment]:
         moments, _, work = self._survey(types, 0, MAX_SECONDS, MAX_SECONDS, True, 0)
+        blocks = {moment.at_s: moment for moment in moments}
+        dearest: list[tuple[float, int, int]] = [(-moment.cost_usd, moment.at_s, moment.last_s) for moment in moments]
+        tightest: list[tuple[float, int, int]] = [
+            (moment.least_slack_s, moment.at_s, moment.last_s) for moment in moments
+        ]
+        heapify(dearest)
+        heapify(tightest)
         settled: set[_Moment] = set()
-        while work <= _REFINING:
-            coarse = [moment for moment in moments if moment.at_s < moment.last_s and moment not in settled]
-            dearest = max(moments, key=lambda moment: (moment.cost_usd, -moment.at_s), default=None)
-            tightest = min(moments, key=lambda moment: (moment.least_slack_s, moment.at_s), default=None)
-            chosen = next((moment for moment in (dearest, tightest) if moment in coarse), None)
+        for _ in range(_MOST_REFINED if moments else 0):
+            if work > _REFINING:
+                break
+            for heap in (dearest, tightest):
+                while blocks[heap[0][1]].last_s != heap[0][2]:  # it has been divided
+                    heappop(heap)
+            worst = (blocks[dearest[0][1]], blocks[tightest[0][1]])
+            chosen = next((moment for moment in worst if moment.at_s < moment.last_s and moment not in settled), None)
             if chosen is None:
                 break
             patience = (chosen.last_s - chosen.at_s) // 4
             finer, failed_at, work = self._survey(types, chosen.at_s, chosen.last_s, patience, True, work)
             if failed_at is None:
-                place = moments.index(chosen)
-                moments[place : place + 1] = finer
+                del blocks[chosen.at_s]
+                for moment in finer:
+                    blocks[moment.at_s] = moment
+                    heappush(dearest, (-moment.cost_usd, moment.at_s, moment.last_s))
+                    heappush(tightest, (moment.least_slack_s, moment.at_s, moment.last_s))
             else:  # what can wait for this second is better than what is found at it
                 settled.add(chosen)
-        return moments
+        return sorted(blocks.values(), key=lambda moment: moment.at_s)
 
     def _survey(
         self, types: tuple[str, ...], since: int, until: int, patience: int, cheap: bool, work: int

@@ -341,3 +341,26 @@ def test_a_rescue_serves_other_moments_by_waiting_or_later(how_many: int, monkey
                     assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
                     usd = cost_of_loss_usd(plan, types, at_s, rescue.cost_usd)
                     assert usd <= certificate.worst_cost_usd * (1 + 1e-9), (seed, types, at_s)
+
+
+def test_a_job_that_is_saved_every_second_is_refined_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rescue serves thousands of seconds of a job of two days; each lacks more slack than the last one.
+
+    Without a limit, the search for the least slack looked at every second, and at all blocks each time.
+    """
+    work_s, surveys, survey = 48 * 3600, [0], rescue_module._Rescuer._survey
+
+    def counted(self: Any, *given: Any) -> Any:
+        surveys[0] += 1
+        return survey(self, *given)
+
+    monkeypatch.setattr(rescue_module._Rescuer, "_survey", counted)
+    monkeypatch.setattr(rescue_module, "_MOST_REFINED", 60)
+    checkpoint = {"overhead_fraction": 1, "dump_base_s": 0, "dump_s_per_mb": 0}
+    instance = bag(work_s + 1000, [work_s], checkpoint=checkpoint)
+    certificate = certify(schedule_of_queues(instance, [Queue(instance.offers[0], [0])]), "blackout")
+    assert certificate.verdict == "survives"
+    assert surveys[0] <= 62
+    overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+    assert certificate.least_slack_s is not None
+    assert 0 <= certificate.least_slack_s <= 1000 - overhead_s
