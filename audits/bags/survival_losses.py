@@ -229,6 +229,19 @@ class Losses:
             for seconds in whole
         ]
 
+    def growth_of_loss_s(self, row: int) -> tuple[Fraction, bool]:
+        """By how much longer it takes, from one checkpoint to the next, to do a task anew on demand.
+
+        That is the time that passes less that which the checkpoint saves there; and whether both are whole seconds.
+        """
+        if self.instance.checkpoint is None:
+            return Fraction(0), True
+        interval, dump = self._interval_and_dump_s(row)
+        passes_s = (interval + dump) / self._speed(row)
+        name = self.market_type[int(self.plan.task_vm[row])][0]
+        saves_s = interval * int(self.whole_s[row][self.type_number[name]]) / self._run_s(row)
+        return passes_s - saves_s, passes_s.denominator == saves_s.denominator == 1
+
     def _interval_and_dump_s(self, row: int) -> tuple[Fraction, Fraction]:
         rules = self.instance.checkpoint
         assert rules is not None

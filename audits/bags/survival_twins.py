@@ -22,6 +22,7 @@ class Twins:
 
     def __init__(self, losses: Losses) -> None:
         self.losses = losses
+        self._longest_s: dict[tuple[int, str, int, int], int] = {}
 
     def _loss_s(self, row: int, at_s: int) -> int:
         name = self.losses.market_type[int(self.losses.plan.task_vm[row])][0]
@@ -33,6 +34,28 @@ class Twins:
         start_s, end_s = int(self.losses.plan.task_start_s[row]), int(self.losses.plan.task_end_s[row])
         marks_s = [start_s + mark_s for mark_s in self.losses.marks_s(row) if 0 < start_s + mark_s < end_s]
         return [*(mark_s - 1 for mark_s in marks_s), end_s - 1]
+
+    def _longest_loss_s(self, row: int) -> int:
+        """Longest loss of a task, whenever its VM goes down."""
+        losses, plan = self.losses, self.losses.plan
+        seconds = int(plan.task_end_s[row] - plan.task_start_s[row])
+        name = losses.market_type[int(plan.task_vm[row])][0]
+        key = int(losses.entry[row]), name, int(plan.task_mode[row]), seconds
+        if key not in self._longest_s:
+            moments_s = self._moments_s(row)[-self._late_moments(row) :]
+            self._longest_s[key] = max(self._loss_s(row, at_s) for at_s in moments_s)
+        return self._longest_s[key]
+
+    def _late_moments(self, row: int) -> int:
+        """How many of the moments of a task, the last ones, may have the longest loss.
+
+        From one checkpoint to the next, the loss grows by what passes less what is saved, but that both are rounded up:
+        so an earlier one is longer by less than two seconds. If both are whole and equal, all are the same.
+        """
+        grows_s, whole = self.losses.growth_of_loss_s(row)
+        if grows_s > 0:
+            return int(2 / grows_s) + 3
+        return 2 if whole and not grows_s else len(self.losses.marks_s(row)) + 1
 
     def _last_ends_s(self, rows: IntArray) -> IntArray:
         """End of what a loss makes late, for rows that are all tasks of some VMs."""
@@ -67,7 +90,7 @@ class Twins:
             return f"{len(spot)} VMs would be needed on demand at once, and the limit is {cap}"
         rows, by_s = losses.rows_of(losses.spot_types), losses.instance.deadline_s - losses.overhead_s
         for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
-            loss_s = max(self._loss_s(row, at_s) for at_s in self._moments_s(row))
+            loss_s = self._longest_loss_s(row)
             if last_s + loss_s > by_s:
                 late = last_s + loss_s - by_s
                 name = losses.plan.task_ids[row]
@@ -80,9 +103,8 @@ class Twins:
         worst_s: dict[int, tuple[int, int, int]] = {}  # first and last moment of each VM, and its longest loss
         for row in losses.rows_of(losses.spot_types).tolist():
             vm, moments_s = int(losses.plan.task_vm[row]), self._moments_s(row)
-            loss_s = max(self._loss_s(row, at_s) for at_s in moments_s)
             first, last, longest = worst_s.get(vm, (moments_s[0], moments_s[-1], 0))
-            worst_s[vm] = min(first, *moments_s), max(last, *moments_s), max(longest, loss_s)
+            worst_s[vm] = min(first, moments_s[0]), max(last, moments_s[-1]), max(longest, self._longest_loss_s(row))
         total = Fraction(0)
         for vm, (first, last, loss_s) in worst_s.items():
             name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])

@@ -14,6 +14,8 @@ from soaks import soak_of
 from spotbag.audits.bags.plan import check
 from spotbag.audits.bags.survival import Judge, judge_survival
 from spotbag.audits.bags.survival_claims import least_bill_usd
+from spotbag.audits.bags.survival_losses import Losses
+from spotbag.audits.bags.survival_twins import Twins
 from spotbag.instances.entries import SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import ScheduleDocument, Survival
@@ -350,3 +352,32 @@ def test_a_plan_that_cannot_be_carried_out_is_not_judged() -> None:
     report = check(bag(2), plan("a spot 0 100"), survive="one-type")
     assert report.survival is not None
     assert report.survival.verdict == "not-shown"
+
+
+@pytest.mark.parametrize("rule", [(1, 0), (0.1, 5), (0.07, 0.3), (1, 3), (0.5, 0.01), (0.1, 1e-7)])
+@pytest.mark.parametrize("run_s", [1, 97, 100, 251])
+def test_the_longest_loss_is_that_of_one_of_the_last_checkpoints(rule: tuple[float, float], run_s: int) -> None:
+    checkpoint = {"overhead_fraction": rule[0], "dump_base_s": rule[1], "dump_s_per_mb": 0}
+    instance = bag(tasks=[{"id": "t0", "memory_mb": 600, "runtime_s": {"a": run_s}}], checkpoint=checkpoint)
+    duration_s = int(instance.duration_s[0, 0, 0])
+    twins = Twins(Losses(instance, plan(f"a spot 7 {7 + duration_s}").columns()))
+    assert twins._longest_loss_s(0) == max(twins._loss_s(0, at_s) for at_s in range(7, 7 + duration_s))
+
+
+def test_a_job_of_two_days_that_is_saved_every_second_is_judged_by_its_last_checkpoints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """172,799 checkpoints that take no time: whenever its VM is lost, the job ends later by the overhead of 10 s."""
+    work_s, looked_at, left_s = 48 * 3600, [0], Losses.left_s
+
+    def counted(self: Losses, row: int, at_s: int) -> list[int]:
+        looked_at[0] += 1
+        return left_s(self, row, at_s)
+
+    monkeypatch.setattr(Losses, "left_s", counted)
+    checkpoint = {"overhead_fraction": 1, "dump_base_s": 0, "dump_s_per_mb": 0}
+    tasks = [{"id": "t0", "memory_mb": 600, "base_runtime_s": work_s}]
+    for late_s, verdict in ((0, "survives"), (1, "does-not-survive")):
+        instance = bag(tasks=tasks, checkpoint=checkpoint, migration_overhead_s=10, deadline_s=work_s + 10 - late_s)
+        assert judge_survival(instance, plan(f"a spot 0 {work_s}").columns(), "each").verdict == verdict
+    assert looked_at[0] < 100
