@@ -6,7 +6,9 @@ every 50 s of work, so a task of 100 s runs for 105 s. Moved to a new VM, it wai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -444,3 +446,67 @@ def test_a_vm_that_boots_again_may_have_notice_in_that_second() -> None:
     assert moments(records, "restart") == moments(records, "notice") == [60]
     assert (moments(records, "hibernate"), moments(records, "start", task="u")) == ([70], [15, 60])
     assert outcome.makespan_s == 180
+
+
+SECRET_S, SECRET_USD = 193_707_721, 761_838.257287
+"""When the day goes on, and what VMs cost then."""
+
+
+def reachable(start: object) -> Iterator[object]:
+    """All that attributes, containers, closures and methods lead to; modules and classes lead everywhere."""
+    seen, waiting = set[int](), [start]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen or isinstance(found, type | ModuleType):
+            continue
+        seen.add(id(found))
+        yield found
+        if isinstance(found, FunctionType):  # its globals are those of a module
+            waiting += [found.__closure__, found.__defaults__, found.__kwdefaults__, found.__dict__]
+        else:
+            waiting += gc.get_referents(found)
+
+
+class Curious(Scripted):
+    """Looks for the future wherever it is asked, and remembers all it is told."""
+
+    name = "curious"
+
+    def __init__(self) -> None:
+        super().__init__({50: self.look})
+        self.told: list[object] = []
+        self.looks = 0
+
+    def look(self, replay: ReplayState, vm: Vm | None = None) -> None:
+        self.told += [replay, vm, replay.remaining]
+        for found in reachable(self):
+            assert not isinstance(found, Replay | Timeline | TimelineEvent)
+            assert not isinstance(found, int | float) or found not in (SECRET_S, SECRET_USD)
+        self.looks += 1
+
+    noticed = hibernated = lost = look
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_nothing_leads_from_what_a_policy_sees_to_the_future(copied: bool) -> None:
+    """Neither in a replay nor in its copy, from which roll-outs would go on; both know what lies behind."""
+    future: list[TimelineEvent] = [
+        TimelineEvent(SECRET_S, "a", "price", market="spot", usd_per_hour=SECRET_USD),
+        TimelineEvent(SECRET_S, "a", "capacity", vms=1, by="stop"),
+    ]
+    timeline = day(
+        TimelineEvent(30, "a", "hibernate", notice_s=10),
+        TimelineEvent(60, "a", "resume"),
+        TimelineEvent(70, "a", "terminate"),
+        *future,
+    )
+    policy, law = Curious(), [SECRET_S]
+    replay = Replay(replay_plan(one_of("spot")), policy, timeline, record=True, law=law)
+    while replay.state.now_s < 40:
+        replay.step()
+    if copied:
+        replay, policy = (twin := replay.copy()), twin.policy
+    looks = policy.looks
+    replay.run()
+    assert policy.looks > looks + 1
+    assert any(found == SECRET_S for found in reachable(replay))
