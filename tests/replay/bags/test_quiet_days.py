@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.best_known import best_known, best_known_plan_path
+from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
 from spotbag.instances.library import library_instance, library_names
 from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
@@ -24,13 +26,36 @@ def demand_plan(schedule: Schedule) -> None:
     assert outcome.hibernations == outcome.unfinished_tasks == 0
 
 
-def demand_plan_of(name: str, method: str, time_limit_s: float | None, **options: Any) -> None:
+def demand_plan_on_every_cloud(schedule: Schedule) -> None:
+    """The plan's makespan, and its bill as each cloud reckons it; one bills by the hour."""
+    for cloud in (*CLOUDS.values(), PAPERS.replace(minimum_s=100, block_s=3600, first_hour_free=True)):
+        outcome = replay_day(schedule, "static", cloud=cloud)
+        assert (outcome.makespan_s, outcome.unfinished_tasks) == (schedule.makespan_s, 0)
+        assert outcome.cost_usd == pytest.approx(float(bill_usd(schedule, cloud)), rel=1e-12)
+
+
+def bill_usd(schedule: Schedule, cloud: Cloud) -> Fraction:
+    """Each VM from ready to the end of its last task, for the minimum at least, in whole blocks."""
+    minimum_s, block_s = cloud.billing.minimum_s, cloud.billing.block_s or 1
+    total = Fraction(0)
+    for vm, offer in enumerate(schedule.vm_offer.tolist()):
+        end_s = int(schedule.task_end_s[schedule.task_vm == vm].max())
+        blocks = -(-max(end_s - schedule.instance.boot_overhead_s, minimum_s) // block_s)
+        total += Fraction(str(schedule.instance.offers[offer].price_usd_per_hour)) / 3600 * blocks * block_s
+    return total
+
+
+def demand_plan_of(
+    name: str, method: str, time_limit_s: float | None, every_cloud: bool = False, **options: Any
+) -> None:
     try:
         result = solve(library_instance(name), method, time_limit_s=time_limit_s, options=options)
     except ModelRefusal:
         return
     if result.schedule is not None:
         demand_plan(result.schedule)
+        if every_cloud:
+            demand_plan_on_every_cloud(result.schedule)
 
 
 @pytest.mark.parametrize("name", library_names())
@@ -51,7 +76,7 @@ def test_fast_methods(name: str, method: str) -> None:
 def test_every_method_on_hand_sized_instances(method: str) -> None:
     for name in library_names():
         if name.startswith("tiny/"):
-            demand_plan_of(name, method, 5, **({"moves": 2000} if method == "search" else {}))
+            demand_plan_of(name, method, 5, True, **({"moves": 2000} if method == "search" else {}))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -64,7 +89,7 @@ def test_every_method_on_hand_sized_instances(method: str) -> None:
 )
 def test_every_method_on_every_instance(method: str, names: tuple[str, ...]) -> None:
     for name in names:
-        demand_plan_of(name, method, 1)
+        demand_plan_of(name, method, 1, every_cloud=True)
 
 
 @pytest.mark.parametrize("policy", ["hads", "burst-hads"])
