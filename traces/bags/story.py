@@ -363,7 +363,8 @@ class BagNarrator(TaskNarrator):
                 continue
             end = end_of_text("cycle", len(group)) if at_cycle else ""
             idle = self._idle_text(group, time_s)
-            self.say(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * (len(group) == 1)}")
+            done = len(group) == 1 and group[0] in _names(kinds.get("finish", []))
+            self.say(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * done}")
 
     def _idle_text(self, vms: list[str], time_s: int) -> str:
         """Say how long VMs were idle since their last task, and what that cost."""

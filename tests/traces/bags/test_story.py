@@ -239,3 +239,11 @@ def test_idle_time_costs_what_it_cost_then() -> None:
     end = {"record": "event", "t": 370, "event": "terminate", "vm": "a"}
     story = describe_trace(_changed(trace, [*kept[:-1], end, *kept[-1:]]))
     assert "      370 s  a terminated (idle for 90 s, $0.0180)" in story
+
+
+def test_a_vm_that_ends_without_having_finished_anything_has_no_tasks_done() -> None:
+    trace = quiet_day()
+    launch = {"vm": "b-1", "type": "b.large", "market": "spot"}
+    more = [_at(100, "launch", **launch), _at(130, "ready", vm="b-1"), _at(130, "terminate", vm="b-1")]
+    story = describe_trace(_changed(trace, [*trace.events[:3], *more, *trace.events[3:]]))
+    assert "      130 s  b-1 terminated" in story
