@@ -311,7 +311,7 @@ def market_lanes(trace: Trace, history: History) -> list[tuple[str, list[Bar]]]:
         if len(changes) > 1 and (vm_type, market) in used:
             dearest = max(usd for _, usd in changes) or 1.0
             bars = [
-                Bar(0, 0, _block(start, end, usd / dearest), PRICE, f"${usd:.4f}", f"{usd:.3g}")
+                Bar(0, None, _block(start, end, usd / dearest), PRICE, f"${usd:.4f}", f"{usd:.3g}")
                 for start, end, usd in _steps(changes, end_s)
             ]
             lanes.append((f"{vm_type} {market}: $ an hour", bars))
@@ -321,7 +321,7 @@ def market_lanes(trace: Trace, history: History) -> list[tuple[str, list[Bar]]]:
             bars = []
             for start, end, vms in _steps(most, end_s):
                 look, name = (CAPACITY, f"at most {vms:,}") if vms else (NO_CAPACITY, "none")
-                bars.append(Bar(0, 0, _block(start, end, vms / limit if vms else 1.0), look, name, f"{vms:,}"))
+                bars.append(Bar(0, None, _block(start, end, vms / limit if vms else 1.0), look, name, f"{vms:,}"))
             lanes.append((f"{vm_type}: spot VMs", bars))
     return lanes
 
