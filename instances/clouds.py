@@ -206,7 +206,8 @@ CLOUDS: Mapping[str, Cloud] = MappingProxyType(
                 interruption="stop",
                 notice_s=30,
                 billing=Billing(minimum_s=60),
-                source="learn.microsoft.com/azure/virtual-machines/spot-vms; azure.microsoft.com/pricing",
+                source="learn.microsoft.com/azure/virtual-machines/spot-vms; azure.microsoft.com/pricing; "
+                "that at least 60 s are billed is assumed",
                 date=_READ,
             ),
         )
