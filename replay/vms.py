@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 LAUNCHING: Final = 0
 RUNNING: Final = 1
@@ -12,8 +11,7 @@ STOPPED: Final = 3
 TERMINATED: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class VmBill:
+class VmBill(NamedTuple):
     """A VM and what it cost.
 
     Attributes

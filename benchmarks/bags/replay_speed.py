@@ -1,8 +1,9 @@
-"""How fast a day is replayed: ``python -m spotbag.benchmarks.bags.replay_speed``.
+"""How fast days are replayed: ``python -m spotbag.benchmarks.bags.replay_speed``.
 
-Days of a published instance, and one day of ever larger bags: 20 tasks to a VM of four types, hibernating and resuming
-five times each before the deadline on average. An event is a task that finishes, or a VM that hibernates, resumes,
-reaches its migration trigger or the end of its cycle. Times are those of a processor.
+Days of published instances, under every policy: by the engine that keeps records and takes all policies, and in the
+compiled loops that `replay_days` uses where it can. Then one day of ever larger bags: 20 tasks to a VM of four types,
+hibernating and resuming five times each before the deadline on average. An event is a task that finishes, or a VM that
+is interrupted, is back, reaches its migration trigger or the end of its cycle. Times are those of a processor.
 """
 
 from __future__ import annotations
@@ -12,48 +13,55 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.bags.scenarios import find_scenario
+from ...instances.bags.timeline import Timeline
+from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...instances.library import library_instance
+from ...replay.bags.compiled_engine import CompiledReplays
 from ...replay.bags.engine import Replay
 from ...replay.bags.plan import replay_plan
 from ...replay.bags.policies import find_policy
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
+from .uniform_progress import Job, day_of, drawn_trace
 
 _TASKS_A_VM = 20
 _SIZES = (10, 100, 300, 1000)
 _POLICIES = ("static", "hads", "burst-hads", "rescue")
 _DAYS = 200
+_PUBLISHED = (("hads/J60", "greedy", "hads/sc4"), ("burst-hads/ED200", "ils", "burst-hads/sc4"))
+_JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
 
 
 def published_rows() -> Iterator[Sequence[str]]:
-    """Replays of burst-hads/ED200 per second, on one core."""
-    schedule = solve(library_instance("burst-hads/ED200"), "ils").schedule
-    assert schedule is not None
-    plain = schedule.instance.replace(checkpoint=None)
-    bare = Schedule(
-        plain,
-        schedule.vm_offer,
-        schedule.task_vm,
-        schedule.task_core,
-        schedule.task_start_s,
-        schedule.task_baseline,
-    )
-    for name, plan, scenario in (
-        ("static, no checkpoints, quiet", bare, "quiet"),
-        ("static, sc4", schedule, "burst-hads/sc4"),
-        ("hads, sc4", schedule, "burst-hads/sc4"),
-        ("burst-hads, sc4", schedule, "burst-hads/sc4"),
-    ):
-        ready, policy, days = replay_plan(plan), find_policy(name.split(",")[0]), find_scenario(scenario)
-        timelines = [days.day(plan.instance, 0, number) for number in range(_DAYS)]
-        begin = time.process_time()
-        events = sum(Replay(ready, policy, timeline).run().events for timeline in timelines)
-        seconds = time.process_time() - begin
-        yield name, f"{_DAYS / seconds:,.0f}", f"{events / _DAYS:,.0f}", f"{1e6 * seconds / events:.1f}"
+    """Replays per second on one core: two published jobs, and one long job under the policies for such."""
+    for name, method, scenario in _PUBLISHED:
+        schedule = solve(library_instance(name), method, survive="none").schedule
+        assert schedule is not None
+        days = [find_scenario(scenario).day(schedule.instance, 0, number) for number in range(_DAYS)]
+        for policy in _POLICIES:
+            yield name, policy, *_speeds(schedule, policy, days, PAPERS)
+    days = [day_of(drawn_trace(0.5, _JOB.ticks, number), _JOB.tick_s) for number in range(_DAYS)]
+    for policy in ("uniform-progress", "greedy-spot"):
+        yield "one job of 48 h", policy, *_speeds(_JOB.plan, policy, days, _JOB.cloud)
+
+
+def _speeds(schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cloud) -> tuple[str, str, str]:
+    """Replays per second by the engine and in compiled loops, and events of a replay."""
+    plan = replay_plan(schedule)
+    loops = CompiledReplays(plan)
+    loops.outcome(find_policy(policy), days[0], cloud)  # compiles, if that is still to be done
+    begin = time.process_time()
+    events = sum(Replay(plan, find_policy(policy), day, cloud).run().events for day in days)
+    middle = time.process_time()
+    compiled = [loops.outcome(find_policy(policy), day, cloud) for day in days]
+    end = time.process_time()
+    fast = "-" if None in compiled else f"{len(days) / (end - middle):,.0f}"
+    return f"{len(days) / (middle - begin):,.0f}", fast, f"{events / len(days):,.0f}"
 
 
 def large_schedule(n_vms: int, seed: int = 0) -> Schedule:
@@ -92,29 +100,33 @@ def large_rows() -> Iterator[Sequence[str]]:
     scenario = find_scenario("hads/sc4")
     for n_vms in _SIZES:
         schedule = large_schedule(n_vms)
-        plan, timeline = replay_plan(schedule), scenario.day(schedule.instance, 0, 0)
+        plan, day = replay_plan(schedule), scenario.day(schedule.instance, 0, 0)
+        loops = CompiledReplays(plan)
         for name in _POLICIES:
+            loops.outcome(find_policy(name), day, PAPERS)  # compiles, if that is still to be done
             begin = time.process_time()
-            outcome = Replay(plan, find_policy(name), timeline).run()
-            seconds = time.process_time() - begin
+            outcome = Replay(plan, find_policy(name), day).run()
+            middle = time.process_time()
+            loops.outcome(find_policy(name), day, PAPERS)
+            compiled_s = time.process_time() - middle
             moved = sum(outcome.migrations.values()) + outcome.tasks_stolen
-            per_event = 1e6 * seconds / (outcome.events + moved)
             yield (
                 f"{n_vms:,}",
                 f"{schedule.instance.n_tasks:,}",
                 name,
                 f"{outcome.events:,}",
                 f"{moved:,}",
-                f"{seconds:.2f}",
-                f"{per_event:.1f}",
+                f"{middle - begin:.3f}",
+                f"{compiled_s:.4f}",
+                f"{1e6 * compiled_s / (outcome.events + moved):.1f}",
             )
 
 
 def main() -> None:
     """Print the tables."""
-    columns = ("burst-hads/ED200", "replays per second", "events of a replay", "µs per event")
-    print_table(f"{_DAYS} days, one core", columns, published_rows(), words=1)
-    headings = ("VMs", "tasks", "policy", "events", "tasks moved", "time (s)", "µs per event or move")
+    columns = ("bag", "policy", "replays per second", "compiled", "events of a replay")
+    print_table(f"{_DAYS} days, one core", columns, published_rows(), words=2)
+    headings = ("VMs", "tasks", "policy", "events", "tasks moved", "time (s)", "compiled (s)", "µs per event or move")
     print_table("one day", headings, large_rows())
 
 

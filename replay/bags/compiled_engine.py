@@ -183,6 +183,13 @@ class CompiledReplays:
             "sketch_length": sketch_length,
             "awaited_s": kernel.NONE,
         }
+        # As plain numbers, which are copied as fast as memory is.
+        self._at_first = [
+            (_numbers(self._arrays["tasks"]), _numbers(self._tasks)),
+            (_numbers(self._arrays["vms"]), 0),
+            (_numbers(self._arrays["rented"]), 0),
+            (_numbers(self._arrays["types"]), kernel.NONE),
+        ]
         self._context = np.zeros(1, dtype=kernel.REPLAY)
         for name, array in self._arrays.items():
             self._context[name] = array.ctypes.data
@@ -192,10 +199,8 @@ class CompiledReplays:
     def _start(self, rules: dict[str, int], day: Any, rescue: _Rescue) -> Any:
         """Set the arrays to the start of a day; return the record that holds all."""
         self._arrays |= {"day": day, "rescue_vms": rescue.vms, "rescue_tasks": rescue.tasks}  # kept alive
-        self._arrays["tasks"][:] = self._tasks
-        for name in ("vms", "rented"):
-            self._arrays[name].fill(0)
-        self._arrays["types"].fill(kernel.NONE)
+        for numbers, at_first in self._at_first:
+            numbers[:] = at_first
         context = self._context.copy()
         row = context[0]
         row["day"], row["n_day"] = day.ctypes.data, len(day)
@@ -309,6 +314,11 @@ _FAILED = _Rescue(known=True, values={"rescue_known": 1})
 def is_worth_while(plan: ReplayPlan, replays: int) -> bool:
     """Whether so many replays of a plan are done earlier in compiled loops, be they compiled already or not."""
     return is_ready(replay) or replays * plan.instance.n_tasks >= _COMPILES_FOR
+
+
+def _numbers(records: Any) -> Any:
+    """Return the memory of an array of records as whole numbers."""
+    return records.view(np.int64)
 
 
 def _or_none(value: int | None) -> int:

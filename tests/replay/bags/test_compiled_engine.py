@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,18 @@ from soaks import soak_of
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
-from spotbag.instances.clouds import CLOUDS, PAPERS
+from spotbag.instances.bags.timeline import Timeline
+from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags import compiled_engine, runs
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
 
 POLICIES = (
@@ -86,3 +93,45 @@ def test_days_of_the_papers_bags_are_the_same(bag: str, scenario: str) -> None:
         for name in POLICIES:
             policy = find_policy(name)
             assert replays.outcome(policy, day, cloud) == Replay(plan, find_policy(name), day, cloud).run()
+
+
+@pytest.mark.slow
+def test_many_days_are_the_same_whoever_replays_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled loops where they can, the other engine for policies of one's own, and for few days."""
+    schedule = solve(library_instance("hads/J60"), "greedy").schedule
+    assert schedule is not None
+    named = ("hads", "rescue", "on-demand")
+    days = partial(replay_days, scenario=find_scenario("vms/stormy"), runs=40, seed=3, cloud="gcp", bounds=False)
+    monkeypatch.setattr(runs, "_LOADS_FOR", math.inf)
+    one_by_one = days(schedule, (*named, GivesUp))
+    monkeypatch.setattr(runs, "_LOADS_FOR", 0)
+    monkeypatch.setattr(compiled_engine, "_COMPILES_FOR", 0)
+    compiled: list[DayOutcome | None] = []
+    real = CompiledReplays.outcome
+
+    def noted(self: CompiledReplays, policy: Policy, day: Timeline, cloud: Cloud) -> DayOutcome | None:
+        compiled.append(real(self, policy, day, cloud))
+        return compiled[-1]
+
+    monkeypatch.setattr(CompiledReplays, "outcome", noted)
+    assert days(schedule, (*named, GivesUp)) == one_by_one
+    assert sum(outcome is not None for outcome in compiled) == 3 * 40
+    assert days(schedule, named, workers=2).outcomes == one_by_one.outcomes[:3]
+
+
+@pytest.mark.slow
+def test_arrays_that_are_too_small_grow() -> None:
+    schedule = solve(library_instance("hads/J60"), "greedy").schedule
+    assert schedule is not None
+    plan, day = replay_plan(schedule), find_scenario("hads/sc2").day(schedule.instance, 0, 0)
+    replays = CompiledReplays(plan)
+    replays._allocate(1, 3)
+    for name in POLICIES:
+        expected = Replay(plan, find_policy(name), day).run()
+        assert replays.outcome(find_policy(name), day, PAPERS) == expected
+
+
+class GivesUp(Policy):
+    """A policy of one's own: whatever is lost is lost."""
+
+    name = "gives-up"
