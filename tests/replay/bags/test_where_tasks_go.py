@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from typing import Any, get_args
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_days import random_day, random_plan
 from random_instances import instance_documents
 from soaks import soak_of
+from tiny_days import bag, plan, vm_type
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -20,6 +23,7 @@ from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.migration import Places, SpareTime, Targets
 from spotbag.replay.bags.policies.stealing import steal
+from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 
@@ -77,12 +81,15 @@ def compare(document: dict[str, Any], seed: int, spare_time: SpareTime) -> int:
     """Decide both ways after each step of a random day; return how often."""
     rng = np.random.default_rng(seed)
     try:
-        plan = random_plan(with_d_spot(Instance.from_document(document | {"allocation_cycle_s": 10}, "random")), rng)
+        schedule = random_plan(
+            with_d_spot(Instance.from_document(document | {"allocation_cycle_s": 10}, "random")), rng
+        )
     except SpotbagError:
         return 0
-    if plan is None:
+    if schedule is None:
         return 0
-    replay, compared = Replay(replay_plan(plan), find_policy("hads"), random_day(plan.instance, rng), record=True), 0
+    day = random_day(schedule.instance, rng)
+    replay, compared = Replay(replay_plan(schedule), find_policy("hads"), day, record=True), 0
     while replay.step():
         state = replay.state
         for vm in state.vms:
@@ -120,3 +127,64 @@ def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed
 @soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=200, whole=5000)
 def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
+
+
+class Onlooker(Policy):
+    """Leaves idle VMs where they are."""
+
+    name = "onlooker"
+
+
+def crowded(seed: int) -> Replay:
+    """VMs of three types, one burstable: some are idle soon, others have queues; the time that is left is scarce."""
+    rng = random.Random(f"crowded {seed}")
+    burstable = {"baseline_fraction": 0.5, "credits_per_hour": 36}
+    types = [
+        vm_type("a", vcpus=rng.choice([1, 2]), on_demand_usd_per_s=rng.choice([0.0005, 0.003])),
+        vm_type("b", vcpus=rng.choice([1, 2]), memory_mb=rng.choice([1024, 2048]), on_demand_usd_per_s=0.002),
+        vm_type("t", spot=0, burstable=burstable, on_demand_usd_per_s=0.002),
+    ]
+    vms = ["a spot", "a on-demand", "b spot", "b on-demand", "t on-demand", *rng.sample(["a spot", "b on-demand"], 1)]
+    rng.shuffle(vms)
+    runtimes: dict[str, dict[str, float]] = {}
+    places: dict[str, tuple[int, int, int]] = {}
+    for vm, name in enumerate(vms):
+        own = name.split()[0]
+        start_s = 0
+        for _ in range(rng.choice([0, 1, 1, 3, 5])):
+            task, work_s = f"k{len(runtimes)}", rng.randint(5, 40)
+            runtimes[task] = {kind: work_s + rng.randint(0, 8) for kind in "abt" if kind == own or rng.random() < 0.8}
+            places[task] = vm, 0, start_s
+            start_s += runtimes[task][own] * (2 if own == "t" else 1)
+    if not runtimes:
+        return crowded(seed + 1_000_000)
+    deadline_s = rng.randint(60, 250)
+    memory = {task: rng.choice([1, 1, 400, 700]) for task in runtimes}
+    fields: dict[str, Any] = {"deadline_s": deadline_s, "d_spot_s": deadline_s, "memory_mb": memory}
+    instance = bag(runtimes, types, allocation_cycle_s=rng.choice([5, 20]), **fields)
+    return Replay(replay_plan(plan(instance, vms, places)), Onlooker(), record=True)
+
+
+def compare_steals(seeds: range) -> int:
+    """Let every idle VM of crowded days steal in both ways after each step; return how many tasks were taken."""
+    stolen = 0
+    for seed in seeds:
+        replay = crowded(seed)
+        while replay.step():
+            for vm in replay.state.vms:
+                for spare_time in get_args(SpareTime) if vm.idle else ():
+                    quick, naive = replay.state.copy(), replay.state.copy()
+                    steal(quick, quick.vms[vm.index], spare_time)
+                    steal_naively(naive, naive.vms[vm.index], spare_time)
+                    assert quick.records == naive.records, seed
+                    stolen += naive.counts["tasks_stolen"]
+    return stolen
+
+
+def test_idle_vms_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
+    assert compare_steals(range(40)) > 100
+
+
+@pytest.mark.slow
+def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
+    assert compare_steals(range(40, 1000)) > 2000
