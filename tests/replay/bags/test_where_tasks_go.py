@@ -136,7 +136,10 @@ class Onlooker(Policy):
 
 
 def crowded(seed: int) -> Replay:
-    """VMs of three types, one burstable: some are idle soon, others have queues; the time that is left is scarce."""
+    """VMs of three types, one burstable: some are idle soon, others have queues; the time that is left is scarce.
+
+    Of some tasks a part is saved, and some VMs begin late.
+    """
     rng = random.Random(f"crowded {seed}")
     burstable = {"baseline_fraction": 0.5, "credits_per_hour": 36}
     types = [
@@ -150,7 +153,7 @@ def crowded(seed: int) -> Replay:
     places: dict[str, tuple[int, int, int]] = {}
     for vm, name in enumerate(vms):
         own = name.split()[0]
-        start_s = 0
+        start_s = rng.choice([0, 0, 12])
         for _ in range(rng.choice([0, 1, 1, 3, 5])):
             task, work_s = f"k{len(runtimes)}", rng.randint(5, 40)
             runtimes[task] = {kind: work_s + rng.randint(0, 8) for kind in "abt" if kind == own or rng.random() < 0.8}
@@ -162,7 +165,9 @@ def crowded(seed: int) -> Replay:
     memory = {task: rng.choice([1, 1, 400, 700]) for task in runtimes}
     fields: dict[str, Any] = {"deadline_s": deadline_s, "d_spot_s": deadline_s, "memory_mb": memory}
     instance = bag(runtimes, types, allocation_cycle_s=rng.choice([5, 20]), **fields)
-    return Replay(replay_plan(plan(instance, vms, places)), Onlooker(), record=True)
+    replay = Replay(replay_plan(plan(instance, vms, places)), Onlooker(), record=True)
+    replay.state.saved = {task: 0.5 + rng.random() / 2 for task in range(instance.n_tasks) if rng.random() < 0.4}
+    return replay
 
 
 def compare_steals(seeds: range) -> int:
