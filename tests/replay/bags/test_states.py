@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_days import Anything, random_day, random_plan
+from random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
 from random_instances import instance_documents
 from soaks import soak_of
 
@@ -106,8 +106,11 @@ def test_money_is_that_of_the_billing() -> None:
     assert state_at(two_on_a_vm(), 440, day, **billing).spent_usd == pytest.approx(1)
 
 
-def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> None:
-    """Look at a replay after every moment: its state is whole, and leaves what can be planned."""
+def look_at_every_state(document: dict[str, Any], seed: int, policy: str, todays: bool) -> None:
+    """Look at a replay after every moment: its state is whole, and leaves what can be planned.
+
+    ``todays`` is whether everything may happen that happens on today's clouds, or hibernations only.
+    """
     rng = np.random.default_rng(seed)
     try:
         instance = with_d_spot(Instance.from_document(document, "random"))
@@ -116,8 +119,10 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> Non
     plan = random_plan(instance, rng)
     assume(plan is not None)
     assert plan is not None
-    chosen = Anything(7) if policy == "anything" else find_policy(policy)
-    replay = Replay(replay_plan(plan), chosen, random_day(instance, rng))
+    chosen = Anything(7, preempts=todays) if policy == "anything" else find_policy(policy)
+    cloud = random_cloud(rng) if todays else PAPERS
+    day = random_cloud_day(instance, rng) if todays else random_day(instance, rng)
+    replay = Replay(replay_plan(plan), chosen, day, cloud)
     spent_usd, planned = 0.0, False
     while replay.step():
         if not at_rest(replay) or not replay.state.unfinished:
@@ -127,7 +132,7 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> Non
         waiting = state.waiting_ids(instance)
         assert sorted([*state.done, *state.running_ids, *waiting]) == sorted(instance.task_ids)
         assert sorted([*state.running_ids, *waiting]) == sorted(replay.state.unfinished_ids())
-        assert state.spent_usd >= spent_usd - 1e-12
+        assert state.spent_usd >= spent_usd - 1e-12 or cloud.billing.first_hour_free
         spent_usd = state.spent_usd
         if state.time_s >= instance.deadline_s:
             continue
@@ -148,20 +153,23 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str) -> Non
             if result.schedule is not None:
                 assert check(result.instance, result.schedule).feasible
     outcome = replay.outcome()
-    assert spent_usd <= outcome.cost_usd + 1e-9
+    assert spent_usd <= outcome.cost_usd + 1e-9 or cloud.billing.first_hour_free
 
 
 POLICIES = ("static", "hads", "burst-hads", "anything")
+REPLAYS = st.integers(0, 2**32), st.sampled_from(POLICIES), st.booleans()
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES))
-def test_every_moment_of_a_replay_can_be_gone_on_from(document: dict[str, Any], seed: int, policy: str) -> None:
-    look_at_every_state(document, seed, policy)
-
-
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), st.sampled_from(POLICIES), sample=200, whole=5000)
-def test_every_moment_of_thousands_of_replays_can_be_gone_on_from(
-    document: dict[str, Any], seed: int, policy: str
+@given(instance_documents(), *REPLAYS)
+def test_every_moment_of_a_replay_can_be_gone_on_from(
+    document: dict[str, Any], seed: int, policy: str, todays: bool
 ) -> None:
-    look_at_every_state(document, seed, policy)
+    look_at_every_state(document, seed, policy, todays)
+
+
+@soak_of(instance_documents(max_tasks=12), *REPLAYS, sample=200, whole=5000)
+def test_every_moment_of_thousands_of_replays_can_be_gone_on_from(
+    document: dict[str, Any], seed: int, policy: str, todays: bool
+) -> None:
+    look_at_every_state(document, seed, policy, todays)
