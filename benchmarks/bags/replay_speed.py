@@ -23,7 +23,7 @@ from ...instances.library import library_instance
 from ...replay.bags.compiled_engine import CompiledReplays
 from ...replay.bags.engine import Replay
 from ...replay.bags.plan import replay_plan
-from ...replay.bags.policies import find_policy
+from ...replay.bags.policies import find_policy, named_policy
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
@@ -42,10 +42,11 @@ def published_rows() -> Iterator[Sequence[str]]:
     for name, method, scenario in _PUBLISHED:
         schedule = solve(library_instance(name), method, survive="none").schedule
         assert schedule is not None
-        days = [find_scenario(scenario).day(schedule.instance, 0, number) for number in range(_DAYS)]
+        days = [find_scenario(scenario).day(schedule.instance, 0, number).resolved(PAPERS) for number in range(_DAYS)]
         for policy in _POLICIES:
             yield name, policy, *_speeds(schedule, policy, days, PAPERS)
-    days = [day_of(drawn_trace(0.5, _JOB.ticks, number), _JOB.tick_s) for number in range(_DAYS)]
+    traces = [drawn_trace(0.5, _JOB.ticks, number) for number in range(_DAYS)]
+    days = [day_of(trace, _JOB.tick_s).resolved(_JOB.cloud) for trace in traces]
     for policy in ("uniform-progress", "greedy-spot"):
         yield "one job of 48 h", policy, *_speeds(_JOB.plan, policy, days, _JOB.cloud)
 
@@ -54,11 +55,12 @@ def _speeds(schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cl
     """Replays per second by the engine and in compiled loops, and events of a replay."""
     plan = replay_plan(schedule)
     loops = CompiledReplays(plan)
-    loops.outcome(find_policy(policy), days[0], cloud)  # compiles, if that is still to be done
+    make = named_policy(policy)
+    loops.outcome(make(), days[0], cloud)  # compiles, if that is still to be done
     begin = time.process_time()
-    events = sum(Replay(plan, find_policy(policy), day, cloud).run().events for day in days)
+    events = sum(Replay(plan, make(), day, cloud).run().events for day in days)
     middle = time.process_time()
-    compiled = [loops.outcome(find_policy(policy), day, cloud) for day in days]
+    compiled = [loops.outcome(make(), day, cloud) for day in days]
     end = time.process_time()
     fast = "-" if None in compiled else f"{len(days) / (end - middle):,.0f}"
     return f"{len(days) / (middle - begin):,.0f}", fast, f"{events / len(days):,.0f}"

@@ -13,7 +13,7 @@ import numpy as np
 from ...core.compiled import is_ready
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.clouds import Billing, Cloud
+from ...instances.clouds import PAPERS, Billing, Cloud
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import VmBill
@@ -74,6 +74,7 @@ class CompiledReplays:
             "queues": queues,
         }
         self._planned_names = [vm.name for vm in plan.vms]
+        self._last: tuple[Timeline | None, Cloud, Any] = (None, PAPERS, None)
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         self._allocate(len(plan.vms) + _MORE_VMS, 4 * instance.n_tasks + 16 * len(plan.vms) + 256)
 
@@ -97,7 +98,9 @@ class CompiledReplays:
         if not self.can_replay(policy, day):
             return None
         rules = self._rules(policy, cloud.billing)
-        events = self._day(day.resolved(cloud).events)
+        if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
+            self._last = day, cloud, self._day(day.resolved(cloud).events)
+        events = self._last[2]
         rescue = _NO_RESCUE
         while True:
             context = self._start(rules, events, rescue)
@@ -116,7 +119,9 @@ class CompiledReplays:
 
     def can_replay(self, policy: Policy, day: Timeline) -> bool:
         """Whether a day can be replayed in compiled loops."""
-        return self._able and type(policy) in _CODES and all(event.kind != "price" for event in day.events)
+        if not self._able or type(policy) not in _CODES:
+            return False
+        return day is self._last[0] or all(event.kind != "price" for event in day.events)
 
     def _rules(self, policy: Policy, billing: Billing) -> dict[str, int]:
         instance = self.plan.instance
@@ -138,20 +143,22 @@ class CompiledReplays:
         }
 
     def _day(self, events: Sequence[TimelineEvent]) -> Any:
-        day = np.empty(len(events), dtype=kernel.DAY)
-        for k, event in enumerate(events):
-            by = _KINDS[event.by] if event.by is not None else kernel.NONE
-            day[k] = (
+        """Return the records of the events of a day."""
+        types = self._types
+        rows = [
+            (
                 event.time_s,
-                self._types[event.vm_type],
+                types[event.vm_type],
                 _KINDS[event.kind],
                 _or_none(event.vm),
                 -1.0 if event.share is None else event.share,
                 event.notice_s or 0,
                 _or_none(event.vms),
-                by,
+                kernel.NONE if event.by is None else _KINDS[event.by],
             )
-        return day
+            for event in events
+        ]
+        return np.array(rows, dtype=kernel.DAY)
 
     def _allocate(self, most_vms: int, most_events: int) -> None:
         """Make the arrays of a replay, which serve for all days."""

@@ -308,7 +308,8 @@ def _batch(
     if compiled:
         from .compiled_engine import CompiledReplays
 
-        loops = [CompiledReplays(entry.plan) for entry in ready]
+        by_schedule = {id(entry.plan.schedule): CompiledReplays(entry.plan) for entry in ready}
+        loops = [by_schedule[id(entry.plan.schedule)] for entry in ready]
     prepared = None
     if bounds:
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
