@@ -8,6 +8,7 @@ is interrupted, is back, reaches its migration trigger or the end of its cycle. 
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator, Sequence
 
@@ -57,6 +58,8 @@ def _speeds(schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cl
     loops = CompiledReplays(plan)
     make = named_policy(policy)
     loops.outcome(make(), days[0], cloud)  # compiles, if that is still to be done
+    gc.collect()
+    gc.freeze()  # to look through all that is loaded takes as long as hundreds of replays
     begin = time.process_time()
     events = sum(Replay(plan, make(), day, cloud).run().events for day in days)
     middle = time.process_time()
