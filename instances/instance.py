@@ -198,6 +198,11 @@ class Instance(WholeDocument):
         return rows_of(self.tasks)
 
     @cached_property
+    def taken_from(self) -> tuple[Instance, IntArray] | None:
+        """Another instance whose entries those of ``tasks`` are, unchanged, and which of them; None for a bag as given."""
+        return None
+
+    @cached_property
     def n_tasks(self) -> int:
         """Number of tasks, each counted."""
         return int(self.group_size.sum())

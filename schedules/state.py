@@ -536,6 +536,7 @@ class _Remaining:
         }
         if not self.saved:
             arrays["duration_s"] = given.duration_s[group]
+            arrays["taken_from"] = (given, group) if single else None
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         machines, running = self._machines(remaining)

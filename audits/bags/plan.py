@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray
-from ...instances.entries import Burstable, Market, SurvivalLevel, Task, VmType
+from ...instances.entries import Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
     MODES,
@@ -170,14 +171,13 @@ class _Checker:
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
         self.sizes_kb = {name: size_kb(vm_type) for name, vm_type in self.types.items()}
-        self.bag = Bag(instance)
+        self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
         sign_of_life()  # of large plans, each part takes a while
         self.vms = Vms(instance, plan, self.sizes_kb)
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.machines = {machine.id: machine for machine in instance.machines}
-        self.running = {entry.task: (machine.id, entry) for machine in instance.machines for entry in machine.running}
         self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
         for name, machine in self.machines.items():
             if name in self.numbers:
@@ -185,20 +185,30 @@ class _Checker:
         # Rows of tasks that run already, and those of them that are where they run.
         self.runs = np.zeros(len(plan.task_ids), dtype=bool)
         self.stays = np.zeros(len(plan.task_ids), dtype=bool)
-        if self.running:
+        if len(instance.running.task):
             self._find_running()
         self.durations: dict[tuple[str, str, str, str | None], int | None] = {}
 
+    @cached_property
+    def running(self) -> dict[str, tuple[str, RunningTask]]:
+        """Machine of each task that runs, and what is said of it there."""
+        machines = self.instance.machines
+        return {entry.task: (machine.id, entry) for machine in machines for entry in machine.running}
+
     def _find_running(self) -> None:
-        plan, running = self.plan, self.running
-        rows = np.array([row for row, name in enumerate(plan.task_ids) if name in running], dtype=np.int64)
-        entries = [running[plan.task_ids[row]] for row in rows.tolist()]
-        where = np.array([self.numbers.get(name, -1) for name, _ in entries], dtype=np.int64)
-        core = np.array([entry.core for _, entry in entries], dtype=np.int64)
-        start = np.array([entry.start_s for _, entry in entries], dtype=np.int64)
-        slow = np.array([entry.mode == "baseline" for _, entry in entries], dtype=bool)
-        same = (plan.task_vm[rows] == where) & (plan.task_core[rows] == core) & (plan.task_start_s[rows] == start)
-        same &= (plan.task_mode[rows] == MODES.index("baseline")) == slow
+        plan, running = self.plan, self.instance.running
+        number = np.full(len(self.bag.names) + 1, -1)  # among those that run; the last is of tasks that are unknown
+        number[running.task] = np.arange(len(running.task))
+        if self.entry is self.bag.entry_of:
+            of_row = number[:-1]
+        else:
+            of_row = number[[self.bag.position.get(name, -1) for name in plan.task_ids]]
+        rows = np.flatnonzero(of_row >= 0)
+        mine = of_row[rows]
+        where = np.array([self.numbers.get(machine.id, -1) for machine in self.instance.machines], dtype=np.int64)
+        same = (plan.task_vm[rows] == where[running.machine[mine]]) & (plan.task_core[rows] == running.core[mine])
+        same &= plan.task_start_s[rows] == running.start_s[mine]
+        same &= (plan.task_mode[rows] == MODES.index("baseline")) == running.baseline[mine]
         self.runs[rows] = True
         self.stays[rows[same]] = True
 
@@ -311,7 +321,7 @@ class _Checker:
 
     def _tasks_stay(self) -> Iterator[Violation]:
         """Tasks that run are where they run."""
-        if not self.running:
+        if not self.runs.any():
             return
         moved = self.runs.copy()
         moved[self.stays] = False

@@ -5,10 +5,12 @@ Floats decide where they are clear; what lies next to a whole number is said to 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from operator import is_
 
 import numpy as np
 
@@ -23,6 +25,7 @@ _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
 _LONGEST_S = 10**9
 _NO_TIMES: Mapping[str, float] = {}
+_BAG = "_bag_of_checker"
 
 
 class Bag:
@@ -40,6 +43,7 @@ class Bag:
 
     def __init__(self, instance: Instance) -> None:
         self.tasks, rows = instance.tasks, instance.task_rows
+        self.vm_types = instance.vm_types
         self.counts = np.array([row.count or 1 for row in rows], dtype=np.int64)
         self.names = [row.id for row in rows]
         if (self.counts > 1).any():
@@ -54,6 +58,43 @@ class Bag:
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
         self.architectures = np.array([*architectures, ""]) if any(architectures) else None
+
+    @classmethod
+    def of(cls, instance: Instance) -> Bag:
+        """Read the tasks of an instance; those that another one has as well, once for all that is left of it."""
+        if instance.taken_from is None:
+            return cls(instance)
+        whole, entries = instance.taken_from
+        rows, numbers = instance.task_rows, entries.tolist()
+        # Whatever is said of where they come from, they are the very same.
+        same = len(rows) == len(numbers) and all(map(is_, rows, map(whole.task_rows.__getitem__, numbers)))
+        if not same or instance.vm_types is not whole.vm_types:
+            return cls(instance)
+        known = whole.__dict__.get(_BAG)
+        if known is None:
+            known = whole.__dict__[_BAG] = cls(whole)
+        return known if (known.counts > 1).any() else known._part(instance, entries)
+
+    def _part(self, instance: Instance, entries: IntArray) -> Bag:
+        """Bag of some of the entries, each of one task."""
+        part = copy.copy(self)
+        for name in ("position", "entry_of"):
+            part.__dict__.pop(name, None)
+        part.tasks = instance.tasks
+        numbers, taken = entries.tolist(), np.append(entries, -1)
+        part.counts = self.counts[entries]
+        part.names = [self.names[number] for number in numbers]
+        part.memory_mb, part.need_kb, part.base_s = self.memory_mb[taken], self.need_kb[taken], self.base_s[taken]
+        part.run_times = [*[self.run_times[number] for number in numbers], _NO_TIMES]
+        part.architectures = None if self.architectures is None else self.architectures[taken]
+        part.given_s = self.given_s[taken]
+        return part
+
+    @cached_property
+    def given_s(self) -> FloatArray:
+        """Run time that each entry gives for each type, shape (n_entries + 1, n_types + 1); NaN where it gives none."""
+        names = [vm_type.name for vm_type in self.vm_types]
+        return np.array([[*[times.get(name, math.nan) for name in names], math.nan] for times in self.run_times])
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -87,9 +128,12 @@ class Bag:
         given, speed = self.base_s[entry], vms.speed[plan.task_vm]
         by_type = np.isnan(given)
         if by_type.any():
-            times = map(self.run_times.__getitem__, entry.tolist())
-            types = map(vms.type_names.__getitem__, plan.task_vm.tolist())
-            explicit = [seconds.get(name, math.nan) for seconds, name in zip(times, types, strict=True)]
+            if "given_s" in self.__dict__:
+                explicit = self.given_s[entry, vms.type_numbers[plan.task_vm]]
+            else:
+                times = map(self.run_times.__getitem__, entry.tolist())
+                types = map(vms.type_names.__getitem__, plan.task_vm.tolist())
+                explicit = np.array([seconds.get(name, math.nan) for seconds, name in zip(times, types, strict=True)])
             given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
         if self.architectures is not None:
             asked = self.architectures[entry]
@@ -140,6 +184,8 @@ class Vms:
     ----------
     known, of_known_type, offered, spot, burstable : arrays of bool
         Whether the plan has the VM, its type is in the catalogue, its market is offered, and which it is.
+    type_numbers : array of int
+        Which type of the catalogue it is; -1 for none.
     vcpus, size_kb, speed, baseline, architecture : arrays
         What the type says.
     doubled : bool
@@ -149,7 +195,7 @@ class Vms:
     def __init__(self, instance: Instance, plan: ScheduleColumns, sizes_kb: Mapping[str, int]) -> None:
         number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
         self.type_names = [*(vm.type for vm in plan.vms), *([""] * (len(plan.vm_names) - len(plan.vms)))]
-        types = np.array([number.get(name, -1) for name in self.type_names], dtype=np.int64)
+        self.type_numbers = types = np.array([number.get(name, -1) for name in self.type_names], dtype=np.int64)
         self.known = np.arange(len(types)) < len(plan.vms)
         self.of_known_type = types >= 0
         vcpus, sizes, speeds, baselines, burstable = [], [], [], [], []
