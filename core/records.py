@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -132,14 +133,17 @@ Part = TypeVar("Part", bound=BaseModel)
 _SET = object.__setattr__
 
 
-def made(kind: type[Part], **fields: Any) -> Part:
-    """Make a record of all its fields, which are known to be valid, in a fraction of the time of `model_construct`."""
-    record = kind.__new__(kind)
-    _SET(record, "__dict__", fields)
-    _SET(record, "__pydantic_fields_set__", set(fields))
-    _SET(record, "__pydantic_extra__", None)
-    _SET(record, "__pydantic_private__", None)
-    return record
+def made_all(kind: type[Part], fields: Sequence[dict[str, Any]]) -> list[Part]:
+    """Make records of all their fields, known to be valid, in a fraction of the time of `model_construct`."""
+    records = [*map(kind.__new__, itertools.repeat(kind, len(fields)))]
+    for name, values in (
+        ("__dict__", fields),
+        ("__pydantic_fields_set__", map(set, fields)),
+        ("__pydantic_extra__", itertools.repeat(None)),
+        ("__pydantic_private__", itertools.repeat(None)),
+    ):
+        deque(map(_SET, records, itertools.repeat(name), values), maxlen=0)
+    return records
 
 
 class WholeDocument(Record):

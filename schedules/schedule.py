@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
-from ..core.records import made
+from ..core.records import made_all
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
@@ -190,8 +190,13 @@ class Schedule:
                 survival=survival,
             ),
             vms=tuple(
-                made(RentedVm, id=name, type=offer.vm_type.name, market=offer.market)
-                for name, offer in zip(self.vm_ids, offers, strict=True)
+                made_all(
+                    RentedVm,
+                    [
+                        {"id": name, "type": offer.vm_type.name, "market": offer.market}
+                        for name, offer in zip(self.vm_ids, offers, strict=True)
+                    ],
+                )
             ),
             vm_names=self.vm_ids,
             task_ids=instance.task_ids,

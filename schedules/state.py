@@ -12,9 +12,9 @@ from pydantic import Field
 
 from ..core.errors import InputError, Issue
 from ..core.frozen_dict import FrozenDict
-from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Credits, IntArray, Name, read_only
+from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, rows_of, with_fields
-from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made
+from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made_all
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
@@ -539,10 +539,10 @@ class _Remaining:
             arrays["taken_from"] = (given, group) if single else None
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
-        machines, running = self._machines(remaining)
+        machines = self._machines(remaining)
         for name in ("offers", *_OF_OFFERS):
             remaining.__dict__.pop(name, None)
-        remaining.__dict__["machines"], remaining.__dict__["running"] = machines, running
+        remaining.__dict__.update(machines)
         remaining.model_fields_set.add("machines")
         return remaining
 
@@ -561,48 +561,66 @@ class _Remaining:
             return asked.model_copy(update={"budget_usd": max(asked.budget_usd - self.state.spent_usd, 1e-6)})
         return asked
 
-    def _machines(self, remaining: Instance) -> tuple[tuple[Machine, ...], RunningTasks]:
-        """VMs that exist, as machines, and what runs on them in arrays."""
-        now, given = self.state.time_s, self.given
-        offers = {(offer.vm_type.name, offer.market): offer for offer in given.offers}
-        index = remaining.task_index if self.state.running_ids else {}
-        seconds_of = remaining.duration_s.item
-        machines: list[Machine] = []
-        rows: list[tuple[int, ...]] = []
-        for number, vm in enumerate(self.state.vms):
-            offer = offers.get((vm.type, vm.market))
-            if offer is None:
-                raise _wrong(f"has the VM {vm.id!r}, but {given.name!r} has no {vm.market} offer of {vm.type}")
-            column, vcpus, burstable = offer.index, offer.vcpus, offer.burstable
-            running = []
-            for entry in vm.running:
-                name, core, mode = entry.task, entry.core, entry.mode
-                baseline = mode == "baseline"
-                task = index[name]
-                seconds = seconds_of(task, column, BASELINE if burstable and baseline else FULL_SPEED)
-                if seconds >= NEVER or core >= vcpus:
-                    raise _wrong(f"has the task {name!r} on core {core} of {vm.id!r}, where it cannot run")
-                end_s = entry.start_s + seconds if entry.end_s is None else entry.end_s
-                # One that should have ended may end at any moment: the next whole second is as good as any.
-                start_s = min(max(math.ceil(end_s - now - _NOISE_S), 1) - seconds, 0)
-                running.append(made(RunningTask, task=name, core=core, start_s=start_s, mode=mode))
-                rows.append((task, number, core, start_s, baseline))
-            ready_s = max(math.ceil(vm.ready_s - now - _NOISE_S), 0)
-            paid = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
-            machines.append(
-                made(
-                    Machine,
-                    id=vm.id,
-                    type=vm.type,
-                    market=vm.market,
-                    ready_s=0 if running else ready_s,
-                    paid_until_s=paid,
-                    open=vm.status in ("launching", "running"),
-                    running=tuple(running),
-                    credits=vm.credits,
-                )
+    def _machines(self, remaining: Instance) -> dict[str, Any]:
+        """VMs that exist, as machines, and what follows of them in arrays."""
+        now, given, vms = self.state.time_s, self.given, self.state.vms
+        known = {(offer.vm_type.name, offer.market): offer.index for offer in given.offers}
+        offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
+        entries = [entry for vm in vms for entry in vm.running]
+        machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
+        index = remaining.task_index if entries else {}
+        task = np.array([index[entry.task] for entry in entries], dtype=np.int64)
+        core = np.array([entry.core for entry in entries], dtype=np.int64)
+        since_s = np.array([entry.start_s for entry in entries], dtype=float)
+        expected_s = np.array([entry.end_s for entry in entries], dtype=float)  # NaN where nothing is expected
+        baseline = np.array([entry.mode == "baseline" for entry in entries], dtype=bool)
+        where = offer[machine]
+        mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
+        seconds = remaining.duration_s[task, where, mode]
+        wrong = (seconds >= NEVER) | (core >= np.array([entry.vcpus for entry in given.offers])[where])
+        if wrong.any() or (offer < 0).any():
+            self._refuse(offer, machine, entries, wrong)
+        end_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
+        # One that should have ended may end at any moment: the next whole second is as good as any.
+        left_s = np.maximum(np.ceil(end_s - now - _NOISE_S), 1).astype(np.int64)
+        start_s = np.minimum(left_s - seconds, 0)
+        records = made_all(
+            RunningTask,
+            [
+                {"task": entry.task, "core": entry.core, "start_s": start, "mode": entry.mode}
+                for entry, start in zip(entries, start_s.tolist(), strict=True)
+            ],
+        )
+        fields: list[dict[str, Any]] = []
+        first = 0
+        for vm in vms:
+            after = first + len(vm.running)
+            paid_s = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
+            fields.append(
+                {
+                    "id": vm.id,
+                    "type": vm.type,
+                    "market": vm.market,
+                    "ready_s": 0 if vm.running else max(math.ceil(vm.ready_s - now - _NOISE_S), 0),
+                    "paid_until_s": paid_s,
+                    "open": vm.status in ("launching", "running"),
+                    "running": tuple(records[first:after]),
+                    "credits": vm.credits,
+                }
             )
-        return tuple(machines), RunningTasks.of_rows(rows)
+            first = after
+        running = RunningTasks(*map(read_only, (task, machine, core, start_s, baseline)))
+        return {"machines": tuple(made_all(Machine, fields)), "machine_offer": read_only(offer), "running": running}
+
+    def _refuse(self, offer: IntArray, machine: IntArray, entries: Sequence[TaskOnVm], wrong: BoolArray) -> None:
+        """Say which VM is the first that is not offered, or has a task that cannot run there."""
+        vms = self.state.vms
+        unknown, misplaced = np.flatnonzero(offer < 0).tolist(), np.flatnonzero(wrong).tolist()
+        if unknown and not (misplaced and machine[misplaced[0]] < unknown[0]):
+            vm = vms[unknown[0]]
+            raise _wrong(f"has the VM {vm.id!r}, but {self.given.name!r} has no {vm.market} offer of {vm.type}")
+        entry, vm = entries[misplaced[0]], vms[int(machine[misplaced[0]])]
+        raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
 
 
 _OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
