@@ -199,7 +199,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def taken_from(self) -> tuple[Instance, IntArray] | None:
-        """Another instance whose entries those of ``tasks`` are, unchanged, and which of them; None for a bag as given."""
+        """Another instance that has the entries of ``tasks`` unchanged, and which they are there; None for a bag as given."""
         return None
 
     @cached_property
@@ -278,7 +278,7 @@ class Instance(WholeDocument):
 
     def _offers(self) -> Iterator[RentalOffer]:
         index = 0
-        existing = Counter((machine.type, machine.market) for machine in self.machines)
+        existing = self.existing_vms
         for type_index, vm_type in enumerate(self.vm_types):
             for market in MARKETS:
                 offer = vm_type.offers.get(market)
@@ -302,7 +302,21 @@ class Instance(WholeDocument):
     def market_limit(self, market: Market) -> int | None:
         """Most VMs of a market that a plan may rent: the limit less the machines that exist; None without a limit."""
         cap = self.limits.of(market)
-        return cap if cap is None else max(cap - sum(machine.market == market for machine in self.machines), 0)
+        return cap if cap is None else max(cap - self.existing_vms[market], 0)
+
+    @cached_property
+    def existing_vms(self) -> Counter[Any]:
+        """Machines that exist, by type and market, and by market alone."""
+        by_offer = Counter((machine.type, machine.market) for machine in self.machines)
+        existing: Counter[Any] = Counter(by_offer)
+        for (_, market), count in by_offer.items():
+            existing[market] += count
+        return existing
+
+    @cached_property
+    def machine_open(self) -> BoolArray:
+        """Which machines take more tasks than those that run there, shape (n_machines,)."""
+        return read_only(np.array([machine.open for machine in self.machines], dtype=bool))
 
     @cached_property
     def machine_offer(self) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -225,7 +225,11 @@ def with_new_names(plan: Schedule, taken: Collection[str]) -> Schedule:
             names[vm] = f"{stem}-{number}"
             number += 1
         had.add(names[vm])
-    return plan if tuple(names) == plan.vm_ids else replace(plan, vm_ids=tuple(names))
+    if tuple(names) == plan.vm_ids:
+        return plan
+    named = object.__new__(Schedule)  # all but the names is the same, and known to be right
+    named.__dict__.update(plan.__dict__, vm_ids=tuple(names))
+    return named
 
 
 def default_vm_ids(

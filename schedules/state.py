@@ -540,7 +540,7 @@ class _Remaining:
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         machines = self._machines(remaining)
-        for name in ("offers", *_OF_OFFERS):
+        for name in _OF_MACHINES:
             remaining.__dict__.pop(name, None)
         remaining.__dict__.update(machines)
         remaining.model_fields_set.add("machines")
@@ -623,7 +623,7 @@ class _Remaining:
         raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
 
 
-_OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
+_OF_MACHINES = ("offers", "offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "existing_vms")
 
 
 @cache

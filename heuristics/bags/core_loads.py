@@ -270,12 +270,11 @@ def _machines(instance: Instance, indices: IntArray) -> tuple[IntArray, IntArray
     limit_s = {index: instance.time_limit_s(instance.offers[index].market) for index in column_of}
     running_end_s = np.zeros(len(instance.machines), dtype=np.int64)
     np.maximum.at(running_end_s, instance.running.machine, instance.running_end_s)
-    rows = [
-        (number, column_of[index])
-        for number, index in enumerate(instance.machine_offer.tolist())
-        if instance.machines[number].open and running_end_s[number] <= limit_s[index]
-    ]
-    machines, columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    columns, latest_s = np.full((2, len(instance.offers)), -1)
+    for index, column in column_of.items():
+        columns[index], latest_s[index] = column, limit_s[index]
+    machines = np.flatnonzero(instance.machine_open & (running_end_s <= latest_s[instance.machine_offer]))
+    columns = columns[instance.machine_offer[machines]]
     by_column = np.argsort(columns, kind="stable")
     return machines[by_column], columns[by_column]
 

@@ -90,8 +90,14 @@ def _places(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
     That is `_GONE` for those that take no tasks, and `_NEW` for those that do not exist: another may be rented.
     """
     tasks = instance.open_tasks
+    mine = instance.taken_from
+    theirs = start.instance.taken_from or (start.instance, np.arange(start.instance.n_tasks))
     if start.instance is instance:
         rows = tasks.copy()
+    elif mine is not None and mine[0] is theirs[0]:
+        row_of = np.full(mine[0].n_tasks, -1)
+        row_of[theirs[1]] = np.arange(len(theirs[1]))
+        rows = row_of[mine[1][tasks]]
     else:
         index, names = start.instance.task_index, instance.task_ids
         rows = np.array([index.get(names[task], -1) for task in tasks.tolist()], dtype=np.int64)

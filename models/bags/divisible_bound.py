@@ -145,8 +145,9 @@ def worst_objective(instance: Instance) -> float:
     for offer in usable_offers(instance):
         seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
         worst += cost_weight * offer.price_usd_per_s * min(offer.limit, instance.n_tasks) * seconds
-    for index, held_s in zip(instance.machine_offer.tolist(), instance.machine_held_s.tolist(), strict=True):
-        worst += cost_weight * instance.offers[index].price_usd_per_s * max(instance.deadline_s - held_s, 0)
+    if instance.machines:
+        left_s = np.maximum(instance.deadline_s - instance.machine_held_s, 0)
+        worst += cost_weight * float((instance.offer_price_usd_per_s[instance.machine_offer] * left_s).sum())
     return worst * (1 + 1e-6)
 
 
@@ -162,7 +163,7 @@ def _pools(instance: Instance) -> list[_Pool]:
     """VMs that may be rented, by offer, and then the machines that take tasks, by offer."""
     nobody = np.zeros(0)
     pools = [_Pool(offer, float(min(offer.limit, instance.n_tasks)), nobody) for offer in usable_offers(instance)]
-    open_machines = np.array([machine.open for machine in instance.machines], dtype=bool)
+    open_machines = instance.machine_open
     for index in np.unique(instance.machine_offer[open_machines]).tolist() if len(open_machines) else ():
         offer = instance.offers[index]
         mine = np.flatnonzero(open_machines & (instance.machine_offer == index))

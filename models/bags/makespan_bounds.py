@@ -34,9 +34,8 @@ def _least_with_machines_s(instance: Instance) -> int:
     """What runs already must end, and so must each task that is to be placed, alone where it can end first."""
     ends = np.where((durations := _earliest_ends_s(instance)) < NEVER, durations + instance.boot_overhead_s, NEVER)
     first_free_s = np.full(len(instance.offers), NEVER)
-    open_machines = [machine.open for machine in instance.machines]
-    free_s = instance.machine_core_free_s.min(axis=1)[open_machines]
-    np.minimum.at(first_free_s, instance.machine_offer[open_machines], free_s)
+    free_s = instance.machine_core_free_s.min(axis=1)[instance.machine_open]
+    np.minimum.at(first_free_s, instance.machine_offer[instance.machine_open], free_s)
     for index in np.flatnonzero(first_free_s < NEVER).tolist():
         full = instance.duration_s[:, index, FULL_SPEED]
         np.minimum(ends, np.where(full < NEVER, full + first_free_s[index], NEVER), out=ends)
