@@ -199,7 +199,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def taken_from(self) -> tuple[Instance, IntArray] | None:
-        """Another instance that has the entries of ``tasks`` unchanged, and which they are there; None for a bag as given."""
+        """Another instance that has the entries of ``tasks`` as they are, and which they are there; None otherwise."""
         return None
 
     @cached_property
