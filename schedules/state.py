@@ -568,8 +568,8 @@ class _Remaining:
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
-        index = remaining.task_index if entries else {}
-        task = np.array([index[entry.task] for entry in entries], dtype=np.int64)
+        index = given.task_index if entries else {}
+        task = np.searchsorted(self.tasks, np.array([index[entry.task] for entry in entries], dtype=np.int64))
         core = np.array([entry.core for entry in entries], dtype=np.int64)
         since_s = np.array([entry.start_s for entry in entries], dtype=float)
         expected_s = np.array([entry.end_s for entry in entries], dtype=float)  # NaN where nothing is expected

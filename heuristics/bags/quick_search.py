@@ -94,7 +94,7 @@ def _places(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
     theirs = start.instance.taken_from or (start.instance, np.arange(start.instance.n_tasks))
     if start.instance is instance:
         rows = tasks.copy()
-    elif mine is not None and mine[0] is theirs[0]:
+    elif mine is not None and mine[0].tasks is theirs[0].tasks:
         row_of = np.full(mine[0].n_tasks, -1)
         row_of[theirs[1]] = np.arange(len(theirs[1]))
         rows = row_of[mine[1][tasks]]

@@ -33,7 +33,7 @@ from .solve import MOST_THREADS, solve
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
 _QUICK_S = 0.05
-_RESERVE_S, _RESERVE_S_A_TASK = 0.002, 2.2e-6
+_RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes."""
 _CUTS, _MORE_CUTS = 3, 40
@@ -107,7 +107,7 @@ def replan(
     with _no_garbage_collected():
         remaining = state.remaining(instance)
         running = start.schedule if isinstance(start, Result) else start
-        if running is not None and not any(name in remaining.task_index for name in running.instance.task_ids):
+        if running is not None and not any(name in running.instance.task_index for name in remaining.task_ids):
             rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
             raise InputError("start", [Issue("", rule, value=running.instance.name)])
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None

@@ -466,6 +466,21 @@ def test_a_plan_that_keeps_all_rules_is_checked_without_a_record_of_each_task(mo
     assert made == [2]
 
 
+def test_tasks_are_read_as_they_are_whatever_an_instance_says_of_where_they_come_from() -> None:
+    """The tasks of a bag are read once for all that states leave of it: only where they are the very same."""
+    bag = two_core_instance()
+    rest = State(instance=bag.name, time_s=1, done=("z",)).remaining(bag)
+    plan = one_vm_plan(rest, [("x", 0, 0, 10), ("y", 0, 10, 30)])
+    assert rest.taken_from is not None
+    assert check(rest, plan).feasible
+    longer = rest.replace(tasks=[rest.tasks[0], rest.tasks[1].model_copy(update={"runtime_s": {"a": 21}})])
+    longer.__dict__["taken_from"] = rest.taken_from
+    assert [(found.rule, found.where) for found in check(longer, plan).violations] == [("run-time", "y")]
+    more_types = rest.replace(vm_types=[rest.vm_types[0].model_copy(update={"name": "b"}), *rest.vm_types])
+    more_types.__dict__["taken_from"] = rest.taken_from
+    assert check(more_types, plan).feasible
+
+
 def test_library_plans_pass() -> None:
     result = solve(library_instance("burst-hads/ED200"), "greedy")
     assert result.schedule is not None
