@@ -132,12 +132,15 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str, todays
         waiting = state.waiting_ids(instance)
         assert sorted([*state.done, *state.running_ids, *waiting]) == sorted(instance.task_ids)
         assert sorted([*state.running_ids, *waiting]) == sorted(replay.state.unfinished_ids())
-        assert state.spent_usd >= spent_usd - 1e-12 or cloud.billing.first_hour_free
+        assert state.spent_usd >= spent_usd - 1e-12 or todays  # first hours may be free, and prices fall
         spent_usd = state.spent_usd
         if state.time_s >= instance.deadline_s:
             continue
         rest = state.remaining(instance)
-        assert Instance.from_document(rest.to_document(), "rest").machines == rest.machines
+        try:
+            assert Instance.from_document(rest.to_document(), "rest").machines == rest.machines
+        except InputError as error:  # a state may be hopeless, an instance file may not
+            assert "than the deadline allows on every VM type" in str(error)
         for machine, vm in zip(rest.machines, state.vms, strict=True):
             for entry, run in zip(machine.running, vm.running, strict=True):
                 task = rest.task_index[entry.task]
@@ -153,7 +156,7 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str, todays
             if result.schedule is not None:
                 assert check(result.instance, result.schedule).feasible
     outcome = replay.outcome()
-    assert spent_usd <= outcome.cost_usd + 1e-9 or cloud.billing.first_hour_free
+    assert spent_usd <= outcome.cost_usd + 1e-9 or todays
 
 
 POLICIES = ("static", "hads", "burst-hads", "anything")
