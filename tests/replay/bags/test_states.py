@@ -140,7 +140,7 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str, todays
         try:
             assert Instance.from_document(rest.to_document(), "rest").machines == rest.machines
         except InputError as error:  # a state may be hopeless, an instance file may not
-            assert "than the deadline allows on every VM type" in str(error)
+            assert "deadline" in str(error)
         for machine, vm in zip(rest.machines, state.vms, strict=True):
             for entry, run in zip(machine.running, vm.running, strict=True):
                 task = rest.task_index[entry.task]
