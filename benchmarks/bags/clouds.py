@@ -1,8 +1,8 @@
 """What policies cost on clouds that hibernate, stop and terminate: ``python -m spotbag.benchmarks.bags.clouds``.
 
-The same thousand days for all: types are taken away, and are back, at the moments of burst-hads/sc5. First what an
-interruption is changes, and nothing else; then all that a cloud does, its notice and its bills included. ``--days 60``
-replays fewer.
+The same thousand days for all of a bag: on those of burst-hads/sc5, types are taken away and are back; on those of
+vms/shocks, VMs one by one, and several types together. First what an interruption is changes, and nothing else; then
+all that a cloud does, its notice and its bills included. ``--days 60`` replays fewer.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from ...instances.bags.scenarios import find_scenario
 from ...instances.clouds import CLOUDS, INTERRUPTION_KINDS, PAPERS, Cloud
 from ...instances.library import library_instance
-from ...replay.bags.runs import replay_days
+from ...replay.bags.runs import PolicySummary, replay_days
 from ...solvers.bags.solve import solve
 from ..claims import show
 from ..paper_tables import print_table
 
 _DAYS, _WORKERS = 1000, 2
 _BAGS = (("hads/J60", "greedy"), ("burst-hads/J60", "ils"))
-_SCENARIO = "burst-hads/sc5"
+_SCENARIOS = ("burst-hads/sc5", "vms/shocks")
 _POLICIES = ("hads", "burst-hads", "rescue", "static")
 
 
@@ -31,22 +31,20 @@ def clouds() -> list[tuple[str, Cloud]]:
 
 
 def rows(days: int, workers: int) -> Iterator[Sequence[str]]:
-    """One row for each bag, cloud and policy."""
+    """One row for each bag, scenario and cloud."""
     for name, method in _BAGS:
         schedule = solve(library_instance(name), method, survive="none").schedule
         assert schedule is not None
-        for called, cloud in clouds():
-            found = replay_days(schedule, _POLICIES, find_scenario(_SCENARIO), days, workers=workers, cloud=cloud)
-            for summary in found.summaries():
-                yield (
-                    name,
-                    called,
-                    summary.policy,
-                    show(summary.cost_usd, 4),
-                    f"{summary.misses:,}",
-                    f"{summary.unfinished:,}",
-                    show(summary.regret_usd, 4),
-                )
+        for scenario in _SCENARIOS:
+            for called, cloud in clouds():
+                found = replay_days(schedule, _POLICIES, find_scenario(scenario), days, workers=workers, cloud=cloud)
+                yield name, scenario, called, *map(_cell, found.summaries())
+
+
+def _cell(summary: PolicySummary) -> str:
+    """Cost, regret and days late, and in brackets on how many of them the bag is never done."""
+    never = f" ({summary.unfinished:,})" if summary.unfinished else ""
+    return f"{show(summary.cost_usd, 4)}; {show(summary.regret_usd, 4)}; {summary.misses:,}{never}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -55,16 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--days", type=int, default=_DAYS, help="days of each bag and cloud")
     parser.add_argument("--workers", type=int, default=_WORKERS, help="processes")
     asked = parser.parse_args(arguments)
-    header = (
-        "bag",
-        "cloud",
-        "policy",
-        "cost ($)",
-        "days late",
-        "of them never done",
-        "cost above the bound ($)",
-    )
-    print_table("Policies on clouds", header, rows(asked.days, asked.workers))
+    header = ("bag", "days", "cloud", *_POLICIES)
+    title = "Policies on clouds: mean cost; what it is above the day's bound ($); days late (of them never done)"
+    print_table(title, header, rows(asked.days, asked.workers), words=len(header))
 
 
 if __name__ == "__main__":
