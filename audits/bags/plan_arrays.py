@@ -73,7 +73,7 @@ class Bag:
         known = whole.__dict__.get(_BAG)
         if known is None:
             known = whole.__dict__[_BAG] = cls(whole)
-        return known if (known.counts > 1).any() else known._part(instance, entries)
+        return cls(instance) if (known.counts > 1).any() else known._part(instance, entries)
 
     def _part(self, instance: Instance, entries: IntArray) -> Bag:
         """Bag of some of the entries, each of one task."""
