@@ -139,11 +139,6 @@ class VmBook:
         """Seconds that the VM has been up."""
         return self.up_before_s + (now_s - self.sessions[-1].start_s if self.state == "up" else 0)
 
-    def busy_at(self, now_s: int) -> bool:
-        """Whether a task runs on it that did not start at this very moment."""
-        uptime = self.uptime_s(now_s)
-        return any(run.started_uptime_s < uptime for run in self.runs.values())
-
     def make_ready(self, now_s: int) -> None:
         """Start the clock, or let it go on."""
         if not self.sessions and self.type.credits is not None:

@@ -773,8 +773,6 @@ class PlanAudit(Audit):
             self._drop_run(name, book)
         if target.state not in ("up", "launching") or target.draining:
             self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
-        elif target.busy_at(now):
-            self._find("steal", name, len(target.runs), "cores", f"{described(event)}: {target.name} is not idle")
         target.stolen = target.stolen + 1 if target.stole_s == now else 1
         target.stole_s = now
         self._move_up(target)

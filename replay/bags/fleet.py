@@ -110,6 +110,14 @@ class Fleet:
             return False
         return offer.market != "spot" or not self.capacity or self.room(offer.vm_type.name) > of_offer
 
+    def rented(self, offer: RentalOffer) -> int:
+        """VMs of an offer that are not terminated."""
+        return self._rented[offer.index]
+
+    def rented_of(self, market: str) -> int:
+        """VMs of a market that are not terminated."""
+        return self._rented_by_market[market]
+
     def present(self, vm_type: str) -> list[Vm]:
         """Spot VMs of a type that use its capacity: launching, running and draining ones."""
         return [vm for vm in self.spot_vms.get(vm_type, ()) if vm.state <= RUNNING]

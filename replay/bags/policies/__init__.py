@@ -10,12 +10,13 @@ from ...policy_names import options_of, split_policy_name
 from ..policy import Policy
 from .burst_hads import BurstHads
 from .hads import Hads
+from .on_time import OnTime
 from .rescue import Rescue
 from .static import OnDemand, Static
 from .uniform_progress import GreedySpot, UniformProgress
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, UniformProgress, GreedySpot, OnDemand)
+    policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, OnTime, UniformProgress, GreedySpot, OnDemand)
 }
 """Policies that are built in, by name."""
 
@@ -26,6 +27,7 @@ __all__ = [
     "GreedySpot",
     "Hads",
     "OnDemand",
+    "OnTime",
     "Policy",
     "Rescue",
     "Static",

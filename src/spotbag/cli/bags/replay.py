@@ -106,6 +106,8 @@ def replay_command(
       burst-hads   migrates at once, burstable VMs first (Burst-HADS)
       rescue       does on demand what is lost, as the plan's survival
                    certificate has it
+      on-time      keeps a rescue on demand ready for all that is left, and does
+                   of it what cannot wait; spot VMs until then
       uniform-progress  one long job, in step with the time that is left
                    (Can't Be Late)
       greedy-spot  one long job, on spot VMs while the deadline allows
