@@ -13,6 +13,7 @@ from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
 from ...vms import RUNNING
+from ..plan import Run
 from ..policy import Policy
 from ..state import ReplayState
 from ..vm import Vm
@@ -26,6 +27,9 @@ _WAITS_IF_BACK = 0.8
 
 _GAIN_S = 20
 """How much earlier a task must end on another spot VM for it to move there."""
+
+_ROOM = 0.1
+"""Part of the time that is left for which a rescue must be able to wait, for work to leave on-demand VMs."""
 
 _MOMENTS = 6
 """Moments at which a rescue for the sake of its cost is considered."""
@@ -329,6 +333,8 @@ class OnTime(Policy):
         if any(entry.kind == _LOST for entry in tasks):
             again_s.append(self._to_spot(replay, tasks))
         self._balance(replay)
+        if self.covered and not any(entry.kind == _LOST for entry in tasks):
+            self._relieve(replay)
         if any(entry.kind == _LOST for entry in tasks):
             self._fill(replay)
             again_s.append(self._early(replay))
@@ -393,6 +399,20 @@ class OnTime(Policy):
                 entries[:] = [task for task in entries if task in there]
         self.plan.new = [new for new in self.plan.new if any(new.cores)]
         self._measure(replay, self.plan, tasks)
+        self._match(replay, tasks)
+
+    def _match(self, replay: ReplayState, tasks: Sequence[_Task]) -> None:
+        """Give the most work of each VM to the core that is free first: what waits there may have moved up."""
+        by_task = {entry.task: entry for entry in tasks}
+        for number in {number for (number, _), entries in self.plan.cores.items() if entries}:
+            vm = replay.vms[number]
+            if vm.memory_kb is None and vm.n_left:
+                column = self._known(replay).column[vm.offer_index]
+                free_s = replay.timeline(vm).core_free_s
+                lists = [self.plan.cores.get((number, core), []) for core in range(vm.offer.vcpus)]
+                lists.sort(key=lambda entries: -_work_s(by_task, entries, column))
+                for core, entries in zip(sorted(range(vm.offer.vcpus), key=free_s.__getitem__), lists, strict=True):
+                    self.plan.cores[number, core] = entries
 
     def _measure(self, replay: ReplayState, plan: _Plan, tasks: Sequence[_Task]) -> None:
         """Set when a rescue must begin at the latest."""
@@ -508,13 +528,15 @@ class OnTime(Policy):
             again_s = self.plan.latest_s - math.floor(patience_s)
         for entry in sorted(tasks, key=_longest_first):
             if entry.kind == _LOST and not (waits and entry.vm.halted):
-                target = self._best_spot(replay, entry, interrupted)
+                _, target = self._best_spot(replay, entry, interrupted)
                 if target is not None:
                     vm = replay.start_vm(target) if isinstance(target, RentalOffer) else target
                     replay.migrate(entry.task, entry.vm, vm)
         return again_s
 
-    def _best_spot(self, replay: ReplayState, entry: _Task, interrupted: float) -> Vm | RentalOffer | None:
+    def _best_spot(
+        self, replay: ReplayState, entry: _Task, interrupted: float
+    ) -> tuple[float, Vm | RentalOffer | None]:
         """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost."""
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
         best: Vm | RentalOffer | None = None
@@ -549,7 +571,7 @@ class OnTime(Policy):
             usd = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer) + risk(end_s, duration_s)
             if usd < least:
                 best, least = offer, usd
-        return best
+        return least, best
 
     def _balance(self, replay: ReplayState) -> None:
         """Let free cores of spot VMs take what would end last elsewhere."""
@@ -577,6 +599,50 @@ class OnTime(Policy):
             return False
         replay.steal(task, replay.vms[number], thief)
         return True
+
+    def _relieve(self, replay: ReplayState) -> None:
+        """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""
+        table = self._known(replay)
+        interrupted, _ = self._rates(replay)
+        regular = [
+            vm for vm in replay.vms if not vm.spot and vm.burstable is None and vm.memory_kb is None and vm.alive
+        ]
+        tasks = _open_tasks(replay, table) if any(vm.n_left for vm in regular) else []
+        for vm in sorted(regular, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
+            while vm.n_left:
+                entry = self._relieve_one(replay, vm, tasks, interrupted)
+                if entry is None:
+                    break
+                tasks.append(entry)
+
+    def _relieve_one(self, replay: ReplayState, vm: Vm, tasks: Sequence[_Task], interrupted: float) -> _Task | None:
+        """Move the last task of an on-demand VM to a spot VM, if that is cheaper; return it."""
+        table = self._known(replay)
+        uptime_s = vm.uptime_s(replay.now_s)
+        last: tuple[int, Run] | None = None
+        for core, queue in enumerate(vm.waiting):
+            run = queue[-1] if queue else vm.running[core]
+            if run is not None and (queue or run.start_s >= uptime_s) and (last is None or run.end_s > last[0]):
+                last = run.end_s, run
+        if last is None:
+            return None
+        _, run = last
+        entry = _task(replay, table, run.task, vm, _WAITS, replay.saved.get(run.task, 0.0))
+        usd, target = self._best_spot(replay, entry, interrupted)
+        if target is None or usd >= (run.end_s - run.start_s) * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
+            return None
+        places = self._places(replay)
+        for number, place in enumerate(places):
+            if place.number == vm.index:
+                places[number] = place._replace(free_s=_free_without(replay, vm, run.task))
+        found = _pack(replay, table, [*tasks, entry], places)
+        if found.left_out or found.latest_s < replay.now_s + _ROOM * (replay.instance.deadline_s - replay.now_s):
+            return None
+        spot = replay.start_vm(target) if isinstance(target, RentalOffer) else target
+        _move(replay, entry, spot)
+        self._measure(replay, found, [*tasks, entry])
+        self.plan = found
+        return entry._replace(vm=spot)
 
     def _fill(self, replay: ReplayState) -> None:
         """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued."""
@@ -753,6 +819,17 @@ def _kept_for_nothing(replay: ReplayState, vm: Vm) -> bool:
     """Whether a VM that is hibernated or stopped costs nothing until it comes back."""
     billing = replay.billing
     return not (billing.hibernated_usd_per_gb_hour if vm.hibernated else billing.stopped_usd_per_gb_hour)
+
+
+def _free_without(replay: ReplayState, vm: Vm, task: int) -> tuple[int, ...]:
+    """When each core of a VM would be free for good without a task, once what waits has moved up."""
+    from_s = max(vm.uptime_s(replay.now_s), vm.first_start_s)
+    free_s = [from_s if run is None or run.task == task else run.end_s for run in vm.running]
+    for run, _ in vm.waiting_runs():
+        if run.task != task:
+            core = free_s.index(min(free_s))
+            free_s[core] = max(free_s[core], from_s) + run.end_s - run.start_s
+    return tuple([vm.zero_s + core_s for core_s in free_s])
 
 
 def _in_time(replay: ReplayState) -> bool:

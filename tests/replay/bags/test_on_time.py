@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from spotbag.audits.auditor import audit
-from spotbag.instances.bags.timeline import Timeline
-from spotbag.instances.clouds import PAPERS, Cloud
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.clouds import PAPERS, Cloud, find_cloud
 from spotbag.instances.durations import NEVER
+from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
-from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.policies.on_time import OnTime, _open_tasks
 from spotbag.replay.bags.state import ReplayState
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
 
 from ...helpers.random_days import random_cloud, random_cloud_day, random_day
 from ...helpers.rescues import random_plan
 from ...helpers.soaks import soak
+from ...helpers.tiny_days import bag, vm_type
+
+RETURNS = {"type_interruptions_per_deadline": 1.0, "type_returns_per_deadline": 30.0}
+"""VMs are back soon, for all that is known: what is lost waits."""
 
 
 def demand_rescue(state: ReplayState, policy: OnTime) -> None:
@@ -36,6 +45,7 @@ def demand_rescue(state: ReplayState, policy: OnTime) -> None:
 
     memory_kb: Counter[int] = Counter()
     plan = policy.plan
+    policy._drop(state, _open_tasks(state, policy._known(state)))  # what waits on a VM may have moved up
     for (number, core), entries in plan.cores.items():
         tasks, vm = [task for task in entries if task in left], state.vms[number]
         if tasks:
@@ -69,10 +79,10 @@ def demand_rescue(state: ReplayState, policy: OnTime) -> None:
             assert vm.zero_s + state.timeline(vm).end_s <= deadline_s
 
 
-def demand_on_time(plan: ReplayPlan, day: Timeline, cloud: Cloud = PAPERS) -> bool:
+def demand_on_time(plan: ReplayPlan, day: Timeline, cloud: Cloud = PAPERS, law: object = None) -> bool:
     """Replay a day, and look at the rescue after every moment; return whether there was one from the start."""
     policy = OnTime()
-    run = Replay(plan, policy, day, cloud, record=True)
+    run = Replay(plan, policy, day, cloud, record=True, law=law)
     covered: bool | None = None
     while run.step():
         if run.state.unfinished and policy.covered and (covered or covered is None):
@@ -96,9 +106,52 @@ def random_replay(seed: int) -> bool:
 
 
 def test_a_rescue_is_there_after_every_moment_of_a_few_days() -> None:
-    assert sum(random_replay(seed) for seed in range(20)) > 5
+    assert sum(random_replay(seed) for seed in range(8)) > 2
 
 
 @soak(300, 20_000)
 def test_a_rescue_is_there_after_every_moment(how_many: int) -> None:
     assert sum(random_replay(seed) for seed in range(100, 100 + how_many)) > how_many // 4
+
+
+def library_day(name: str, method: str, scenario: str, days: range, seed: int) -> int:
+    schedule, drawn = solve(library_instance(name), method).schedule, find_scenario(scenario)
+    assert schedule is not None
+    plan, law = replay_plan(schedule), getattr(drawn, "law", None)
+    found = [drawn.day(schedule.instance, seed, day) for day in days]
+    return sum(demand_on_time(plan, day, find_cloud(getattr(drawn, "cloud", None) or "papers"), law) for day in found)
+
+
+def test_what_moves_up_on_an_on_demand_vm_that_is_relieved_may_take_the_first_free_core() -> None:
+    assert library_day("burst-hads/J80", "greedy", "hads/sc4", range(1, 2), 1000) == 1
+
+
+@soak(1, 50)
+def test_library_days_are_on_time(how_many: int) -> None:
+    for name in ("hads/J60", "hads/J100", "burst-hads/J80", "burst-hads/ED200", "hads/ED200"):
+        for method in ("greedy", "ils"):
+            for scenario in ("hads/sc2", "hads/sc4", "hads/sc5", "vms/shocks", "vms/stormy"):
+                library_day(name, method, scenario, range(how_many), 77)
+
+
+def test_a_rescue_begins_no_earlier_than_it_must() -> None:
+    # Down for good at 10 s: 50 s of work and 10 s to start a VM fit before the deadline from 100 - 60 = 40 s on.
+    types = [vm_type("one", spot=1, on_demand=1)]
+    instance = bag({"a": {"one": 50}}, types, deadline_s=100, d_spot_s=100)
+    plan = Schedule(instance, [0], [0], [0], [0], [False])  # type: ignore[arg-type]
+    policy = OnTime()
+    day = Timeline((TimelineEvent(10, "one", "hibernate"),))
+    run = Replay(replay_plan(plan), policy, day, record=True, law=RETURNS)
+    outcome = run.run()
+    launched = [event["t"] for event in run.state.records or () if event["event"] == "launch"]
+    assert launched == [0, 40]
+    assert outcome.makespan_s == 100
+
+
+def test_a_vm_that_is_back_before_the_rescue_must_begin_goes_on() -> None:
+    types = [vm_type("one", spot=1, on_demand=1)]
+    instance = bag({"a": {"one": 50}}, types, deadline_s=150, d_spot_s=150)
+    plan = Schedule(instance, [0], [0], [0], [0], [False])  # type: ignore[arg-type]
+    day = Timeline((TimelineEvent(10, "one", "hibernate"), TimelineEvent(39, "one", "resume")))
+    run = Replay(replay_plan(plan), OnTime(), day, law=RETURNS)
+    assert (run.run().makespan_s, run.outcome().cost_usd) == (79, pytest.approx(0.05))
