@@ -26,7 +26,7 @@ from ...helpers.rescues import random_plan
 from ...helpers.soaks import soak
 from ...helpers.tiny_days import bag, vm_type
 
-RETURNS = {"type_interruptions_per_deadline": 1.0, "type_returns_per_deadline": 30.0}
+RETURNS = {"type_interruptions_per_deadline": 1.0, "type_resumes_per_deadline": 30.0}
 """VMs are back soon, for all that is known: what is lost waits."""
 
 
