@@ -202,6 +202,8 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
 
     value = value_now()
     best = value if state.feasible() else np.inf
+    if best < np.inf and time.perf_counter() >= until:
+        return state.schedule()
     for hottest, end in _runs(len(state.instance.open_tasks), until):
         if best < np.inf:
             state.restore(best_tasks, best_count)
