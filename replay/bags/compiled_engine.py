@@ -49,7 +49,7 @@ _MB_PER_GB = 1024
 class CompiledReplays:
     """The days of a plan.
 
-    Not where memory binds, under policies that are not built in or do more, and on days on which prices change.
+    Not where memory binds, under policies whose decisions are not compiled, and on days on which prices change.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ class CompiledReplays:
             "lists": np.zeros((kernel.LISTS, list_length), dtype=np.int64),
             "scratch": np.zeros((kernel.SCRATCH, n_tasks), dtype=np.int64),
             "asked": np.zeros((2, len(self._fixed["groups"])), dtype=np.int64),
-            "sketches": np.zeros((most_vms + 2, sketch_length), dtype=np.int64),
+            # One for each VM that there is, as many for new ones at most, and one with another use.
+            "sketches": np.zeros((2 * most_vms + 2, sketch_length), dtype=np.int64),
         }
         sizes = {"n_" + name: len(self._fixed[name]) for name in ("offers", "groups", "cheapest", "queues")}
         sizes |= {

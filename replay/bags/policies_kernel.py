@@ -1,4 +1,4 @@
-"""What the policies that are built in decide, compiled; see `policies`, where each line has its source."""
+"""What `static`, `hads`, `burst-hads` and `rescue` decide, compiled; see `policies`, where each line has its source."""
 
 # mypy: disable-error-code=no-any-return
 # Fields of records have no types outside of compiled loops.
@@ -28,6 +28,7 @@ from .state_kernel import (
     SKETCH,
     STATIC,
     TERMINATE,
+    TOO_MANY_VMS,
     alive,
     asked_of,
     can_start,
@@ -455,8 +456,8 @@ def _sketched_end(r: Any, v: int, task: int, others: Any, n_others: int, asked: 
             continue
         runtime_s = work_at(r, group, offer).runtime_s
         if _may_take(r, 0, 0, r.now_s, spare_all, 0, duration_s, runtime_s):
-            if r.n_chosen + 2 >= r.most_vms + 2:
-                r.why = 1
+            if r.n_chosen >= r.most_vms:
+                r.why = TOO_MANY_VMS
                 return r.now_s
             sketch = _sketch(r, NONE, offer, r.now_s, 0, spare_all)
             sketch[_FREE : _FREE + offer_at(r, offer).vcpus] = 0

@@ -1,7 +1,7 @@
 """The state of a replay in arrays, and how it changes: what `ReplayState` and `LiveState` say, compiled.
 
-It is for replays without a record, under policies that are built in, of bags whose memory never binds. What it comes
-to is the same to the last bit; `tests/replay/bags/test_compiled_engine.py` compares both on random days.
+It is for replays without a record, under the policies of `policies_kernel`, of bags whose memory never binds. What it
+comes to is the same to the last bit; `tests/replay/bags/test_compiled_engine.py` compares both on random days.
 """
 
 # mypy: disable-error-code=no-any-return
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.compiled import compiled_part, numbers_at, records_of
+from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 
@@ -38,7 +39,6 @@ IDLE, BUSY, NEW = range(3)
 _KIND_BITS = 40
 _NOISE_S = 1e-9
 _SECONDS_PER_CREDIT = 60
-_SECONDS_PER_HOUR = 3600
 _CREDIT_TOLERANCE = 1e-6
 
 INT, REAL = np.int64, np.float64
@@ -82,7 +82,7 @@ TASKS = _record(
 
 EVENTS = _record((), "time_s", "rank", "vm", "core", "epoch")
 
-TYPES = _record((), "capacity", "struck_by", "back")
+TYPES = _record((), "capacity", "struck_by")
 
 QUEUES = _record((), "offer", "core", "first", "last", "tasks")
 """A core of the plan: its VM's offer, which core it is, its first and last task, and how many tasks it has."""
@@ -491,7 +491,7 @@ def unbounded_credits(r: Any, v: int) -> float:
     offer = offer_at(r, vm.offer)
     elapsed = max(uptime(r, v, r.now_s) - vm.credit_at_s, 0)
     spent = (vm.at_full_speed + vm.at_baseline * offer.baseline) / _SECONDS_PER_CREDIT
-    return vm.credit_balance + (offer.credits_per_hour / _SECONDS_PER_HOUR - spent) * elapsed
+    return vm.credit_balance + (offer.credits_per_hour / SECONDS_PER_HOUR - spent) * elapsed
 
 
 @compiled_part
