@@ -15,6 +15,7 @@ from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing, Cloud
 from ...instances.durations import BASELINE, FULL_SPEED
+from ...instances.instance import Instance
 from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import VmBill
 from . import state_kernel as kernel
@@ -60,7 +61,7 @@ class CompiledReplays:
     def __init__(self, plan: ReplayPlan) -> None:
         self.plan = plan
         instance = plan.instance
-        self._able = bool(np.all(instance.memory_never_binds)) and len(instance.vm_types) <= _MOST_TYPES
+        self._able = _fits(instance)
         self._types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
         self._tasks, queues = _planned(plan)
         groups = np.zeros(len(plan.work.memory_kb), dtype=kernel.GROUPS)
@@ -319,9 +320,17 @@ _NO_RESCUE = _Rescue()
 _FAILED = _Rescue(known=True, values={"rescue_known": 1})
 
 
-def is_worth_while(plan: ReplayPlan, replays: int) -> bool:
-    """Whether so many replays of a plan are done earlier in compiled loops, be they compiled already or not."""
-    return is_ready(replay) or replays * plan.instance.n_tasks >= _COMPILES_FOR
+def is_worth_while(plan: ReplayPlan, kinds: Sequence[type[Policy]], days: int) -> bool:
+    """Whether so many days of a plan under some policies are done earlier in compiled loops."""
+    if not _fits(plan.instance):
+        return False
+    replays = days * sum(kind in _CODES for kind in kinds)
+    return replays > 0 and (is_ready(replay) or replays * plan.instance.n_tasks >= _COMPILES_FOR)
+
+
+def _fits(instance: Instance) -> bool:
+    """Whether compiled loops know all that there is in an instance."""
+    return bool(np.all(instance.memory_never_binds)) and len(instance.vm_types) <= _MOST_TYPES
 
 
 def _numbers(records: Any) -> Any:

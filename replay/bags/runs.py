@@ -250,7 +250,8 @@ class _Ready:
 
     def __init__(self, schedule: Schedule, make: PolicyMaker[Policy]) -> None:
         self.make = make
-        self.on_demand = isinstance(make(0), OnDemand)
+        self.kind = type(make(0))
+        self.on_demand = issubclass(self.kind, OnDemand)
         _demand_possible(schedule)
         self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
 
@@ -290,7 +291,7 @@ def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
         return False
     from .compiled_engine import is_worth_while
 
-    return is_worth_while(ready[0].plan, runs * len(ready))
+    return is_worth_while(ready[0].plan, [entry.kind for entry in ready], runs)
 
 
 def _batch(
@@ -308,7 +309,8 @@ def _batch(
     if compiled:
         from .compiled_engine import CompiledReplays
 
-        by_schedule = {id(entry.plan.schedule): CompiledReplays(entry.plan) for entry in ready}
+        plans = {id(entry.plan.schedule): entry.plan for entry in ready}
+        by_schedule = {key: CompiledReplays(plan) for key, plan in plans.items()}
         loops = [by_schedule[id(entry.plan.schedule)] for entry in ready]
     prepared = None
     if bounds:

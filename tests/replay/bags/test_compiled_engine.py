@@ -28,6 +28,8 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policies.hads import Hads
+from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
@@ -135,3 +137,11 @@ class GivesUp(Policy):
     """A policy of one's own: whatever is lost is lost."""
 
     name = "gives-up"
+
+
+def test_loops_are_not_compiled_for_policies_that_they_do_not_know() -> None:
+    schedule = solve(library_instance("hads/J60"), "greedy", survive="none").schedule
+    assert schedule is not None
+    plan = replay_plan(schedule)
+    assert not compiled_engine.is_worth_while(plan, [GivesUp, OnTime], 10**9)
+    assert compiled_engine.is_worth_while(plan, [GivesUp, Hads], 10**9)
