@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ...core.errors import InputError, Issue
-from .timeline import Timeline
+from .timeline import Timeline, TimelineEvent
 
 if TYPE_CHECKING:
     from ..entries import CloudName
@@ -90,27 +90,30 @@ class ScriptedScenario:
         Raises
         ------
         InputError
-            If it has VM types that the instance does not have, or not as spot VMs.
+            If it has VM types that the instance does not have, or not in the market that an event is about.
         """
-        spot = {vm_type.name for vm_type in instance.vm_types if "spot" in vm_type.offers}
-        if not {event.vm_type for event in self.timeline.events} <= spot:
-            raise InputError(self.source, self._issues_of_types(instance, spot))
+        offered = {(vm_type.name, market) for vm_type in instance.vm_types for market in vm_type.offers}
+        wrong = [event for event in self.timeline.events if (event.vm_type, event.market or "spot") not in offered]
+        if wrong:
+            raise InputError(self.source, _issues_of_types(instance, wrong))
         return self.timeline
 
-    def _issues_of_types(self, instance: Instance, spot: set[str]) -> list[Issue]:
-        first_s: dict[str, int] = {}
-        for event in self.timeline.events:
-            first_s.setdefault(event.vm_type, event.time_s)
-        known = [vm_type.name for vm_type in instance.vm_types]
-        issues = []
-        for name, time_s in first_s.items():
-            if name in spot:
-                continue
-            if name in known:
-                rule = f"has no spot offer in the instance {instance.name!r}: only spot VMs are interrupted"
-            else:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
-                rule = f"is no VM type of the instance {instance.name!r} ({hint})"
-            issues.append(Issue("events", rule, f"at {time_s} s: type", name))
-        return issues
+
+def _issues_of_types(instance: Instance, wrong: Sequence[TimelineEvent]) -> list[Issue]:
+    """Say of each type, and market, what is wrong with the first event that is about it."""
+    first: dict[tuple[str, str | None], TimelineEvent] = {}
+    for event in wrong:
+        first.setdefault((event.vm_type, event.market), event)
+    known = [vm_type.name for vm_type in instance.vm_types]
+    issues = []
+    for (name, market), event in first.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
+            rule = f"is no VM type of the instance {instance.name!r} ({hint})"
+        elif market is None:
+            rule = f"has no spot offer in the instance {instance.name!r}: only spot VMs are interrupted"
+        else:
+            rule = f"has no {market} offer in the instance {instance.name!r}, which could have that price"
+        issues.append(Issue("events", rule, f"at {event.time_s} s: type", name))
+    return issues

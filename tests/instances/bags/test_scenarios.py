@@ -23,6 +23,7 @@ from spotbag.instances.bags.poisson_days import PoissonScenario
 from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
 from spotbag.instances.bags.scripted_days import ScriptedScenario
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent, event_issues, write_timeline
+from spotbag.instances.entries import Market
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 
@@ -248,6 +249,16 @@ def test_types_that_are_not_there_are_refused(name: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         ScriptedScenario(Timeline(events), "day.json").day(FOUR, 0, 0)
     assert said in str(caught.value)
+
+
+def test_prices_change_of_types_that_are_offered_on_demand_only() -> None:
+    def day_of(market: Market) -> Timeline:
+        events = (TimelineEvent(600, "c", "price", market=market, usd_per_hour=0.5),)
+        return ScriptedScenario(Timeline(events), "day.json").day(FOUR, 0, 0)
+
+    assert day_of("on-demand").events[0].usd_per_hour == 0.5
+    with pytest.raises(InputError, match="type 'c' has no spot offer in the instance 'demo', which could have that"):
+        day_of("spot")
 
 
 # ----------------------------------------------------------------------------------------------- availability
