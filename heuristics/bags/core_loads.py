@@ -301,11 +301,20 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
     rentable = _rentable(instance, indices)
     retained = np.minimum(rentable, opened + spare_vms)
+    durations = np.ascontiguousarray(instance.sustained_s[:, indices][instance.task_group].T)
+    cost_weight, time_weight = objective_weights(instance)
+    prices = instance.offer_price_usd_per_s[indices] * cost_weight
     for market in instance.markets:
         cap = instance.market_limit(market)
-        members = np.array([offer.market == market for offer in offers])
+        members = np.flatnonzero([offer.market == market for offer in offers])
         if cap is not None and retained[members].sum() > cap:
-            retained[members] = opened[members]  # a spare VM could exceed the limit of the market
+            # Together they must keep the limit of the market: first those that save most time for their price.
+            work = vcpus[members] * durations.mean() / durations[members].mean(axis=1)
+            saved = time_weight * work / max(int((retained * vcpus).sum()), 1) - prices[members]
+            members = members[np.argsort(np.where(saved > 0, -saved, prices[members] / work), kind="stable")]
+            spare = retained[members] - opened[members]
+            room = cap - int(opened[members].sum())
+            retained[members] = opened[members] + np.clip(room - (np.cumsum(spare) - spare), 0, spare)
     vm_column = np.repeat(np.arange(len(offers)), retained)
     vm_machine = np.full(len(vm_column), -1)
     first_s = instance.boot_overhead_s if instance.machines else 0
@@ -318,11 +327,9 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
-    cost_weight, time_weight = objective_weights(instance)
-    prices = instance.offer_price_usd_per_s[indices] * cost_weight
     return CoreLoads(
         instance=instance,
-        durations=np.ascontiguousarray(instance.sustained_s[:, indices][instance.task_group].T),
+        durations=durations,
         offers=indices,
         core_column=vm_column[core_vm],
         core_vm=core_vm,

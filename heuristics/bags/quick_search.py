@@ -36,7 +36,7 @@ _SAFE = 0.85
 _GONE, _NEW = -2, -1
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
-_HOT_MANY, _COLD = 0.3, 0.003
+_HOT_MANY, _COLD = 0.1, 0.003
 _RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
 """First temperatures of the runs for few tasks, over and over; each from the best plan so far."""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15

@@ -22,7 +22,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.limits import within
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
-from spotbag.heuristics.bags.core_loads import CoreLoads, priced_start, start_from_schedule
+from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.bags.lpt import LptOptions, _Lpt, lpt
@@ -174,6 +174,19 @@ def test_a_plan_becomes_a_state_and_a_plan_again() -> None:
     back = state.schedule()
     assert back.cost_usd <= schedule.cost_usd + 1e-12
     assert back.makespan_s == schedule.makespan_s
+
+
+def test_where_a_market_has_room_for_one_vm_more_the_search_may_open_one_of_its_offers() -> None:
+    bag = with_d_spot(generate_instance(40, seed=2, d_spot_fraction=0.8, goal="balanced"))
+    opened = {limit: _on_demand_vms(bag.replace(limits={"max_on_demand": limit})) for limit in (0, 1, 2)}
+    assert opened == {0: 0, 1: 1, 2: 2}
+
+
+def _on_demand_vms(instance: Instance) -> int:
+    """On-demand VMs among those of an empty state, with one to spare of each offer as far as the limit allows."""
+    offers = np.array([offer.index for offer in instance.offers if offer.limit])
+    state = empty_state(instance, offers, np.zeros(len(offers), dtype=np.int64), 1)
+    return sum(instance.offers[int(offers[column])].market == "on-demand" for column in state.vm_column)
 
 
 def test_a_time_limit_ends_it_with_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
