@@ -1,18 +1,22 @@
 """The clairvoyant bound: what no policy can beat on a day, however well it knows the day before.
 
 A policy may rent any VMs within the limits, one after the other, move tasks at will and stop at the deadline D; D_spot
-does not bind it. Checkpoints cost nothing and may be anywhere, transfers take no time, hibernated VMs are not billed.
+does not bind it. Transfers take no time, hibernated VMs are not billed. On spot VMs a second of work that is saved
+takes rho_g seconds more, those of writing checkpoints, which may be anywhere. Work that is not saved counts in the last
+run of a task only: no more than the I_g seconds between two checkpoints, and on one offer l (none if it is on demand).
 Columns k are the offers of both markets (``markets`` restricts the plan, not what may rescue it), with c_k cores (of
-burstable VMs without initial credits: those that they keep at full speed for good), memory m_k, price p_k a second and
+burstable VMs without initial credits: those that they keep at full speed for good), memory m_k, price p_k a second,
 at most n_k VMs at the same time. They work only while their type is up, between the first readiness and D: U_k seconds.
-Let e_gk be the run time of the N_g tasks of group g with memory r_g, x_gk how many of them are done on k, in parts, and
-n_k(t) the VMs of k that work at t. The VMs of a policy that ends by D cost at least
+Let e_gk be the run time of the N_g tasks of group g with memory r_g, N_gl of them with the last run on l; of these
+x_glk are done on k, in parts, and y_glk without checkpoints; n_k(t) VMs of k work at t. Let rho_gk be rho_g on spot VMs
+and 0 on demand, and w_gk = sum_l e_gk ((1 + rho_gk) x_glk + y_glk). The VMs of a policy that ends by D cost at least
 
     min sum_k p_k S_k,   S_k = integral of n_k(t)
-    sum_k x_gk = N_g                                 (all is done)
-    e_gk x_gk <= N_g U_k                             (a task runs on one core at a time)
-    c_k S_k >= sum_g e_gk x_gk                       (cores)
-    m_k S_k >= sum_g r_g e_gk x_gk                   (memory)
+    sum_l N_gl = N_g, sum_k x_glk + y_glk = N_gl     (all is done)
+    e_gk (x_glk + y_glk) <= N_gl U_k                 (a task runs on one core at a time)
+    e_gk y_glk <= N_gl I_g if k is of l, else 0      (the last interval)
+    c_k S_k >= sum_g w_gk                            (cores)
+    m_k S_k >= sum_g r_g w_gk                        (memory)
     n_k(t) <= n_k, and 0 while k is down             (VMs of the offer; no more than tasks, each is on one at a time)
     sum_{k in market} n_k(t) <= n_market             (VMs of the market)
 
@@ -28,8 +32,8 @@ the bound weaker. It is evaluated once more at the end, less what rounding, here
 No policy can meet the deadline if the VM types that can run some task are not up for long enough, or if the bound
 exceeds the bill of all VMs all the time.
 
-Without checkpoints no work outlives the run that did it, so x_gk = 0 where e_gk > U_k. If a first hour that ends with a
-interruption is free, the seconds that can be so are a column of their own, at no price: `models.bags.rentable_time`.
+Without checkpoints no work outlives the run that did it, so x_glk = 0 where e_gk > U_k. If a first hour that ends with
+an interruption is free, the seconds that can be so are a column of their own, at no price: `models.bags.rentable_time`.
 VMs that drain work until they are gone; where a price changes, the lowest of the day counts; minima and blocks on bills
 are left aside.
 """
@@ -46,7 +50,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.clairvoyant_kernel import fill_cheapest
+from ...models.bags.clairvoyant_kernel import Overhead, fill_cheapest
 from ...models.bags.rentable_time import (
     BillingRules,
     RentableTime,
@@ -127,12 +131,19 @@ class ClairvoyantBounds:
         self.instance = instance
         self.columns = rentable_columns(instance, billing is not None and billing.first_hour_free)
         offers = [instance.offers[column.offer] for column in self.columns]
+        _, interval = np.unique(instance.checkpoint_interval_s, return_inverse=True)
         rows = np.concatenate(
-            [instance.runtime_s[:, [offer.type_index for offer in offers]], instance.memory_kb[:, None]], axis=1
+            [
+                instance.runtime_s[:, [offer.type_index for offer in offers]],
+                instance.memory_kb[:, None],
+                interval.reshape(-1, 1),
+            ],
+            axis=1,
         )
         alike, self._first_group, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        able = alike[:, :-1] < NEVER
-        memory_kb = alike[:, -1].astype(float)
+        able = alike[:, :-2] < NEVER
+        memory_kb = alike[:, -2].astype(float)
+        interval_s = instance.checkpoint_interval_s[self._first_group]
         cores = np.array([_most_cores(offer) for offer in offers])
         sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
@@ -141,7 +152,12 @@ class ClairvoyantBounds:
             counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)).astype(float),
             memory_kb=memory_kb,
             able=able,
-            work_s=np.where(able, alike[:, :-1], 1).astype(float),
+            work_s=np.where(able, alike[:, :-2], 1).astype(float),
+            overhead=Overhead(
+                fraction=instance.dump_s[self._first_group] / interval_s,
+                interval_s=interval_s,
+                offer=np.array([offer.index if offer.market == "spot" else -1 for offer in offers]),
+            ),
             prices=np.array([column.price_usd_per_s for column in self.columns]),
             limits=np.array([float(column.limit) for column in self.columns]),
             cores=cores,
@@ -193,11 +209,13 @@ class ClairvoyantBounds:
             return ""
         some_up_s = float(time.span_s[time.up.any(axis=1)].sum())
         one, none, every = np.ones(1), np.zeros(1), np.ones(len(self.columns))
+        fraction, interval_s, offer = self._work.overhead
         late = []
         for row in doubtful.tolist():
             line = slice(row, row + 1)
             # The least time is that on the fastest VMs, for as long as each can.
-            least_s = fill_cheapest(one, self._work.work_s[line], shares[line], none, every, 0 * every)[0]
+            of_task = Overhead(fraction[line], interval_s[line], offer)
+            least_s = fill_cheapest(one, self._work.work_s[line], shares[line], none, of_task, every, 0 * every)[0]
             if shares[row].sum() < 1.0 or least_s > some_up_s * (1 + 2 * _NOISE):
                 late.append(int(self._first_group[row]))
         if not late:

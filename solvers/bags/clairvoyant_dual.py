@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray
-from ...models.bags.clairvoyant_kernel import fill_cheapest
+from ...models.bags.clairvoyant_kernel import Overhead, fill_cheapest
 from ...models.bags.rentable_time import RentableTime
 
 _ROUNDING = 1e-12
@@ -36,7 +36,9 @@ class Work:
     counts, memory_kb : array of float, shape (n_groups,)
         Tasks of each group of tasks that are alike, and the memory of one.
     able, work_s : array of bool and float, shape (n_groups, n_columns)
-        Where they can run, and the core seconds of one there.
+        Where they can run, and the core seconds of one there, without checkpoints.
+    overhead : Overhead
+        What checkpoints add.
     prices, limits, cores, sizes_kb : array of float, shape (n_columns,)
         Of the VMs of each column: price of a second, most at the same time, cores, memory.
     memory_columns : array of int, shape (n_memory,)
@@ -49,6 +51,7 @@ class Work:
     memory_kb: FloatArray
     able: BoolArray
     work_s: FloatArray
+    overhead: Overhead
     prices: FloatArray
     limits: FloatArray
     cores: FloatArray
@@ -99,6 +102,7 @@ class Dual:
             work.work_s,
             self.shares,
             work.memory_kb,
+            work.overhead,
             (total - for_memory) / work.cores,
             for_memory / work.sizes_kb,
         )

@@ -1,7 +1,8 @@
 """What somebody does who knows the day, moves tasks at no cost and is billed for working VMs only, second by second.
 
-Shares nothing with the bound: tasks go at random to VMs that are up, with free checkpoints after every second. Whatever
-it costs to finish everything by the deadline is no less than a bound on every policy.
+Shares nothing with the bound: tasks go at random to VMs that are up. On spot VMs a second of work that counts elsewhere
+takes as much longer as checkpoints take; who has no more than an interval left may stay where it is and do without.
+Whatever it costs to finish everything by the deadline is no less than a bound on every policy.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def walk_cost_usd(problem: Instance, timeline: Timeline, seed: int) -> float | N
             for place in places:
                 if _fits(problem, place, [*running[place], task], groups, down, running):
                     running[place].append(task)
-                    if problem.checkpoint is None:
+                    if problem.checkpoint is None or _is_last_interval(problem, groups[task], place, left[task]):
                         home[task] = place
                     break
         for place in [place for place in balance if not running[place]]:
@@ -50,8 +51,17 @@ def walk_cost_usd(problem: Instance, timeline: Timeline, seed: int) -> float | N
                 offer = problem.offers[place[0]]
                 cost += offer.price_usd_per_hour / 3600
                 for task, speed in zip(tasks, _speeds(problem, place, len(tasks), balance), strict=True):
-                    left[task] -= speed / int(problem.runtime_s[groups[task], offer.type_index])
+                    group = groups[task]
+                    if problem.checkpoint is not None and offer.market == "spot" and task not in home:
+                        speed /= 1.0 + problem.dump_s[group] / problem.checkpoint_interval_s[group]
+                    left[task] -= speed / int(problem.runtime_s[group, offer.type_index])
     return cost if max(left) <= 1e-12 else None
+
+
+def _is_last_interval(problem: Instance, group: int, place: tuple[int, int], left: float) -> bool:
+    offer = problem.offers[place[0]]
+    rest_s = left * int(problem.runtime_s[group, offer.type_index])
+    return offer.market == "spot" and rest_s <= problem.checkpoint_interval_s[group]
 
 
 def _places(problem: Instance, preference: list[float]) -> list[tuple[int, int]]:

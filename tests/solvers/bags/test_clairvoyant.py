@@ -27,7 +27,8 @@ from spotbag.models.bags.vm_limits import effective_cores
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
 
-CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 1.0}
+CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 0.0}
+"""One after every second, which takes no time."""
 
 
 @dataclass(frozen=True)
@@ -278,6 +279,43 @@ def test_a_deadline_before_the_first_vm_is_ready_is_no_error() -> None:
     assert not clairvoyant_bound(late, QUIET).feasible
 
 
+# --------------------------------------------------------------------- checkpoints that take time
+
+
+TAKES_TIME = {"overhead_fraction": 0.1, "dump_base_s": 1.0}
+"""One after every 10 seconds of work."""
+
+
+def test_what_checkpoints_save_takes_longer_on_spot_vms() -> None:
+    problem = bag([{"a": 50}], [vm_type("a", spot=(1, 0.001))], checkpoint=TAKES_TIME)
+    assert usd(problem) == pytest.approx(0.001 * (10 + 40 * 1.1), rel=1e-6)
+
+
+def test_the_last_interval_takes_no_checkpoint() -> None:
+    problem = bag([{"a": 8}], [vm_type("a", spot=(1, 0.001))], checkpoint=TAKES_TIME)
+    assert usd(problem) == pytest.approx(0.008, rel=1e-6)
+
+
+def test_on_demand_there_are_no_checkpoints() -> None:
+    problem = bag([{"a": 50}], [vm_type("a", spot=(1, 0.001), on_demand=(1, 0.00105))], checkpoint=TAKES_TIME)
+    assert usd(problem) == pytest.approx(0.001 * 10 + 0.00105 * 40, rel=1e-6)
+
+
+def test_only_one_offer_has_the_last_interval() -> None:
+    """Each type is up for 25 s; 10 s of one of them are without checkpoints, not 10 s of both."""
+    types = [vm_type("a", spot=(1, 0.001)), vm_type("b", spot=(1, 0.001)), vm_type("c", on_demand=(1, 0.1))]
+    problem = bag([{"a": 30, "b": 30, "c": 30}], types, checkpoint=TAKES_TIME)
+    split = day((20, "a", "hibernate"), (20, "b", "hibernate"))
+    assert usd(problem, split) == pytest.approx(0.001 * (10 + 20 * 1.1), rel=1e-6)
+
+
+def test_two_columns_of_an_offer_are_one_place_of_the_last_interval() -> None:
+    """The last interval may be free, if the VM is interrupted right after it; the rest has to be paid for."""
+    problem = bag([{"a": 50}], [vm_type("a", spot=(1, 0.001))], deadline_s=5000, checkpoint=TAKES_TIME)
+    assert usd(problem, day((4000, "a", "hibernate")), Billing(first_hour_free=True)) == 0.0
+    assert usd(problem, day((40, "a", "hibernate"), (4900, "a", "resume")), Billing(True)) < 0.054
+
+
 # --------------------------------------------------------------------- the linear programme
 
 
@@ -296,20 +334,46 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
             up[second, k] = second >= problem.boot_overhead_s and not hibernated
     spans, lengths = np.unique(up, axis=0, return_counts=True)
     up_s = up.sum(axis=0)
+    # Of each group and each offer of the last run, number of tasks, their parts with checkpoints by offer, and without.
     n_groups, n_offers, n_spans = len(problem.tasks), len(offers), len(spans)
-    n_x = n_groups * n_offers
+    width = n_offers + 2
+    kinds = np.arange(n_groups * n_offers).reshape(n_groups, n_offers) * width
+    n_x = kinds.size * width
     upper = np.zeros(n_x + n_spans * n_offers)
     cores, memory = np.zeros((n_offers, len(upper))), np.zeros((n_offers, len(upper)))
     cost = np.zeros(len(upper))
+    shares, done = [], []
+    for group in range(n_groups):
+        for kind in kinds[group]:
+            upper[kind] = problem.group_size[group]
+            row = np.zeros(len(upper))
+            row[kind], row[kind + 1 : kind + width] = -1.0, 1.0
+            done.append((row, 0.0))
+        row = np.zeros(len(upper))
+        row[kinds[group]] = 1.0
+        done.append((row, float(problem.group_size[group])))
     for k, offer in enumerate(offers):
         limit = min(offer.vm_type.offers[offer.market].limit, problem.n_tasks)  # a task is on one VM at a time
         e = problem.runtime_s[:, offer.type_index]
-        x = np.arange(n_groups) * n_offers + k
         for group in np.flatnonzero(e < NEVER):
             whole = problem.checkpoint is not None or e[group] <= up_s[k]
-            upper[x[group]] = problem.group_size[group] * min(up_s[k] / e[group], 1.0) if whole else 0.0
-            cores[k, x[group]] = e[group] / min(offer.vcpus, effective_cores(offer) / (1 - 6e-5))
-            memory[k, x[group]] = e[group] * problem.memory_kb[group] / offer.memory_kb
+            share = min(up_s[k] / e[group], 1.0) if whole else 0.0
+            on_spot = offer.market == "spot" and problem.checkpoint is not None
+            interval_s = problem.checkpoint_interval_s[group]
+            slower = 1.0 + problem.dump_s[group] / interval_s if on_spot else 1.0
+            last = kinds[group, k] + 1 + n_offers
+            parts = [(kind, [kind + 1 + k], share, slower) for kind in kinds[group]]
+            if on_spot:
+                parts[k][1].append(last)
+                parts.append((kinds[group, k], [last], interval_s / e[group], 1.0))
+            for kind, together, most, factor in parts:
+                row = np.zeros(len(upper))
+                row[kind], row[together] = -most, 1.0
+                shares.append((row, 0.0))
+                part = together[0]
+                upper[part] = problem.group_size[group]
+                cores[k, part] = factor * e[group] / min(offer.vcpus, effective_cores(offer) / (1 - 6e-5))
+                memory[k, part] = factor * e[group] * problem.memory_kb[group] / offer.memory_kb
         vms = n_x + np.arange(n_spans) * n_offers + k
         upper[vms] = limit * spans[:, k] * lengths
         cores[k, vms] = memory[k, vms] = -1.0
@@ -322,15 +386,12 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
                 row = np.zeros(len(upper))
                 row[n_x + span * n_offers : n_x + (span + 1) * n_offers] = [o.market == market for o in offers]
                 markets.append((row, cap * lengths[span]))
-    rows = np.vstack([cores, memory, *(row for row, _ in markets)])
-    limits = np.concatenate([np.zeros(2 * n_offers), [float(limit) for _, limit in markets]])
-    done = np.zeros((n_groups, len(upper)))
-    for group in range(n_groups):
-        done[group, group * n_offers : (group + 1) * n_offers] = 1.0
+    rows = np.vstack([cores, memory, *(row for row, _ in markets + shares)])
+    limits = np.concatenate([np.zeros(2 * n_offers), [float(limit) for _, limit in markets + shares]])
+    equal = np.stack([row for row, _ in done])
     scale = float(cost.max())
-    answer = linprog(
-        cost / scale, rows, limits, done, problem.group_size, np.stack([np.zeros(len(upper)), upper], axis=1)
-    )
+    bounds = np.stack([np.zeros(len(upper)), upper], axis=1)
+    answer = linprog(cost / scale, rows, limits, equal, [number for _, number in done], bounds)
     return float(answer.fun) * scale if answer.status == 0 else None
 
 
