@@ -535,9 +535,12 @@ class OnTime(Policy):
         return again_s
 
     def _best_spot(
-        self, replay: ReplayState, entry: _Task, interrupted: float
+        self, replay: ReplayState, entry: _Task, interrupted: float, with_others: bool = False
     ) -> tuple[float, Vm | RentalOffer | None]:
-        """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost."""
+        """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost.
+
+        ``with_others`` says that others follow, which share the rent of a new VM.
+        """
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
         best: Vm | RentalOffer | None = None
         least = math.inf
@@ -568,7 +571,8 @@ class OnTime(Policy):
             if duration_s >= NEVER or end_s > deadline_s:
                 continue
             session_s = end_s - now_s - replay.instance.boot_overhead_s
-            usd = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer) + risk(end_s, duration_s)
+            rent = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
+            usd = (rent / offer.vcpus if with_others else rent) + risk(end_s, duration_s)
             if usd < least:
                 best, least = offer, usd
         return least, best
@@ -628,7 +632,7 @@ class OnTime(Policy):
             return None
         _, run = last
         entry = _task(replay, table, run.task, vm, _WAITS, replay.saved.get(run.task, 0.0))
-        usd, target = self._best_spot(replay, entry, interrupted)
+        usd, target = self._best_spot(replay, entry, interrupted, with_others=True)
         if target is None or usd >= (run.end_s - run.start_s) * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
             return None
         places = self._places(replay)
