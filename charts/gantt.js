@@ -395,7 +395,7 @@ class Lanes {
   }
 }
 
-const find = document.getElementById("find"), found = document.getElementById("found");
+const find = element("find"), found = element("found");
 let hits = [], hit = 0;
 
 function goToHit() {
@@ -415,4 +415,5 @@ find.addEventListener("keydown", (event) => {
   hit = (hit + (event.shiftKey ? hits.length - 1 : 1)) % hits.length;
   goToHit();
 });
-begin([...document.querySelectorAll("section")].map((section, n) => new Lanes(chart.panels[n], section)), zoom, move, () => show(chart.start, chart.end));
+begin([...root.querySelectorAll("section")].map((section, n) => new Lanes(chart.panels[n], section)), zoom, move, () => show(chart.start, chart.end));
+return { panels, view, tip };

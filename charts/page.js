@@ -1,7 +1,8 @@
 "use strict";
-// What all pages share: colours, text, signs, the legend, what is told of what one points at.
-const chart = JSON.parse(document.getElementById("chart").textContent);
-const tip = document.getElementById("tip");
+// What all charts share: colours, text, signs, the legend, what is told of what one points at. This and the rest of
+// a drawing are the body of a function of `root`, the element that a chart is drawn in, and `chart`, what is drawn.
+const element = (name) => root.querySelector("." + name);
+const tip = element("tip");
 const FONT = "system-ui, sans-serif", LEAST_CUT = 6, MARGIN_PX = 8, AXIS_PX = 22, NARROW_PX = 600;
 const printed = matchMedia("print");
 let panels = [], selected = null; // selected: what the keys, a tap or the search have come to
@@ -14,7 +15,7 @@ const tones = new Map();
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const [ground, ink, faint, line, shade] = ["ground", "ink", "faint", "line", "shade"].map((name) => style.getPropertyValue("--" + name).trim());
-  theme = { ground, ink, faint, line, shade, dark: matchMedia("screen and (prefers-color-scheme: dark)").matches };
+  theme = { ground, ink, faint, line, shade, dark: luminance(ground) < 0.18 };
   tones.clear();
 }
 
@@ -186,7 +187,7 @@ function tell(lines, x, y) {
 }
 
 function drawLegend() {
-  document.getElementById("legend").replaceChildren(...chart.legend.map((at) => {
+  element("legend").replaceChildren(...chart.legend.map((at) => {
     const look = chart.looks[at], item = document.createElement("li"), swatch = document.createElement("canvas"), scale = devicePixelRatio || 1;
     swatch.width = 26 * scale;
     swatch.height = 16 * scale;
@@ -227,8 +228,8 @@ function start() {
   readTheme();
   for (const panel of panels) panel.layout();
   // Below the chart, unless one would have to look for it there.
-  const main = document.querySelector("main"), legend = document.getElementById("legend");
-  main.offsetHeight > innerHeight ? main.before(legend) : document.getElementById("below").after(legend);
+  const shown = element("panels"), legend = element("legend");
+  shown.offsetHeight > innerHeight ? shown.before(legend) : element("below").after(legend);
   for (const panel of panels) panel.draw();
   drawLegend();
 }
@@ -236,13 +237,14 @@ function start() {
 // Begin to draw panels, each with layout() and draw(); zoom, move and reset are what the buttons, wheel and keys do.
 function begin(made, zoom, move, reset) {
   panels = made;
-  for (const [id, action] of Object.entries({ in: () => zoom(0.7), out: () => zoom(1.4), left: () => move(-0.25), right: () => move(0.25), all: reset })) {
-    document.getElementById(id).addEventListener("click", action);
+  for (const [name, action] of Object.entries({ closer: () => zoom(0.7), farther: () => zoom(1.4), left: () => move(-0.25), right: () => move(0.25), all: reset })) {
+    element(name).addEventListener("click", action);
   }
   for (const panel of panels) listen(panel, zoom, move, reset);
   addEventListener("scroll", () => { if (!selected) tell(null); draw(); }, { passive: true });
   addEventListener("resize", start);
   for (const media of ["print", "(prefers-color-scheme: dark)"]) matchMedia(media).addEventListener("change", start);
+  addEventListener("theme", start); // of a page that can be switched from light to dark
   start();
 }
 

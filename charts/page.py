@@ -13,6 +13,12 @@ from .plot import Plot
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
+
+_DRAW_ALL = """const drawn = [...document.querySelectorAll(".chart")].map((root) => {
+  return drawings[root.dataset.kind](root, JSON.parse(root.querySelector("script").textContent));
+});
+"""
 
 
 def page(chart: Chart | Plot) -> bytes:
@@ -28,34 +34,60 @@ def page(chart: Chart | Plot) -> bytes:
     bytes
         The page; the same chart gives the same page.
     """
-    if isinstance(chart, Plot):
-        data, script = plot_data(chart), "plot.js"
-        titles, below, item = [chart.subtitle], chart.x_label, "point"
-    else:
-        data, script = chart_data(chart), "gantt.js"
-        titles, below, item = [panel.title for panel in chart.panels], chart.time_label, "bar"
-    made = _template().render(
-        chart=data,
-        panels=_lines(titles),
-        below=below,
-        item=item,
-        style=_text("page.css"),
-        script=_text("page.js") + _text(script),
+    data, titles = _data_and_titles(chart)
+    made = _template("page.html.j2").render(
+        chart=data, panels=titles, figure=figure(chart), style=text_of("page.css"), script=drawing_script(chart)
     )
     return made.encode("utf-8")
 
 
-def _text(name: str) -> str:
+def figure(chart: Chart | Plot) -> Markup:
+    """Make the part of a page that a chart is drawn in, with its data; `drawing_script` draws it.
+
+    Parameters
+    ----------
+    chart : Chart or Plot
+        What to draw.
+    """
+    data, titles = _data_and_titles(chart)
+    is_plot = isinstance(chart, Plot)
+    from markupsafe import Markup
+
+    made = _template("figure.html.j2").render(
+        kind="plot" if is_plot else "gantt",
+        chart=data,
+        panels=titles,
+        below=chart.x_label if isinstance(chart, Plot) else chart.time_label,
+        item="point" if is_plot else "bar",
+    )
+    return Markup(made)
+
+
+def drawing_script(*charts: Chart | Plot) -> str:
+    """Return the script that draws the charts of a page, each in its element; what it draws is then in ``drawn``."""
+    kinds = {"plot" if isinstance(chart, Plot) else "gantt" for chart in charts}
+    functions = [f"{kind}(root, chart) {{\n{text_of('page.js')}{text_of(f'{kind}.js')}}},\n" for kind in sorted(kinds)]
+    return f"const drawings = {{\n{''.join(functions)}}};\n{_DRAW_ALL}"
+
+
+def _data_and_titles(chart: Chart | Plot) -> tuple[dict[str, Any], list[str]]:
+    if isinstance(chart, Plot):
+        return plot_data(chart), _lines([chart.subtitle])
+    return chart_data(chart), _lines([panel.title for panel in chart.panels])
+
+
+def text_of(name: str) -> str:
+    """Return the text of a file of this folder."""
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return environment.from_string(_text("page.html.j2"))
+    return environment.from_string(text_of(name))
 
 
 def chart_data(chart: Chart) -> dict[str, Any]:

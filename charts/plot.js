@@ -201,5 +201,6 @@ class Curves {
   }
 }
 
-const curves = new Curves(document.querySelector("section"));
+const curves = new Curves(root.querySelector("section"));
 begin([curves], (factor, panel, x, y) => curves.zoom(factor, x, y), (part) => curves.drag(-part * (curves.right - curves.left), 0, curves.view()), () => { curves.reset(); curves.keep(); });
+return { panels, curves, tip };

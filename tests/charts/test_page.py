@@ -104,6 +104,8 @@ def test_a_browser_draws_tells_zooms_and_finds(chart: Chart, width: int, tmp_pat
         tmp_path,
         width,
         """
+        const [{ panels, view, tip }] = drawn;
+        const find = document.querySelector(".find"), found = document.querySelector(".found");
         const panel = panels[0], canvas = panel.canvas, box = canvas.getBoundingClientRect();
         answer.title = document.title;
         answer.overflow = document.documentElement.scrollWidth - innerWidth;
@@ -122,7 +124,7 @@ def test_a_browser_draws_tells_zooms_and_finds(chart: Chart, width: int, tmp_pat
         canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
         answer.next = tip.innerText.split("\\n")[0];
         const before = view.to - view.from;
-        document.getElementById("in").click();
+        document.querySelector(".closer").click();
         answer.zoomed = (view.to - view.from) / before;
         find.value = "/SCRIPT>";
         find.dispatchEvent(new Event("input"));
@@ -159,9 +161,10 @@ def test_a_browser_draws_plots_and_goes_from_point_to_point(tmp_path: Path) -> N
         tmp_path,
         400,
         """
+        const [{ curves, tip }] = drawn;
         answer.title = document.title;
         answer.overflow = document.documentElement.scrollWidth - innerWidth;
-        answer.legend = [...document.querySelectorAll("#legend li")].map((item) => item.innerText);
+        answer.legend = [...document.querySelectorAll(".legend li")].map((item) => item.innerText);
         const box = curves.canvas.getBoundingClientRect();
         const place = { clientX: box.left + curves.x(1) + 3, clientY: box.top + curves.y(0.1) };
         curves.canvas.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, ...place }));
@@ -171,7 +174,7 @@ def test_a_browser_draws_plots_and_goes_from_point_to_point(tmp_path: Path) -> N
         answer.next = tip.innerText;
         const pixel = curves.context.getImageData(curves.scale * curves.x(2), curves.scale * curves.y(0.3), 1, 1).data;
         answer.pixel = [...pixel];
-        document.getElementById("in").click();
+        document.querySelector(".closer").click();
         answer.range = curves.shown;
         """,
     )
