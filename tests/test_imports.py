@@ -30,6 +30,10 @@ STAGES = {
         *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"],
         "executors",
     ],
+    "reports": [
+        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"],
+        *["executors", "benchmarks"],
+    ],
 }
 """Stages, and those that each may import beside itself. The package ``spotbag`` itself (src) may import all."""
 SYSTEMS = {"bags", "streams", "platforms"}

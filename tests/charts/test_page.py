@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
+from browser import Reader, in_a_browser
 
 from spotbag.charts.bags.plan import plan_chart
 from spotbag.charts.chart import Chart, Look
@@ -25,25 +22,6 @@ DOT = Look("dots", "#2F6DB5", "white", sign="o", size=30.0)
 LEVEL = Look("level", "#C8442E", line="--")
 
 HOSTILE = "</script><script>document.title = 'owned'</script><b>&amp; \u202e"
-
-
-class Reader(HTMLParser):
-    """Elements of a page with their attributes, and the text in each kind of them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self.texts.setdefault(tag, []).append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.elements:
-            self.texts[self.elements[-1][0]][-1] += data
 
 
 @pytest.fixture(scope="module")
@@ -75,25 +53,6 @@ def test_a_page_stands_alone_and_names_of_the_data_stay_text(chart: Chart) -> No
     for tag in ("title", "h1", "h2"):
         assert [text.strip() for text in read.texts[tag]] == [printable(HOSTILE)]
     assert json.loads(read.texts["script"][0]) == json.loads(json.dumps(chart_data(chart)))
-
-
-def in_a_browser(made: bytes, folder: Path, width: int, script: str) -> dict[str, Any]:
-    """Open a page, run a script in it, and return what it puts into ``answer``."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    path = folder / "page.html"
-    report = "document.body.dataset.answer = JSON.stringify(answer)"
-    steps = f"const answer = {{}}; try {{ {script} }} catch (error) {{ answer.error = String(error) }} {report}"
-    run = f"<script>addEventListener('load', () => {{ {steps} }})</script></body>"
-    path.write_text(made.decode("utf-8").replace("</body>", run), encoding="utf-8")
-    command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    command += [f"--window-size={width},800", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    [answer] = [attributes["data-answer"] for tag, attributes in Reader(done.stdout).elements if tag == "body"]
-    assert answer is not None
-    found: dict[str, Any] = json.loads(answer)
-    return found
 
 
 @pytest.mark.slow
@@ -137,6 +96,7 @@ def test_a_browser_draws_tells_zooms_and_finds(chart: Chart, width: int, tmp_pat
         key=lambda bar: bar.start_s,
     )
     assert "error" not in answer, answer["error"]
+    assert answer["errors"] == []
     assert answer["title"] == printable(HOSTILE)
     assert answer["overflow"] <= 0
     assert answer["drawn"] == len(chart.panels[0].bars)
@@ -179,6 +139,7 @@ def test_a_browser_draws_plots_and_goes_from_point_to_point(tmp_path: Path) -> N
         """,
     )
     assert "error" not in answer, answer["error"]
+    assert answer["errors"] == []
     assert answer["title"] == printable(HOSTILE)
     assert answer["overflow"] <= 0
     assert answer["legend"] == ["dots", "level"]

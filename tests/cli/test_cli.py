@@ -514,6 +514,7 @@ COMMANDS = [
     ["pareto"],
     ["replay"],
     ["audit"],
+    ["report"],
     ["size"],
     ["stream"],
     ["platform"],

@@ -68,7 +68,7 @@ def test_data_is_written_by_out_and_charts_are_drawn_by_plot_or_gantt(options: d
 
 def test_commands_that_take_an_instance_take_the_same_options_for_it(options: dict[str, list[Any]]) -> None:
     uses = {name: len(options[name]) for name in ("--goal", "--survive", "--d-spot", "--budget", "--markets")}
-    assert uses == {"--goal": 10, "--survive": 10, "--d-spot": 11, "--budget": 10, "--markets": 10}
+    assert uses == {"--goal": 11, "--survive": 11, "--d-spot": 12, "--budget": 11, "--markets": 11}
     for name in ("--goal", "--survive", "--budget", "--markets", "--cost-weight"):
         assert len({option.help for option in options[name]}) == 1
 

@@ -33,6 +33,7 @@ _MODULES = {
     "methods": "bags.methods",
     "policies": "policies",
     "schema": "schema",
+    "report": "report",
     "bench": "bench",
     "instance": "instance",
 }

@@ -20,7 +20,6 @@ from ..arguments import (
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
-from .planning import goal_text
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -65,6 +64,8 @@ def bound_command(
 
 
 def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
+    from ...schedules.plan_text import goal_text
+
     best = max(bound.value for bound in bounds if bound.unit == "objective")
     least = {
         "cheapest": f"costs at least $ {best:.6f}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.wording import dollars
 from ..arguments import InstanceOptions, MethodOptions
 from ..progress import progress
 from ..tables import seconds
@@ -78,18 +77,6 @@ def schedule_or_none(
     if instance is None and document.instance not in library_names():
         return None
     return schedule_by_instance(document, instance or document.instance, source, changes, state)
-
-
-def goal_text(instance: Instance) -> str:
-    """Say what is made least, in which order."""
-    budget = instance.objective.budget_usd
-    within = "" if budget is None else f", for at most {dollars(budget)}"
-    return {
-        "cheapest": "cheapest: the least cost, then the earliest end",
-        "fastest": f"fastest: the earliest end, then the least cost{within}",
-        "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
-        f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
-    }[instance.goal]
 
 
 def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool) -> str:

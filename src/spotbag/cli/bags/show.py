@@ -26,7 +26,7 @@ from ..arguments import (
 from ..completion import INSTANCES
 from ..progress import busy
 from ..tables import print_table, seconds
-from .planning import d_spot_text, goal_text, schedule_or_none
+from .planning import d_spot_text, schedule_or_none
 from .solve import print_rented
 
 if TYPE_CHECKING:
@@ -169,6 +169,8 @@ def _instance_object(instance: Instance, d_spot: int | None, memory: Any, runtim
 
 
 def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
+    from ...schedules.plan_text import goal_text
+
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
     if instance.description:
         print(indent(instance.description, "  "))

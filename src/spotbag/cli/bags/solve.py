@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.tables import Column, Table
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceArgument,
@@ -30,7 +28,7 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy
 from ..tables import print_table, seconds
-from .planning import d_spot_text, goal_text, plan_by
+from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -185,6 +183,7 @@ def _bound(result: Result) -> str:
 def print_result(result: Result, given: Instance) -> None:
     """Print what a result says, and what its plan rents; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
+    from ...schedules.plan_text import goal_text
     from ...schedules.survival_text import survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
 
@@ -216,41 +215,6 @@ def print_result(result: Result, given: Instance) -> None:
 
 def print_rented(schedule: Schedule) -> None:
     """Print what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
-    offers, from_state = schedule.instance.offers, bool(schedule.instance.machines)
-    vms = Counter(schedule.vm_offer.tolist())
-    tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
-    ready = schedule.vm_ready_s
-    from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
-    rows = []
-    for index in sorted(vms):
-        mine = schedule.vm_offer == index
-        end = schedule.vm_end_s[mine]
-        paid = (end - ready[mine]).sum() * offers[index].vcpus
-        used = (schedule.task_end_s - from_s)[mine[schedule.task_vm]].sum()
-        rows.append(
-            [
-                offers[index].vm_type.name,
-                offers[index].market,
-                str(vms[index]),
-                *([str((schedule.vm_machine[mine] < 0).sum())] if from_state else []),
-                str(vms[index] * offers[index].vcpus),
-                f"{tasks[index]:,}",
-                seconds(int(end.max())),
-                f"{100 * used / paid:.1f}" if paid else "-",
-                f"{offers[index].price_usd_per_hour:g}",
-                f"{schedule.vm_cost_usd[mine].sum():.6f}",
-            ]
-        )
-    columns = [
-        Column("VM type"),
-        Column("market"),
-        Column("VMs", True),
-        *([Column("new VMs", True)] if from_state else []),
-        Column("cores", True),
-        Column("tasks", True),
-        Column("last end (s)", True),
-        Column("cores busy (%)", True),
-        Column("price ($/h)", True),
-        Column("cost ($)", True),
-    ]
-    print_table(Table(columns, rows))
+    from ...schedules.plan_text import rented_table
+
+    print_table(rented_table(schedule))

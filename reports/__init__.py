@@ -1,0 +1,1 @@
+"""Reports: pages on a plan, on replays, on an experiment."""

@@ -1,0 +1,201 @@
+"""The report on a plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...audits.bags.plan import CLAIMS, CheckReport, check
+from ...charts.bags.plan import plan_chart
+from ...core.limits import within
+from ...core.tables import Column, Table
+from ...core.wording import counted
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.best_known import BestKnown, best_known
+from ...instances.instance import Instance
+from ...instances.library import library_instance
+from ...models.bags.lower_bounds import LowerBound, lower_bounds
+from ...schedules.documents import Rescue, ScheduleDocument
+from ...schedules.plan_text import goal_text, rented_table
+from ...schedules.schedule import Schedule
+from ...schedules.survival_text import checked_lines
+from ...solvers.bags.result import STATUS_MEANINGS, closes_gap, relative_gap
+from ..page import Block, Facts, Listing, Paragraph, Report, Section
+
+BOUNDS_WITHIN_S = 20.0
+"""Time that the bounds may take."""
+
+
+def plan_report(
+    schedule: Schedule, document: ScheduleDocument, version: str, answer: Mapping[str, Any] | None = None
+) -> Report:
+    """Report on a plan: what it costs and how far that is from the least, what it rents and runs, what it survives.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan, as its instance has it.
+    document : ScheduleDocument
+        The plan, as it was written.
+    version : str
+        Of spotbag, which judges it.
+    answer : mapping, optional
+        What ``spotbag solve --json`` has printed of it.
+    """
+    instance = schedule.instance
+    checked = check(instance, document)
+    method = document.method or (answer or {}).get("method")
+    with within(BOUNDS_WITHIN_S):
+        bounds = lower_bounds(instance)
+    maker = method if _can_be_run(checked) else "NOT FEASIBLE"
+    size = f"{counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}"
+    return Report(
+        f"Plan for {instance.name}",
+        f"{size}{f', by {method}' if method else ''}; judged by spotbag {version}",
+        [
+            Section("The plan", [*_verdict(checked), Facts(_facts(schedule, checked, bounds, answer))]),
+            Section("Gantt chart", [plan_chart(schedule, maker, document.survival)]),
+            Section("VMs and bill", [Listing("By offer", rented_table(schedule)), Listing("VM by VM", _vms(schedule))]),
+            Section("What it survives", _survival(checked)),
+            Section("How good it can be", [Listing("Lower bounds, which no plan can beat", _bounds(bounds))]),
+            Section("Tasks", [Listing("", _tasks(schedule))]),
+        ],
+    )
+
+
+def _can_be_run(checked: CheckReport) -> bool:
+    """Whether no rule is broken but that a plan is what it claims to be."""
+    return {broken.rule for broken in checked.violations} <= CLAIMS
+
+
+def _verdict(checked: CheckReport) -> list[Block]:
+    """What is wrong with the plan, if anything is."""
+    if not checked.violations:
+        return []
+    rows = [(broken.rule, f"{broken.amount:g}", broken.unit, broken.message) for broken in checked.violations]
+    columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
+    text = "is not what it claims" if _can_be_run(checked) else "is not feasible"
+    return [Paragraph(f"The checker says that the plan {text}.", True), Listing("Broken rules", Table(columns, rows))]
+
+
+def _facts(
+    schedule: Schedule, checked: CheckReport, bounds: Sequence[LowerBound], answer: Mapping[str, Any] | None
+) -> list[tuple[str, str]]:
+    instance = schedule.instance
+    share = 100 * schedule.makespan_s / instance.deadline_s
+    known = [bound.value for bound in bounds if bound.unit == "objective" and not math.isinf(bound.value)]
+    if answer is not None and answer.get("bound") is not None:
+        known.append(answer["bound"])
+    best = _best_known(instance)
+    if best is not None:
+        known.append(best.bound)
+    bound = max(known, default=None)
+    gap = relative_gap(schedule.objective, bound)
+    optimal = _can_be_run(checked) and bound is not None and closes_gap(schedule.objective, bound)
+    status = "optimal" if optimal else "feasible"
+    unit = {"cheapest": "$ {:.6f}", "fastest": "{:,.0f} s", "balanced": "{:.6f}"}[instance.goal]
+    rows = [
+        ("status", f"{status}: {STATUS_MEANINGS[status]}" if _can_be_run(checked) else "not feasible"),  # type: ignore[index]
+        ("goal", goal_text(instance)),
+        ("cost", f"$ {schedule.cost_usd:.6f}"),
+        ("makespan", f"{schedule.makespan_s:,} s ({share:.0f} % of the deadline)"),
+        ("deadline", f"{instance.deadline_s:,} s"),
+        ("D_spot", "-" if instance.d_spot_s is None else f"{instance.d_spot_s:,} s: spot VMs end by then"),
+        ("objective", unit.format(schedule.objective)),
+        ("bound", "-" if bound is None else f"{unit.format(bound)}: no plan has less"),
+        ("gap", "-" if gap is None else f"{100 * max(gap, 0):.3f} % of the objective at most"),
+    ]
+    if best is not None:
+        rows.append(("best known", f"{unit.format(best.value)} by {best.method} ({best.status})"))
+    if answer is not None:
+        rows += [("time", f"{answer['runtime_s']:.3f} s"), ("seed", str(answer["seed"]))]
+        rows += [("warning", text) for text in answer["warnings"]]
+    return rows
+
+
+def _best_known(instance: Instance) -> BestKnown | None:
+    """Return what is known of a library instance, if this is one, as it is there."""
+    entry = best_known().get(instance.name)
+    if entry is None or with_d_spot(library_instance(instance.name)).to_document() != instance.to_document():
+        return None
+    return entry
+
+
+def _vms(schedule: Schedule) -> Table:
+    offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
+    tasks = np.bincount(schedule.task_vm, minlength=len(schedule.vm_ids))
+    rows = [
+        (name, offer.vm_type.name, offer.market, str(offer.vcpus), f"{n:,}", f"{ready:,}", f"{end:,}", f"{cost:.6f}")
+        for name, offer, n, ready, end, cost in zip(
+            schedule.vm_ids,
+            offers,
+            tasks.tolist(),
+            schedule.vm_ready_s.tolist(),
+            schedule.vm_end_s.tolist(),
+            schedule.vm_cost_usd.tolist(),
+            strict=True,
+        )
+    ]
+    texts = [Column("VM"), Column("type"), Column("market")]
+    numbers = ("cores", "tasks", "ready (s)", "last end (s)", "cost ($)")
+    return Table([*texts, *(Column(name, True) for name in numbers)], rows)
+
+
+def _survival(checked: CheckReport) -> list[Block]:
+    """What the checker says of the certificate, and the rescue of the worst moment."""
+    if checked.survival is None:
+        return [Paragraph("The plan says nothing of what it survives: 'spotbag check --survive LEVEL' judges that.")]
+    lines = checked_lines(checked.survival, checked.certificate)
+    blocks: list[Block] = [Facts([(name or "besides", text) for name, text in lines])]
+    rescue = next((found.rescue for found in (checked.certificate, checked.survival) if found and found.rescue), None)
+    return blocks if rescue is None else [*blocks, *_rescue(rescue)]
+
+
+def _rescue(rescue: Rescue) -> list[Block]:
+    tasks: dict[str, int] = {}
+    for task in rescue.tasks:
+        tasks[task.vm] = tasks.get(task.vm, 0) + 1
+    rows = [
+        (
+            vm.id,
+            vm.type,
+            "new" if vm.new else "of the plan",
+            f"{tasks.get(vm.id, 0):,}",
+            f"{vm.ready_s:,}",
+            f"{vm.end_s:,}",
+            f"{vm.cost_usd:.6f}",
+        )
+        for vm in rescue.vms
+    ]
+    columns = [
+        *(Column("VM"), Column("type"), Column("rented")),
+        *(Column(name, True) for name in ("tasks", "paid from (s)", "last end (s)", "cost ($)")),
+    ]
+    lost = f"{counted(len(rescue.tasks), 'task')} of {', '.join(rescue.types)}"
+    text = f"The worst moment is {rescue.at_s:,} s: {lost} would go on, on demand, as this table says."
+    return [Paragraph(text), Listing("The rescue at the worst moment", Table(columns, rows))]
+
+
+def _bounds(bounds: Sequence[LowerBound]) -> Table:
+    rows = [
+        (bound.name, f"{bound.value:,.0f}" if bound.unit == "s" else f"{bound.value:.6f}", bound.unit, bound.meaning)
+        for bound in bounds
+    ]
+    return Table([Column("bound"), Column("value", True), Column("unit"), Column("what it says")], rows)
+
+
+def _tasks(schedule: Schedule) -> Table:
+    instance = schedule.instance
+    memory = np.repeat([task.memory_mb for task in instance.tasks], instance.group_size)
+    columns = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_end_s, memory
+    rows = [
+        (name, schedule.vm_ids[vm], str(core), f"{start:,}", f"{end:,}", f"{end - start:,}", f"{size:g}")
+        for name, vm, core, start, end, size in zip(
+            instance.task_ids, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+    numbers = ("core", "start (s)", "end (s)", "run time (s)", "memory (MB)")
+    return Table([Column("task"), Column("VM"), *(Column(name, True) for name in numbers)], rows)

@@ -1,0 +1,274 @@
+"""A report as one page that stands alone: sections of facts, tables, lines and charts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..charts.chart import Chart
+from ..charts.page import drawing_script, figure, text_of
+from ..core.errors import SpotbagError
+from ..core.tables import Table
+from ..core.wording import counted, printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MAX_BYTES = 5_000_000
+"""Most that a page may have."""
+
+MAX_ROWS = 2_000
+"""Of longer tables, the first so many rows are shown."""
+
+_MAX_BARS = 20_000
+_LONG = 34
+"""Texts of more characters are broken into lines, where they are cells of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a section.
+
+    Attributes
+    ----------
+    title : str
+        What it says.
+    """
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values.
+
+    Attributes
+    ----------
+    rows : sequence of (str, str)
+        What, and how much.
+    """
+
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table that sorts and filters.
+
+    Attributes
+    ----------
+    title : str
+        What it lists.
+    table : Table
+        Its rows, as they stand at first.
+    """
+
+    title: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of text, one below the other.
+
+    Attributes
+    ----------
+    lines : sequence of str
+        The lines.
+    """
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A text.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    warning : bool
+        Whether it says that something is wrong.
+    """
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph of plotly.
+
+    Attributes
+    ----------
+    title, about : str
+        What it shows, and how to read it.
+    traces : sequence of dict
+        Traces of plotly. Texts are shown as they are, but for those called ``hovertemplate``.
+    layout : dict
+        Layout of plotly; colours of ground, text and grid are those of the page.
+    """
+
+    title: str
+    about: str
+    traces: Sequence[dict[str, Any]]
+    layout: dict[str, Any] = field(default_factory=dict)
+
+
+Block: TypeAlias = Heading | Facts | Listing | Lines | Paragraph | Graph | Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a report.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    blocks : sequence of Block
+        What stands in it.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes
+    ----------
+    title, subtitle : str
+        What it is about.
+    sections : sequence of Section
+        Those without blocks are left out.
+    """
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+
+
+def report_page(report: Report) -> bytes:
+    """Make the page of a report: HTML that stands alone, of at most `MAX_BYTES`.
+
+    What is too large for that is left out, the largest first, and the page says so.
+
+    Parameters
+    ----------
+    report : Report
+        What it says.
+
+    Raises
+    ------
+    SpotbagError
+        If it has graphs and plotly is missing.
+    """
+    sections = [(section.title, [*section.blocks]) for section in report.sections if section.blocks]
+    made = [[_rendered(block) for block in blocks] for _, blocks in sections]
+    while True:
+        page = _page(report, [(title, parts) for (title, _), parts in zip(sections, made, strict=True)], sections)
+        if len(page) <= MAX_BYTES:
+            return page
+        at, place = max(
+            ((at, place) for at, parts in enumerate(made) for place in range(len(parts))),
+            key=lambda found: len(made[found[0]][found[1]]),
+        )
+        block = sections[at][1][place]
+        note = Paragraph(f"{_name(block)} is left out: with it, the page would have more than {MAX_BYTES // 10**6} MB.")
+        sections[at][1][place], made[at][place] = note, _rendered(note)
+
+
+def _page(report: Report, parts: list[tuple[str, list[str]]], sections: list[tuple[str, list[Block]]]) -> bytes:
+    blocks = [block for _, inside in sections for block in inside]
+    charts = [block for block in blocks if isinstance(block, Chart)]
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            sections=parts,
+            style=text_of("page.css") + _text("report.css"),
+            library=_plotly() if any(isinstance(block, Graph) for block in blocks) else "",
+            script=(drawing_script(*charts) if charts else "") + _text("report.js"),
+        )
+    )
+    return page.encode("utf-8")
+
+
+def _rendered(block: Block) -> str:
+    """Return the HTML of a block."""
+    if isinstance(block, Chart) and sum(len(panel.bars) for panel in block.panels) > _MAX_BARS:
+        block = Paragraph(f"{_name(block)} is left out: it has more than {counted(_MAX_BARS, 'bar')}.")
+    given: dict[str, Any] = {"block": block, "kind": type(block).__name__}
+    if isinstance(block, Chart):
+        given["figure"] = figure(block)
+    elif isinstance(block, Listing):
+        rows = block.table.filled_rows
+        given |= {"rows": rows[:MAX_ROWS], "more": max(len(rows) - MAX_ROWS, 0), "kinds": _cell_kinds(block.table)}
+    elif isinstance(block, Graph):
+        given["data"] = {"traces": _as_text(block.traces), "layout": _as_text(block.layout)}
+    return _environment().get_template("block.html.j2").render(given)
+
+
+def _cell_kinds(table: Table) -> list[str]:
+    """Say of each column whether it holds numbers, or texts that may be broken into lines."""
+    longest = [max((len(cell) for cell in table.cells(at)), default=0) for at in range(len(table.columns))]
+    return [
+        "number" if column.numeric else "long" if length > _LONG else ""
+        for column, length in zip(table.columns, longest, strict=True)
+    ]
+
+
+def _name(block: Block) -> str:
+    title = getattr(block, "title", "")
+    return f"{title!r}" if title else "A part"
+
+
+def _as_text(value: Any) -> Any:
+    """Return what plotly draws, with texts that it does not take for its markup."""
+    if isinstance(value, str):
+        return html.escape(printable(value), quote=False)
+    if isinstance(value, dict):
+        return {name: part if name == "hovertemplate" else _as_text(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_text(part) for part in value]
+    return value
+
+
+def _plotly() -> str:
+    """Return the library that draws graphs, packed."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise SpotbagError("a report on an experiment needs plotly: pip install 'spotbag[report]'") from None
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_text),
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return environment

@@ -1,0 +1,64 @@
+"""Plans in words: what is made least, and what is rented."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..core.tables import Column, Table
+from ..core.wording import dollars
+from ..instances.instance import Instance
+from .schedule import Schedule
+
+
+def goal_text(instance: Instance) -> str:
+    """Say what is made least, in which order."""
+    budget = instance.objective.budget_usd
+    within = "" if budget is None else f", for at most {dollars(budget)}"
+    return {
+        "cheapest": "cheapest: the least cost, then the earliest end",
+        "fastest": f"fastest: the earliest end, then the least cost{within}",
+        "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
+        f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
+    }[instance.goal]
+
+
+def rented_table(schedule: Schedule) -> Table:
+    """Return what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
+    offers, from_state = schedule.instance.offers, bool(schedule.instance.machines)
+    vms = Counter(schedule.vm_offer.tolist())
+    tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
+    ready = schedule.vm_ready_s
+    from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
+    rows = []
+    for index in sorted(vms):
+        mine = schedule.vm_offer == index
+        end = schedule.vm_end_s[mine]
+        paid = (end - ready[mine]).sum() * offers[index].vcpus
+        used = (schedule.task_end_s - from_s)[mine[schedule.task_vm]].sum()
+        rows.append(
+            [
+                offers[index].vm_type.name,
+                offers[index].market,
+                str(vms[index]),
+                *([str((schedule.vm_machine[mine] < 0).sum())] if from_state else []),
+                str(vms[index] * offers[index].vcpus),
+                f"{tasks[index]:,}",
+                f"{int(end.max()):,}",
+                f"{100 * used / paid:.1f}" if paid else "-",
+                f"{offers[index].price_usd_per_hour:g}",
+                f"{schedule.vm_cost_usd[mine].sum():.6f}",
+            ]
+        )
+    columns = [
+        Column("VM type"),
+        Column("market"),
+        Column("VMs", True),
+        *([Column("new VMs", True)] if from_state else []),
+        Column("cores", True),
+        Column("tasks", True),
+        Column("last end (s)", True),
+        Column("cores busy (%)", True),
+        Column("price ($/h)", True),
+        Column("cost ($)", True),
+    ]
+    return Table(columns, rows)
