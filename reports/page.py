@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -114,12 +114,15 @@ class Graph:
         Traces of plotly. Texts are shown as they are, but for those called ``hovertemplate``.
     layout : dict
         Layout of plotly; colours of ground, text and grid are those of the page.
+    choices : mapping
+        Traces by what the reader chooses to see, in place of ``traces``.
     """
 
     title: str
     about: str
     traces: Sequence[dict[str, Any]]
     layout: dict[str, Any] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
 
 Block: TypeAlias = Heading | Facts | Listing | Lines | Paragraph | Graph | Chart
@@ -216,7 +219,8 @@ def _rendered(block: Block) -> str:
         rows = block.table.filled_rows
         given |= {"rows": rows[:MAX_ROWS], "more": max(len(rows) - MAX_ROWS, 0), "kinds": _cell_kinds(block.table)}
     elif isinstance(block, Graph):
-        given["data"] = {"traces": _as_text(block.traces), "layout": _as_text(block.layout)}
+        choices = [block.traces] if not block.choices else list(block.choices.values())
+        given["data"] = {"choices": _as_text(choices), "layout": _as_text(block.layout)}
     return _environment().get_template("block.html.j2").render(given)
 
 

@@ -71,10 +71,11 @@
     };
   }
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
-  const drawGraphs = () => Promise.all(graphs.map((graph) => {
-    const { traces, layout } = JSON.parse(graph.querySelector("script").textContent);
-    return Plotly.react(graph.querySelector(".plot"), traces, dressed(layout), config);
-  }));
+  function drawGraph(graph) {
+    const { choices, layout } = JSON.parse(graph.querySelector("script").textContent), choice = graph.querySelector(".choice");
+    return Plotly.react(graph.querySelector(".plot"), choices[choice ? choice.selectedIndex : 0], dressed(layout), config);
+  }
+  const drawGraphs = () => Promise.all(graphs.map(drawGraph));
   async function showGraphs() {
     if (!graphs.length) return;
     try {
@@ -85,6 +86,7 @@
       throw error;
     }
     addEventListener("theme", drawGraphs);
+    for (const graph of graphs) graph.querySelector(".choice")?.addEventListener("change", () => drawGraph(graph));
     for (const media of ["print", "(prefers-color-scheme: dark)"]) matchMedia(media).addEventListener("change", drawGraphs);
   }
   var graphsShown = showGraphs();

@@ -74,11 +74,11 @@ def test_a_report_stands_alone_and_names_of_the_data_stay_text(hostile: bytes) -
 def test_plotly_takes_no_name_for_its_markup(hostile: bytes) -> None:
     scripts = Reader(hostile.decode("utf-8")).texts["script"]
     lines, bars = (json.loads(script) for script in scripts[1:3])
-    shown = [lines["traces"][0]["name"], *lines["traces"][0]["text"], lines["layout"]["xaxis"]["title"]["text"]]
-    for text in [*shown, bars["traces"][0]["x"][0]]:
+    shown = [lines["choices"][0][0]["name"], *lines["choices"][0][0]["text"], lines["layout"]["xaxis"]["title"]["text"]]
+    for text in [*shown, bars["choices"][0][0]["x"][0]]:
         assert "<" not in text
         assert "&lt;/script&gt;" in text
-    assert bars["traces"][0]["hovertemplate"] == "%{x}<br>%{y}<extra></extra>"
+    assert bars["choices"][0][0]["hovertemplate"] == "%{x}<br>%{y}<extra></extra>"
 
 
 def test_what_is_too_large_is_left_out_the_largest_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,6 +61,10 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     from ..schedules.schedule_files import schedule_document_of
     from .bags.planning import schedule_or_none
 
+    if os.path.isdir(what):
+        from ..reports.bags.experiment import experiment_report
+
+        return experiment_report(what, version)
     text, source = read_text(what), source_name(what)
     found = format_of(text)
     if found not in (SCHEDULE_FORMAT, "spotbag.solve/1"):

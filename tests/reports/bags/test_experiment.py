@@ -1,0 +1,140 @@
+"""Reports on experiments, of rows by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Reader, in_a_browser
+
+from spotbag.core.errors import InputError
+from spotbag.core.tables import Table
+from spotbag.reports.bags.experiment import experiment_report
+from spotbag.reports.page import Graph, Listing, Report, report_page
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LIBRARY = "hads/J60"
+"""Its optimum is known: 0.247915 to six digits."""
+
+
+def row(instance: str, method: str, objective: float | None, seconds: float, **more: Any) -> dict[str, Any]:
+    values = {"objective": objective, "bound": 0.5, "cost_usd": objective, "makespan_s": 100}
+    found = dict.fromkeys(values) | {"status": "no-plan", "reason": "too small"} if objective is None else values
+    made = {"instance": instance, "method": method, "seed": 0, "status": "feasible", "runtime_s": seconds, **found}
+    return made | {"key": "k", "version": "0.1.0", "machine": "mine", "warnings": []} | more
+
+
+ROWS = [
+    row(LIBRARY, "greedy", 0.5, 0.01, bound=0.2),
+    row(LIBRARY, HOSTILE, 0.3, 1.0, bound=0.2),
+    row("family/tasks=50/seed=0", "greedy", 1.0, 0.02, makespan_s=90, cost_usd=2.0),
+    row("family/tasks=50/seed=0", HOSTILE, 0.5, 2.0, status="optimal"),
+    row("family/tasks=100/seed=0", "greedy", None, 0.03),
+    row("family/tasks=100/seed=0", HOSTILE, 1.0, 3.0),
+]
+
+
+def experiment(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    about = {"format": "spotbag.experiment/1", "version": "0.1.0", "spec": {"description": HOSTILE}}
+    (folder / "experiment.json").write_text(json.dumps(about), encoding="utf-8")
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "rows.jsonl").write_text(f'{text}{{"key": "cut in the mid', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return experiment_report(experiment(tmp_path_factory.mktemp("experiment"), ROWS), "0.2")
+
+
+def tables(report: Report, section: str) -> list[Table]:
+    [found] = [part.blocks for part in report.sections if part.title == section]
+    return [block.table for block in found if isinstance(block, Listing)]
+
+
+def graph(report: Report, title: str) -> Graph:
+    blocks = [block for part in report.sections for block in part.blocks]
+    [found] = [block for block in blocks if isinstance(block, Graph) and block.title == title]
+    return found
+
+
+def test_gaps_are_to_the_best_bound_and_known_values_count(report: Report) -> None:
+    [gaps] = tables(report, "Gaps")
+    assert gaps.rows[0][:2] == (LIBRARY, "greedy")
+    assert gaps.rows[0][3:7] == ("0.5", "0.247915", "0.247915", "50.417")
+    assert gaps.rows[3][6:9] == ("0.000", "0.000", "optimum")
+    assert gaps.rows[4][2] == "0 of 1"
+    [totals] = tables(report, "Methods")
+    assert totals.rows[0][:4] == ("greedy", "3", "2", "0")
+    assert totals.rows[1][:4] == (HOSTILE, "3", "3", "1")
+    [failed] = tables(report, "Runs without a plan")
+    assert failed.rows == [("family/tasks=100/seed=0", "greedy", "0", "no-plan", "too small")]
+
+
+def test_the_performance_profile_counts_instances_by_ratio(report: Report) -> None:
+    """The greedy is 2.017 and 2 times the best, and without a plan once; the other one 1.21, 1 and 1 times."""
+    greedy, other = graph(report, "Performance profile").traces
+    assert list(zip(greedy["x"], greedy["y"], strict=True))[:3] == [(1, 0), (2, 33.333), (2.0168, 66.667)]
+    assert next(zip(other["x"], other["y"], strict=True)) == (1, 66.667)
+    assert other["y"][-1] == 100
+
+
+def test_growth_and_fronts_are_drawn_for_what_there_is(report: Report) -> None:
+    grown = graph(report, "How the time grows").choices
+    assert list(grown) == ["family: tasks"]
+    assert [(trace["x"], trace["y"]) for trace in grown["family: tasks"]] == [
+        ([50, 100], [0.02, 0.03]),
+        ([50, 100], [2, 3]),
+    ]
+    fronts = graph(report, "Plans by cost and makespan").choices
+    assert list(fronts) == [LIBRARY, "family/tasks=50/seed=0"]
+    assert (fronts["family/tasks=50/seed=0"][0]["x"], fronts["family/tasks=50/seed=0"][0]["y"]) == ([90, 100], [2, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('{"instance": "a"}\n', "line 1: is not a row"),
+        ('{"instance": "a", "method": "m", "objective": "x"}\n', "line 1: is not a row"),
+        ("[]\n", "line 1: is not a row"),
+    ],
+)
+def test_rows_that_are_none_are_refused(lines: str, message: str, tmp_path: Path) -> None:
+    experiment(tmp_path, [])
+    (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        experiment_report(tmp_path, "0.2")
+
+
+def test_a_folder_without_an_experiment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"it has no experiment\.json"):
+        experiment_report(tmp_path, "0.2")
+
+
+@pytest.mark.slow
+def test_a_browser_shows_an_experiment_whose_methods_are_scripts(report: Report, tmp_path: Path) -> None:
+    page = report_page(report)
+    assert len(page) <= 5_000_000
+    assert "img" not in Reader(page.decode("utf-8")).texts
+    script = """
+    await graphsShown;
+    const plots = [...document.querySelectorAll(".plot")];
+    answer.drawn = plots.map((plot) => plot.querySelectorAll(".trace").length);
+    answer.legend = [...plots[0].querySelectorAll(".legendtext")].map((text) => text.textContent);
+    const choice = document.querySelectorAll(".choice"), last = choice[choice.length - 1];
+    last.selectedIndex = 1;
+    last.dispatchEvent(new Event("change"));
+    await new Promise((done) => setTimeout(done, 300));
+    answer.chosen = plots[plots.length - 1].data[0].x;
+    answer.images = document.querySelectorAll("img").length;
+    """
+    answer = in_a_browser(page, tmp_path, 1400, script)
+    assert answer.get("error") is None
+    assert answer["errors"] == []
+    assert all(answer["drawn"])
+    assert len(answer["drawn"]) == 5
+    assert answer["legend"] == ["greedy", HOSTILE]
+    assert answer["chosen"] == [90, 100]
+    assert answer["images"] == 0
