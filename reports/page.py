@@ -234,8 +234,10 @@ def _cell_kinds(table: Table) -> list[str]:
 
 
 def _name(block: Block) -> str:
+    if isinstance(block, Chart):
+        return "The Gantt chart"
     title = getattr(block, "title", "")
-    return f"{title!r}" if title else "A part"
+    return f"The part {title!r}" if title else "A part"
 
 
 def _as_text(value: Any) -> Any:

@@ -31,6 +31,7 @@ from ...core.text_files import read_text
 from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names
+from ...solvers.bags.result import relative_gap
 from ..graphs import axes, points
 from ..page import Block, Facts, Graph, Lines, Listing, Paragraph, Report, Section
 
@@ -141,6 +142,7 @@ def _of_methods(rows: Sequence[_Line]) -> list[Section]:
         Section("Gaps", [Listing("", _gaps(summaries, references))]),
         Section("Gap and time", [_gap_and_time(summaries, numbers), *_growth(summaries, numbers)]),
         Section("Cost and makespan", _fronts(runs, numbers)),
+        Section("Open instances", _open(references)),
         Section("Runs without a plan", _without_plan(runs)),
     ]
 
@@ -327,6 +329,21 @@ def _front(rows: Sequence[Row], numbers: Mapping[str, int]) -> list[dict[str, An
         hover = "%{fullData.name}, %{text}<br>%{x:,} s, $ %{y:.6f}"
         traces.append(points(numbers[method], method, pairs, [f"seed {row.seed}" for row in mine], hover=hover))
     return traces
+
+
+def _open(references: Mapping[str, Reference]) -> list[Block]:
+    """Instances whose best plan is not proved to be that: of all runs, and of what is known of the library."""
+    rows = []
+    for reference in references.values():
+        if reference.best is not None and reference.optimum is None:
+            gap = relative_gap(reference.best, reference.bound)
+            best = (_number(reference.best), reference.best_by)
+            rows.append((reference.instance, *best, _number(reference.bound), reference.bound_by or "-", _percent(gap)))
+    if not rows:
+        return [Paragraph("The best plan of every instance is proved optimal.")] if references else []
+    columns = [Column("instance"), Column("best", True), Column("by"), Column("bound", True), Column("by")]
+    text = f"{len(rows):,} of {counted(len(references), 'instance')}: the best plan and the best bound do not meet yet."
+    return [Paragraph(text), Listing("", Table([*columns, Column("gap (%)", True)], rows))]
 
 
 def _without_plan(runs: Sequence[Row]) -> list[Block]:

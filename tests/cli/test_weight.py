@@ -61,6 +61,14 @@ def test_a_certificate_loads_its_kernel_and_no_search() -> None:
     assert "solvers.bags.survival" not in own
 
 
+def test_a_report_on_a_plan_loads_no_graphs_and_no_replay(tmp_path: Path) -> None:
+    plan, page = str(tmp_path / "plan.json"), str(tmp_path / "plan.html")
+    assert main(["solve", "--method", "greedy", "tiny/two-cores", "--out", plan]) == 0
+    modules = loaded_by("report", plan, "--out", page)
+    assert not ((_HEAVY | {"plotly", "scipy"}) - {"jinja2"}) & modules
+    assert not {name for name in parts_of_spotbag(modules) if name.split(".")[0] in ("replay", "benchmarks")}
+
+
 def test_a_replay_of_a_plan_loads_no_solver(tmp_path: Path) -> None:
     plan = str(tmp_path / "plan.json")
     assert main(["solve", "--method", "greedy", "tiny/two-cores", "--out", plan]) == 0

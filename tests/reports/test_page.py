@@ -89,7 +89,7 @@ def test_what_is_too_large_is_left_out_the_largest_first(monkeypatch: pytest.Mon
     monkeypatch.setattr(report_pages, "MAX_BYTES", len(whole) - 1)
     cut = report_page(made).decode("utf-8")
     assert len(cut) < len(whole)
-    assert "'the long one' is left out" in Reader(cut).texts["p"][-1].replace("&#39;", "'")
+    assert "The part 'the long one' is left out" in Reader(cut).texts["p"][-1].replace("&#39;", "'")
     assert "row</td>" in cut
 
 

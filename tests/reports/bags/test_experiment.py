@@ -69,6 +69,8 @@ def test_gaps_are_to_the_best_bound_and_known_values_count(report: Report) -> No
     [totals] = tables(report, "Methods")
     assert totals.rows[0][:4] == ("greedy", "3", "2", "0")
     assert totals.rows[1][:4] == (HOSTILE, "3", "3", "1")
+    [left] = tables(report, "Open instances")
+    assert left.rows == [("family/tasks=100/seed=0", "1", HOSTILE, "0.5", HOSTILE, "50.000")]
     [failed] = tables(report, "Runs without a plan")
     assert failed.rows == [("family/tasks=100/seed=0", "greedy", "0", "no-plan", "too small")]
 
