@@ -55,6 +55,7 @@
     script.textContent = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
     document.head.append(script);
   }
+  const printed = matchMedia("print");
   // The layout of a graph in the colours of the page.
   function dressed(layout) {
     const style = getComputedStyle(page), colour = (name) => style.getPropertyValue("--" + name).trim();
@@ -67,6 +68,7 @@
       paper_bgcolor: ground, plot_bgcolor: ground, font: { color: ink, family: "system-ui, sans-serif", size: narrow ? 11 : 13 },
       margin: { l: 12, r: 12, t: 12, b: 12 }, hovermode: "closest", dragmode: narrow ? false : "zoom",
       legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0 },
+      autosize: !printed.matches, ...(printed.matches ? { width: 660, height: 330 } : {}), // as wide as a page of paper
       hoverlabel: { bgcolor: shade, bordercolor: line, font: { color: ink }, align: "left" }, ...made,
     };
   }
@@ -87,7 +89,7 @@
     }
     addEventListener("theme", drawGraphs);
     for (const graph of graphs) graph.querySelector(".choice")?.addEventListener("change", () => drawGraph(graph));
-    for (const media of ["print", "(prefers-color-scheme: dark)"]) matchMedia(media).addEventListener("change", drawGraphs);
+    for (const media of [printed, systemDark]) media.addEventListener("change", drawGraphs);
   }
   var graphsShown = showGraphs();
 }
