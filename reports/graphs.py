@@ -9,6 +9,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 """After Okabe and Ito; without those that are hard to see on white or on black."""
 
 SIGNS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+LOG = {"type": "log", "dtick": "D2"}
+"""An axis of powers of ten."""
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -79,15 +82,4 @@ def axes(x: str, y: str, **more: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "xaxis": {"title": {"text": x}, **more.get("xaxis", {})},
         "yaxis": {"title": {"text": y}, **more.get("yaxis", {})},
-    }
-
-
-def upright(at: float, name: str) -> dict[str, Any]:
-    """Return what a layout needs for an upright line with its name, such as a deadline."""
-    line = {"color": "#D55E00", "dash": "dash", "width": 1.8}
-    return {
-        "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}],
-        "annotations": [
-            {"x": at, "y": 1, "yref": "paper", "yanchor": "bottom", "text": name, "showarrow": False},
-        ],
     }

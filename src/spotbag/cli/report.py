@@ -21,7 +21,8 @@ def report_command(
         str,
         typer.Argument(
             metavar="PLAN|TRACE|FOLDER",
-            help="A plan, or what 'solve --json' has printed; a trace of replays; or the folder of an experiment.",
+            help="A plan, or what 'solve --json' has printed; a trace of replays; what 'bench --out' has written as "
+            "JSON; or the folder of an experiment.",
             show_default=False,
         ),
     ],
@@ -67,6 +68,10 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
         return experiment_report(what, version)
     text, source = read_text(what), source_name(what)
     found = format_of(text)
+    if found == "spotbag.published-comparison/1":
+        from ..reports.papers import paper_report, parse_paper
+
+        return paper_report(parse_paper(text, source), version)
     if found not in (SCHEDULE_FORMAT, "spotbag.solve/1"):
         from ..reports.replay import replay_report
         from ..traces.files import parse_traces

@@ -11,8 +11,12 @@ from browser import Reader, in_a_browser
 
 from spotbag.core.errors import InputError
 from spotbag.core.tables import Table
+from spotbag.instances.library import library_instance
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Graph, Listing, Report, report_page
+from spotbag.reports.papers import paper_report, parse_paper
+from spotbag.schedules.schedule_files import write_schedule
+from spotbag.solvers.bags.solve import solve
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LIBRARY = "hads/J60"
@@ -34,6 +38,19 @@ ROWS = [
     row("family/tasks=100/seed=0", "greedy", None, 0.03),
     row("family/tasks=100/seed=0", HOSTILE, 1.0, 3.0),
 ]
+
+
+def figure(scenario: str, printed: float, mean: float, half: float | None) -> dict[str, Any]:
+    names = {"table": "Table 1", "job": "J60", "scenario": scenario, "policy": "hads", "quantity": "cost_usd"}
+    interval = {"low": None, "high": None} if half is None else {"low": mean - half, "high": mean + half}
+    return names | {"relation": "=", "printed": printed, "n": 5, "mean": mean} | interval
+
+
+PAPER = {
+    "format": "spotbag.published-comparison/1",
+    "paper": "HADS",
+    "rows": [figure("sc1", 2, 3, 0.5), figure("sc2", 4, 4, None)],
+}
 
 
 def experiment(folder: Path, rows: list[dict[str, Any]]) -> Path:
@@ -95,12 +112,63 @@ def test_growth_and_fronts_are_drawn_for_what_there_is(report: Report) -> None:
     assert (fronts["family/tasks=50/seed=0"][0]["x"], fronts["family/tasks=50/seed=0"][0]["y"]) == ([90, 100], [2, 0.5])
 
 
+def day(policy: str, cost: Any, makespan: Any, **more: Any) -> dict[str, Any]:
+    about = {"instance": "bag", "method": "greedy", "scenario": "sc", "policy": policy, "deadline_s": 100}
+    return about | {"cost_usd": cost, "makespan_s": makespan} | more
+
+
+def test_days_of_policies_are_averaged_and_late_ones_counted(tmp_path: Path) -> None:
+    """Of one policy a row has a day, of the other a row has all."""
+    days = [(1.0, 90), (2.0, 100), (3.0, 101), (None, None)]
+    rows = [day(HOSTILE, cost, makespan) for cost, makespan in days]
+    rows.append(day("other", [cost for cost, _ in days], [makespan for _, makespan in days]))
+    report = experiment_report(experiment(tmp_path, rows), "0.2")
+    [table] = tables(report, "Policies")
+    mine, other = table.rows
+    assert mine[:4] == ("bag, greedy, sc", HOSTILE, "4", "2.000000")
+    assert mine[4] == "-0.484138 to 4.484138"  # Student's t of 2 degrees, 4.302653, over the square root of 3
+    assert mine[5] == "97.0"
+    assert mine[7:9] == ("2", "50.000")
+    assert mine[2:] == other[2:]
+    costs = graph(report, "Days by cost").choices["bag, greedy, sc"]
+    assert [(trace["x"], trace["y"]) for trace in costs] == [([1, 2, 3], [25, 50, 75])] * 2
+    *_, deadline = graph(report, "Days by makespan").choices["bag, greedy, sc"]
+    assert (deadline["name"], deadline["x"]) == ("deadline (100 s)", [100, 100])
+    assert len(report_page(report)) <= 5_000_000
+
+
+def test_plans_and_papers_of_the_folder_are_shown(tmp_path: Path) -> None:
+    schedule = solve(library_instance("tiny/two-cores"), "greedy").schedule
+    assert schedule is not None
+    experiment(tmp_path, ROWS)
+    (tmp_path / "plans").mkdir()
+    write_schedule(schedule, tmp_path / "plans" / "greedy.json", "greedy")
+    other = json.loads((tmp_path / "plans" / "greedy.json").read_text(encoding="utf-8")) | {"instance": "mine"}
+    (tmp_path / "plans" / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    (tmp_path / "hads.json").write_text(json.dumps(PAPER), encoding="utf-8")
+    report = experiment_report(tmp_path, "0.2")
+    [plans] = [section.blocks for section in report.sections if section.title == "Plans"]
+    assert [type(block).__name__ for block in plans] == ["Heading", "Chart", "Heading", "Paragraph"]
+    [figures] = tables(report, "The papers' figures beside ours")
+    assert figures.rows[0] == ("Table 1", "J60", "sc1", "hads", "cost ($)", "2", "3", "2.5 to 3.5", "+50.0")
+
+
+def test_a_paper_alone(tmp_path: Path) -> None:
+    report = paper_report(parse_paper(json.dumps(PAPER), "hads.json"), "0.2")
+    [figures] = graph(report, "HADS: printed and ours").choices.values()
+    assert [trace["y"] for trace in figures] == [[2, 4], [3, 4]]
+    assert figures[1]["error_y"]["array"] == [0.5, 0]
+    with pytest.raises(InputError, match=r"hads\.json: is no spotbag\.published-comparison/1"):
+        parse_paper('{"paper": 3}', "hads.json")
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         ('{"instance": "a"}\n', "line 1: is not a row"),
         ('{"instance": "a", "method": "m", "objective": "x"}\n', "line 1: is not a row"),
         ("[]\n", "line 1: is not a row"),
+        ('{"instance": "a", "policy": "p", "cost_usd": [1], "makespan_s": [1, 2]}\n', "line 1: is not a row"),
     ],
 )
 def test_rows_that_are_none_are_refused(lines: str, message: str, tmp_path: Path) -> None:

@@ -1,0 +1,197 @@
+"""The report on a paper: its figures beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ..core.errors import input_error
+from ..core.tables import Column, Table
+from ..core.wording import counted
+from .graphs import look, rounded
+from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section
+
+PAPER_FORMAT = "spotbag.published-comparison/1"
+
+
+class PaperRow(msgspec.Struct, frozen=True):
+    """A quantity: what is printed of it, and the mean of our runs with its interval."""
+
+    table: str
+    job: str
+    scenario: str
+    policy: str
+    quantity: str
+    printed: float | None
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    relation: str = "="
+
+    def place(self, with_policy: bool) -> str:
+        """Say what it is of."""
+        parts = [self.job, self.scenario, *([self.policy] if with_policy else [])]
+        return ", ".join(part for part in parts if part) or "-"
+
+
+class PaperClaim(msgspec.Struct, frozen=True):
+    """A statement of a paper, and what our runs say."""
+
+    statement: str
+    verdict: str
+    ours: str
+    printed: str = ""
+    source: str = ""
+    reason: str = ""
+
+
+class PaperDocument(msgspec.Struct, frozen=True):
+    """What ``spotbag bench --out FILE.json`` writes, as far as a report shows it."""
+
+    paper: str
+    rows: tuple[PaperRow, ...]
+    runs: int = 0
+    seed: int = 0
+    claims: tuple[PaperClaim, ...] = ()
+    findings: tuple[PaperClaim, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def parse_paper(text: str, source: str) -> PaperDocument:
+    """Read what a comparison with a paper came to.
+
+    Raises
+    ------
+    InputError
+        If it is not of the format.
+    """
+    try:
+        return msgspec.json.decode(text, type=PaperDocument)
+    except msgspec.MsgspecError as error:
+        raise input_error(source, f"is no {PAPER_FORMAT}: {error}") from None
+
+
+def paper_report(paper: PaperDocument, version: str) -> Report:
+    """Report on a paper: the statements, and its figures beside ours.
+
+    Parameters
+    ----------
+    paper : PaperDocument
+        What the comparison came to.
+    version : str
+        Of spotbag, which writes the report.
+    """
+    verdicts = Counter(claim.verdict for claim in paper.claims)
+    facts = [
+        ("runs of each cell", f"{paper.runs:,}"),
+        ("seed", str(paper.seed)),
+        *((verdict, counted(number, "statement")) for verdict, number in verdicts.most_common()),
+        ("report by", f"spotbag {version}"),
+    ]
+    return Report(
+        f"{paper.paper}: the printed figures beside ours",
+        f"{counted(len(paper.rows), 'figure')}, {counted(len(paper.claims), 'statement')}",
+        [
+            Section("What was run", [Facts(facts)]),
+            Section("What the paper says", _claims(paper.claims)),
+            Section("Printed and ours", paper_blocks(paper)),
+            Section("What else was found", _claims(paper.findings)),
+            Section("Why figures may differ", [Paragraph(note) for note in paper.notes]),
+        ],
+    )
+
+
+def _claims(claims: Sequence[PaperClaim]) -> list[Block]:
+    rows = [
+        (str(number), claim.statement, claim.printed or "-", claim.ours, claim.verdict, claim.source or "-")
+        for number, claim in enumerate(claims, 1)
+    ]
+    columns = [Column("#", True), *map(Column, ("statement", "printed", "ours", "verdict", "where"))]
+    return [Listing("", Table(columns, rows))] if rows else []
+
+
+def paper_blocks(paper: PaperDocument) -> list[Block]:
+    """Return a graph and a table of the figures of a paper and ours."""
+    groups: dict[str, list[PaperRow]] = {}
+    for row in paper.rows:
+        groups.setdefault(f"{row.table}: {_unit(row.quantity)}", []).append(row)
+    pairs = {name: sum(row.printed is not None and row.mean is not None for row in groups[name]) for name in groups}
+    wanted = sorted((name for name in groups if pairs[name] > 1), key=lambda name: -pairs[name])
+    choices = {name: _beside(groups[name]) for name in wanted}
+    about = "Hollow is what the paper prints, filled the mean of our runs with its interval of 95 %."
+    layout = {"xaxis": {"type": "category"}, "yaxis": {"rangemode": "tozero"}}
+    drawn: list[Block] = [Graph(f"{paper.paper}: printed and ours", about, [], layout, choices)] if choices else []
+    return [*drawn, Listing(f"All figures of {paper.paper}", _rows(paper.rows))]
+
+
+def _unit(quantity: str) -> str:
+    """Return the name of a quantity as people read it."""
+    for ending, unit in (("_usd", "$"), ("_s", "s"), ("_percent", "%")):
+        if quantity.endswith(ending):
+            return f"{quantity.removesuffix(ending).replace('_', ' ')} ({unit})"
+    return quantity.replace("_", " ")
+
+
+def _beside(rows: Sequence[PaperRow]) -> list[dict[str, Any]]:
+    """Return the printed figures and ours as two traces."""
+    rows = [row for row in rows if row.printed is not None or row.mean is not None]
+    with_policy = len({row.policy for row in rows}) > 1
+    places = [row.place(with_policy) for row in rows]
+    printed, ours = look(1)["marker"], look(0)["marker"]
+    half = [rounded(row.high - (row.mean or 0.0)) if row.high is not None else 0 for row in rows]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "paper",
+            "x": places,
+            "y": [row.printed for row in rows],
+            "marker": printed | {"symbol": "square-open", "size": 11, "line": {"width": 2}},
+            "hovertemplate": "%{x}<br>paper: %{y:,.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "ours",
+            "x": places,
+            "y": [None if row.mean is None else rounded(row.mean) for row in rows],
+            "error_y": {"type": "data", "array": half, "thickness": 1.5, "width": 3},
+            "marker": ours,
+            "hovertemplate": "%{x}<br>ours: %{y:,.4g}<extra></extra>",
+        },
+    ]
+
+
+def _rows(rows: Sequence[PaperRow]) -> Table:
+    cells = [
+        (
+            row.table,
+            row.job or "-",
+            row.scenario or "-",
+            row.policy or "-",
+            _unit(row.quantity),
+            _figure(row.printed),
+            _figure(row.mean),
+            "-" if row.low is None or row.high is None else f"{_figure(row.low)} to {_figure(row.high)}",
+            _difference(row),
+        )
+        for row in rows
+    ]
+    columns = [*map(Column, ("table", "job", "scenario", "policy", "quantity")), Column("paper", True)]
+    columns += [Column("ours", True), Column("interval of 95 %"), Column("difference (%)", True)]
+    return Table(columns, cells)
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.5g}"
+
+
+def _difference(row: PaperRow) -> str:
+    """Say by how much our mean is above the printed figure, in percent of that."""
+    if row.printed is None or row.mean is None or row.printed == 0 or row.relation != "=":
+        return "-"
+    return f"{100 * (row.mean - row.printed) / abs(row.printed):+.1f}"
