@@ -142,7 +142,7 @@ def _read_rows(path: Path) -> _Rows:
                 except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
                     raise InputError(str(path), [Issue(f"line {number}", f"is not a row: {error}")]) from None
     except OSError as error:
-        raise input_error(str(path), f"cannot be read: {error.strerror}") from None
+        raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     return rows
 
 

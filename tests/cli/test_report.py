@@ -90,6 +90,12 @@ def test_a_replay(shell: Shell, trace: object, cost: str) -> None:
     assert facts(found)["audit"].startswith("correct")
 
 
+def test_options_that_change_nothing_are_warned_of(shell: Shell) -> None:
+    write_traces("trace.jsonl", [hand_made_traces.recovered()])
+    shell.run("report", "trace.jsonl", "--out", "trace.html", "--deadline", "2h")
+    assert "trace.jsonl is no plan" in shell.err
+
+
 def test_replays_side_by_side(shell: Shell) -> None:
     made = hand_made_traces.recovered()
     wrong = hand_made_traces.recovered()
@@ -110,12 +116,14 @@ def test_replays_side_by_side(shell: Shell) -> None:
         (["plan.json", "--out", "no/plan.html"], "the folder does not exist"),
         (["other.json", "--out", "plan.html"], "name that with --instance"),
         (["empty.json", "--out", "plan.html"], "has no plan"),
+        (["cut.json", "--out", "plan.html"], "is not what 'spotbag solve --json' prints"),
     ],
 )
 def test_what_cannot_be_reported_is_refused(shell: Shell, arguments: list[str], message: str) -> None:
     plan = {"format": "spotbag.schedule/1", "instance": "mine", "vms": [], "tasks": []}
     Path("other.json").write_text(json.dumps(plan), encoding="utf-8")
     Path("empty.json").write_text('{"format": "spotbag.solve/1", "plan": null}', encoding="utf-8")
+    Path("cut.json").write_text('{"format": "spotbag.solve/1", "plan": {}}', encoding="utf-8")
     shell.run("report", *arguments, code=2)
     assert message in shell.err
     assert not Path("plan.html").exists()

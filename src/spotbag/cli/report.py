@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import InstanceOptions, StateOption, check_output, refuse_two_from_standard_input, wrote
+from .arguments import InstanceOptions, StateOption, check_output, refuse_two_from_standard_input, warn, wrote
 from .progress import busy
 
 if TYPE_CHECKING:
     from ..reports.page import Report
 
 EXAMPLE = "Example:  spotbag report plan.json --out plan.html"
+
+_ANSWER = "spotbag.solve/1"
+_PAPER = "spotbag.published-comparison/1"
 
 
 def report_command(
@@ -35,8 +39,8 @@ def report_command(
 ) -> None:
     """Write a page about a plan, about replays, or about an experiment.
 
-    It has tables that sort and filter, and charts that zoom, and needs nothing but a browser: no network, no other
-    file. Exit code 0: written; 2: bad input.
+    It has tables that sort and filter, and charts that zoom; it needs a browser, and no network.
+    Exit code 0: written; 2: bad input.
     """
     from .. import __version__
     from ..core.errors import SpotbagError
@@ -48,42 +52,78 @@ def report_command(
     refuse_two_from_standard_input(what, instance, state)
     check_output(out, what, instance, state)
     with busy(f"writing {out}"):
-        made = _report(what, instance, changes, state, __version__)
+        made = _Given(what, instance, changes, state).report(__version__)
         write_bytes(out, report_page(made))
     wrote(out)
 
 
-def _report(what: str, instance: str | None, changes: InstanceOptions, state: str | None, version: str) -> Report:
-    """Make the report on what is given, whichever it is."""
-    from ..core.errors import SpotbagError
-    from ..core.json_documents import format_of, parse_json
-    from ..core.text_files import read_text, source_name
-    from ..schedules.documents import SCHEDULE_FORMAT
-    from ..schedules.schedule_files import schedule_document_of
-    from .bags.planning import schedule_or_none
+@dataclass(frozen=True)
+class _Given:
+    """What a report is to be made on."""
 
-    if os.path.isdir(what):
-        from ..reports.bags.experiment import experiment_report
+    what: str
+    instance: str | None
+    changes: InstanceOptions
+    state: str | None
 
-        return experiment_report(what, version)
-    text, source = read_text(what), source_name(what)
-    found = format_of(text)
-    if found == "spotbag.published-comparison/1":
-        from ..reports.papers import paper_report, parse_paper
+    def report(self, version: str) -> Report:
+        """Make the report, whichever it is."""
+        from ..core.json_documents import format_of
+        from ..core.text_files import read_text, source_name
+        from ..schedules.documents import SCHEDULE_FORMAT
 
-        return paper_report(parse_paper(text, source), version)
-    if found not in (SCHEDULE_FORMAT, "spotbag.solve/1"):
+        if os.path.isdir(self.what):
+            from ..reports.bags.experiment import experiment_report
+
+            self._warn_of_idle()
+            return experiment_report(self.what, version)
+        text, source = read_text(self.what), source_name(self.what)
+        kind = format_of(text)
+        if kind in (SCHEDULE_FORMAT, _ANSWER):
+            return self._of_plan(text, source, kind == _ANSWER, version)
+        self._warn_of_idle()
+        if kind == _PAPER:
+            from ..reports.papers import paper_report, parse_paper
+
+            return paper_report(parse_paper(text, source), version)
         from ..reports.replay import replay_report
         from ..traces.files import parse_traces
 
         return replay_report(parse_traces(text, source), version)
-    answer = parse_json(text, source)
-    if found != SCHEDULE_FORMAT and answer.get("plan") is None:
-        raise SpotbagError(f"{source}: has no plan to report on")
-    document = schedule_document_of(answer if found == SCHEDULE_FORMAT else answer["plan"], source)
-    schedule = schedule_or_none(document, instance, what, changes, state)
-    if schedule is None:
-        raise SpotbagError(f"{what}: is a plan for {document.instance!r}; to report on it, name that with --instance")
-    from ..reports.bags.plan import plan_report
 
-    return plan_report(schedule, document, version, None if found == SCHEDULE_FORMAT else answer)
+    def _of_plan(self, text: str, source: str, is_answer: bool, version: str) -> Report:
+        from ..core.errors import SpotbagError
+        from ..core.json_documents import parse_json
+        from ..reports.bags.plan import plan_report
+        from ..schedules.schedule_files import schedule_document_of
+        from .bags.planning import schedule_or_none
+
+        document = parse_json(text, source)
+        answer = _checked(document, source) if is_answer else None
+        plan = schedule_document_of(document["plan"] if is_answer else document, source)
+        schedule = schedule_or_none(plan, self.instance, self.what, self.changes, self.state)
+        if schedule is None:
+            raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
+        return plan_report(schedule, plan, version, answer)
+
+    def _warn_of_idle(self) -> None:
+        """Warn of options that change nothing, where what is given is no plan."""
+        if self.instance is not None or self.state is not None or self.changes != InstanceOptions():
+            warn([f"{self.what} is no plan: --instance, --state and options that change an instance changed nothing"])
+
+
+def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
+    """Refuse what is not what ``spotbag solve --json`` prints of a plan."""
+    from pydantic import ValidationError
+
+    from ..core.errors import SpotbagError, input_error
+    from .outputs import Solve
+
+    if answer.get("plan") is None:
+        raise SpotbagError(f"{source}: has no plan to report on")
+    try:
+        Solve.model_validate(answer)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise input_error(source, f"is not what 'spotbag solve --json' prints: see {place}") from None
+    return answer
